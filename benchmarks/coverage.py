@@ -17,12 +17,18 @@ from biasflow.metrics.noisy_correlation import correlation_interval
 from biasflow.metrics.perplexity import paired_change
 from biasflow.metrics.perplexity import ratio_interval as text_interval
 from biasflow.overview.agreement import agreement, conflicts
-from biasflow.papers.judge import spearman_interval
+from biasflow.papers.judge import spearman_interval, trend_within_seeds
 from biasflow.papers.planted.erasing import ratio_interval
 from biasflow.papers.planted.factorial import welch_interval
 from biasflow.results.bootstrap import percentiles
 from biasflow.results.comparison import difference_interval
-from biasflow.results.statistics import LEAST_RANKS, cluster_interval, row_correlations
+from biasflow.results.statistics import (
+    LEAST_RANKS,
+    cluster_interval,
+    false_discovery_rates,
+    row_correlations,
+    t_interval,
+)
 
 RATES = ("tpr", "fpr", "precision")
 
@@ -155,6 +161,27 @@ def claims_from_noise(*, units: int, measures: int, methods: int, replications: 
     return pd.Series(hits / replications, index=["a pair", "a contradiction", "single pairs"])
 
 
+def claims_of_calibrations(
+    slope: float, *, seeds: int, measures: int = 38, followers: int = 4, replications: int, seed: int = 0
+) -> pd.Series:
+    """Of calibrations on five doses in which `followers` of the measures change by `slope` standard deviations for each
+    unit of dose, and the others not at all: the share in which a measure that does not change is said to follow (`a
+    false claim`), and the share of the others that are (`power`). The values of a seed share an error three times as
+    large as that of single encoders."""
+    rng, false, found = np.random.default_rng(seed), 0, 0
+    doses = np.linspace(-1, 1, 5)
+    slopes = np.where(np.arange(measures) < followers, slope, 0.0)[:, None, None]
+    for _ in range(replications):
+        noise = rng.normal(0, 3, (measures, seeds, 1)) + rng.normal(size=(measures, seeds, len(doses)))
+        values = slopes * doses + noise
+        q = false_discovery_rates([trend_within_seeds(table, doses)[1] for table in values])
+        low = np.array([t_interval(table @ doses / (doses**2).sum())[0] for table in values])
+        follows = (q <= 0.05) & (low > 0)
+        false += follows[followers:].any()
+        found += follows[:followers].mean()
+    return pd.Series({"a false claim": false / replications, "power": found / replications})
+
+
 def coverage_of_effect_sizes(
     words: int, shift: float, *, sentences: int = 1, within: float = 0.0, replications: int, seed: int = 0
 ) -> float:
@@ -262,6 +289,12 @@ def _noise(replications: int) -> Iterator[dict]:
         yield {"what": "claims from noise", "units": units, "measures": measures, **shares}
 
 
+def _calibrations(replications: int) -> Iterator[dict]:
+    for seeds, slope in product((3, 6), (0.0, 1.0, 2.0, 4.0)):
+        shares = claims_of_calibrations(slope, seeds=seeds, replications=replications)
+        yield {"what": "claims of a calibration", "seeds": seeds, "slope": slope, **shares}
+
+
 def _gaps(replications: int) -> Iterator[dict]:
     for k, people, skewed, r in product((28, 40), (20, 60, 200), (False, True), (0.2, 0.5, 0.8, 0.95)):
         classifier = Classifier(k, people, r, skewed)
@@ -278,6 +311,7 @@ TABLES = {
     "gaps": (_gaps, 300),
     "seeds": (_seeds, 2000),
     "noise": (_noise, 200),
+    "calibrations": (_calibrations, 200),
     "weat": (_effect_sizes, 500),
     "correlations": (_correlations, 1000),
     "changes": (_changes, 1000),

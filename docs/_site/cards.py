@@ -19,11 +19,13 @@ from biasflow.base.code import module_file
 from biasflow.base.tabular import write_csv
 from biasflow.overview.calibrated import BY_LABEL, CARDS, LABELS, runs, stored
 from biasflow.overview.cards import card, in_short
+from biasflow.papers.judge import LEVEL
 from biasflow.papers.planted.measures import BESIDE
 from biasflow.registry import COST, METRICS, Measure, module_of
 from biasflow.results.meanings import meanings
 
 FOLDER = ROOT / "docs/measures"
+AGREEMENT = "calibration_agreement"  # the pairs of measures that are shown to agree, each from both sides
 SECTION = re.compile(r"^## `(\w+)`\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 SOURCE = re.compile(r"\bSources?(?: of [\w ]+)?: (.+?)(?=\s+Modules?\b|\n\n|\Z)", re.DOTALL)
 MADE = "*Made by `make cards` from the code and the stored results of runs; do not edit.*"
@@ -133,13 +135,13 @@ def store(folder: Path, config: str, name: str) -> None:
     ).groups()
     about = runs() | {name: {"config": config, "commit": commit[:7], "date": date}}
     if (path := folder / "tables/calibrated_calibration.csv").exists():
-        table = pd.read_csv(path)
-        table.insert(0, "encoder", name)
-        others = stored("calibration")
-        new = {"calibration": pd.concat([others[others["encoder"] != name], _with_cards(table)], ignore_index=True)}
+        table, pairs = pd.read_csv(path), pd.read_csv(folder / "tables/calibrated_agreement.csv")
+        new = {"calibration": _beside(table, "calibration", name)}
+        if pairs["q"].notna().any():
+            new[AGREEMENT] = _beside(_both_ways(pairs[pairs["q"] <= LEVEL]), AGREEMENT, name)
         doses = ", ".join(column.removeprefix("mean_dose_") for column in table if column.startswith("mean_dose_"))
         units = f"{table['seeds'].max()} encoders at each of the doses {doses}, trained further on real biographies"
-        about[name] |= {"tables": ["calibration"], "units": units}
+        about[name] |= {"tables": list(new), "units": units}
     else:
         known = runs()[name]
         files = {table: table.replace(name.replace("-", "_"), "planted") for table in known["tables"]}
@@ -149,6 +151,20 @@ def store(folder: Path, config: str, name: str) -> None:
         write_csv(rows, CARDS / f"{table}.csv")
     text = (CARDS / "runs.yaml").read_text(encoding="utf-8").splitlines()[0]
     (CARDS / "runs.yaml").write_text(f"{text}\n{yaml.safe_dump(about, sort_keys=False, width=120)}", encoding="utf-8")
+
+
+def _beside(table: pd.DataFrame, target: str, encoder: str) -> pd.DataFrame:
+    """The rows of an encoder, in place of those that are stored of it."""
+    others = stored(target)
+    table = _with_cards(table.assign(encoder=encoder))
+    return pd.concat([others[others["encoder"] != encoder], table], ignore_index=True)
+
+
+def _both_ways(pairs: pd.DataFrame) -> pd.DataFrame:
+    """Every two measures twice: once for the card of each."""
+    names = {"measure_a": "measure", "measure_b": "other"}
+    back = {"measure_a": "other", "measure_b": "measure"}
+    return pd.concat([pairs.rename(columns=names), pairs.rename(columns=back)], ignore_index=True)
 
 
 def _with_cards(table: pd.DataFrame) -> pd.DataFrame:

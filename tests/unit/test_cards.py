@@ -209,12 +209,20 @@ def test_a_calibration_is_stored_beside_others_and_its_cards_say_what_it_found(c
     numbers |= {"spearman": 0.9, "q": 0.01, "verdict": SEES, "smallest_dose": 1.0, "occupations": "all"}
     rows = [{"measure": "SEAT (sent-weat6)"} | numbers, {"measure": "SEAT (sent-weat7)"} | numbers | {"q": 0.3}]
     pd.DataFrame(rows).to_csv(run / "tables/calibrated_calibration.csv", index=False)
+    pairs = [("SEAT (sent-weat6)", other, 0.9, 0.5, 1.0, q) for other, q in (("GEST rate", 0.01), ("WEAT (C6)", 0.2))]
+    columns = ["measure_a", "measure_b", "spearman", "low", "high", "q"]
+    pd.DataFrame(pairs, columns=columns).to_csv(run / "tables/calibrated_agreement.csv", index=False)
     for _ in range(2):  # a second time it replaces its rows
         cards.store(run, "config/calibrate.yaml", "tiny")
         calibrated.stored.cache_clear()
         calibrated.runs.cache_clear()
     table = calibrated.stored("calibration")
     assert table.loc[table["encoder"] == "tiny", "card"].tolist() == ["seat_effect_size"] * 2
+    assert dict(cards.card("seat_effect_size"))["moves with, on tiny"].startswith(
+        "sent-weat6: GEST rate 0.90 [0.50, 1.00] (rank"
+    )
+    pairs = calibrated.stored("calibration_agreement")
+    assert sorted(pairs.loc[pairs["encoder"] == "tiny", "card"]) == ["gest_stereotype_rate", "seat_effect_size"]
     about = calibrated.runs()["tiny"]
     assert (about["commit"], about["date"]) == ("0123456", "2026-01-02")
     assert about["units"].startswith("3 encoders at each of the doses 0, 1,")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from biasflow.overview.calibrated import ALL, BY_LABEL, follows, rows_of, smallest_dose
+from biasflow.overview.calibrated import ALL, BY_LABEL, follows, rows_of, runs, smallest_dose
 from biasflow.plan.cells import name_of_head
 from biasflow.registry import ALWAYS, METRICS, OUTSIDE, READOUTS, Measure, Metric
 from biasflow.results.statistics import sd_of_interval, seeds_needed
@@ -15,9 +15,8 @@ from biasflow.results.statistics import sd_of_interval, seeds_needed
 NOT_RUN = "not run: "
 UNPAIRED, PAIRED = "two-sided t test, 80 % power", "two-sided paired t test, 80 % power"
 _METHODS = {"densray": "DensRay", "hard": "hard debiasing", "leace": "LEACE", "densray-random0": "random directions"}
-_AGREEMENT = (
-    "not computed: this needs six encoders, or six seeds, under several methods; the page of your run has a table"
-)
+_AGREEMENT = "no calibration of it with six seeds is stored; the page of your run has a table of agreement"
+_MOST = 5  # others that a card names
 _NOT_JUDGED = "the stored study of planted bias has no such row (docs/findings/planted.md says why)"
 _NO_PRICE = "nobody measured how fast a BERT-base is read for it"
 _NO_NUMBERS = "we know no scores of single items from which numbers were printed (docs/conformance.md)"
@@ -37,7 +36,7 @@ def card(key: str) -> list[tuple[str, str]]:
         *_on_held_out(key, measure),
         *_sources(key, measure, entry),
         *_erased(key, measure),
-        ("agrees with", _AGREEMENT),
+        *_agrees(key),
         ("printed numbers reproduced", _printed(key)),
         ("known problems", _problems(measure, entry)),
     ]
@@ -225,6 +224,23 @@ def _of(row, measure: Measure) -> str:
     parts = [part.strip() for part in re.split("[(),]", row.measure.removeprefix(measure.label))]
     more = ", ".join(filter(None, parts))
     return f" ({more})" if more else ""
+
+
+def _agrees(key: str) -> Iterator[tuple[str, str]]:
+    """With which other measures it moves when the dose of bias in a real encoder changes."""
+    judged = rows_of("calibration", key)["encoder"].unique()
+    asked = [name for name, about in runs().items() if name in judged and "calibration_agreement" in about["tables"]]
+    if not asked:
+        yield "agrees with", NOT_RUN + _AGREEMENT
+    rows = rows_of("calibration_agreement", key).sort_values("spearman", key=abs, ascending=False, kind="stable")
+    for encoder in asked:
+        claims = [
+            f"{_test(row)}{row.other} {row.spearman:.2f}{_interval(row.low, row.high)}"
+            for row in rows[rows["encoder"] == encoder].itertuples()
+        ]
+        more = [f"{len(claims) - _MOST} more"] if len(claims) > _MOST else []
+        said = "; ".join([*claims[:_MOST], *more]) or "no other measure is shown to"
+        yield f"moves with, on {encoder}", f"{said} (rank correlation over the doses, mean over seeds)"
 
 
 def _printed(key: str) -> str:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import f_oneway, page_trend_test, spearmanr
 
-from benchmarks.coverage import coverage_of_rank_correlations
+from benchmarks.coverage import claims_of_calibrations, coverage_of_rank_correlations
 from biasflow.base.errors import BiasflowError
 from biasflow.papers import judge as module
 from biasflow.papers.judge import (
@@ -105,6 +105,11 @@ def test_what_all_seeds_share_does_not_hide_a_trend_and_makes_none():
     rising = [table + 2 * np.array(DOSES) for table in noise[:40]]
     assert np.mean([trend_within_seeds(table, DOSES)[1] <= 0.05 for table in rising]) > 0.9
     assert np.mean([rank_correlation(dict(zip(DOSES, table.T, strict=True))).p <= 0.05 for table in rising]) < 0.5
+
+
+def test_a_calibration_finds_what_follows_and_makes_few_false_claims():
+    rates = claims_of_calibrations(4.0, seeds=3, measures=20, followers=4, replications=20)
+    assert rates["a false claim"] <= 0.15 and rates["power"] > 0.8
 
 
 def test_a_trend_needs_two_seeds_and_a_seed_without_changes_counts_as_none():

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from biasflow.asking.sources import calibrated_encoders
+from biasflow.papers.calibrated.agreement import agreement
 from biasflow.papers.calibrated.figures import draw_doses, draw_followed
 from biasflow.papers.calibrated.values import CONTROL, measured
 from biasflow.papers.frames import Run
@@ -88,7 +89,11 @@ def planted(run: Run) -> pd.DataFrame:
     return table.join(shares.rename(columns="stereotypical_dose_{:g}".format)).reset_index()
 
 
-TABLES = {"calibration": calibration, "units": planted}
+TABLES = {
+    "calibration": calibration,
+    "agreement": lambda run: agreement(measured(run)),
+    "units": planted,
+}
 FIGURES = {
     "doses": lambda run: draw_doses(measured(run), calibration(run)),
     "followed": lambda run: draw_followed({run.options["encoder"]: calibration(run)}),

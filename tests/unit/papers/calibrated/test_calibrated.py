@@ -13,6 +13,7 @@ from scipy.stats import false_discovery_control, ttest_1samp
 
 from biasflow.asking.sources import calibrated_encoders
 from biasflow.base.errors import BiasflowError
+from biasflow.papers.calibrated.agreement import agreement
 from biasflow.papers.calibrated.blocks import blocks
 from biasflow.papers.calibrated.targets import FIGURES, calibration, judged, planted
 from biasflow.papers.calibrated.values import is_seen, measured
@@ -147,6 +148,47 @@ def test_a_measure_that_is_not_defined_somewhere_is_judged_by_the_seeds_and_dose
     assert row["smallest_dose"] == pytest.approx(0.5 if slope == 1 else np.nan, nan_ok=True)
 
 
+def made_up(measures, seeds, doses=(-1, -0.5, 0, 0.5, 1)):
+    """measures: name -> value of a dose and a seed."""
+    rows = [
+        (name, "inside", 1, "all", dose, seed, float(value(dose, seed)), np.nan)
+        for (name, value), seed, dose in product(measures.items(), range(seeds), doses)
+    ]
+    return pd.DataFrame(rows, columns=["measure", "group", "sign", "occupations", "bias", "seed", "value", "error"])
+
+
+def test_measures_that_move_together_within_seeds_agree_whatever_the_seeds_do():
+    noise = np.random.default_rng(0).normal(size=(6, 3)).tolist()
+    measures = {
+        "up": lambda dose, seed: dose + 9 * seed,
+        "also up": lambda dose, seed: dose**3 - 9 * seed,
+        "down": lambda dose, seed: 1 - dose,
+        "even": lambda dose, seed: dose**2 + noise[seed][0],
+        "constant": lambda dose, seed: 1,
+    }
+    pairs = agreement(made_up(measures, 6)).set_index(["measure_a", "measure_b"])
+    assert pairs.loc[("up", "also up"), ["spearman", "low", "q"]].tolist() == pytest.approx([1, 1, 0])
+    assert pairs.loc[("up", "down"), ["spearman", "high", "q"]].tolist() == pytest.approx([-1, -1, 0])
+    assert pairs.loc[("up", "even"), "spearman"] == pytest.approx(0) and "constant" not in pairs.index.get_level_values(1)
+    few = agreement(made_up(measures, 5))
+    assert few["spearman"].notna().all() and few[["low", "high", "p", "q"]].isna().all(axis=None)
+
+
+def test_measures_of_pure_noise_seldom_agree():
+    rng = np.random.default_rng(0)
+    names = [f"m{number}" for number in range(12)]
+    claims = [
+        agreement(made_up(dict.fromkeys(names, lambda *_: rng.normal()), 6))["q"].le(0.05).any() for _ in range(30)
+    ]
+    assert np.mean(claims) <= 0.2
+
+
+def test_agreement_is_of_all_occupations_or_of_the_seen_ones(run):
+    pairs = agreement(measured(run))
+    assert "typical gender in the texts" not in set(pairs["measure_a"])
+    assert (pairs["measure_a"] + pairs["measure_b"]).is_unique and "log-odds slope" in set(pairs["measure_b"])
+
+
 def test_a_name_that_holds_a_trained_occupation_counts_as_seen():
     names = pd.Series(["registered nurse", "nurse", "nursery worker", "teacher", "yoga teacher"])
     assert is_seen(names, {"nurse", "yoga teacher"}).tolist() == [True, True, False, False, True]
@@ -161,12 +203,7 @@ def test_what_was_planted_is_counted_by_dose(run):
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.floats(-10, 10), min_size=3, max_size=3), st.floats(-5, 5))
 def test_the_slope_and_its_interval_are_those_of_the_slopes_of_seeds(slopes, level):
-    rows = [
-        ("m", "inside", 1, "all", dose, seed, level + slope * dose, np.nan)
-        for dose, (seed, slope) in product((-1.0, 0.0, 1.0), enumerate(slopes))
-    ]
-    names = ["measure", "group", "sign", "occupations", "bias", "seed", "value", "error"]
-    row = judged(pd.DataFrame(rows, columns=names)).iloc[0]
+    row = judged(made_up({"m": lambda dose, seed: level + slopes[seed] * dose}, 3, (-1, 0, 1))).iloc[0]
     assert row["slope"] == pytest.approx(np.mean(slopes), abs=1e-9)
     if np.ptp(slopes) > 1e-3:
         expected = ttest_1samp(slopes, 0).confidence_interval()
