@@ -14,6 +14,9 @@ OWN_TABLES |= {
 # Paper -> its figures that have nothing to draw, with the reason: no rule makes them, and the page lists them.
 NOT_DRAWN = {name: load_paper(name).not_drawn(config["papers"][name], PLAN.cells) for name in config["papers"]}
 
+# The encoder whose measures this run calibrates; the page takes what followed from its own table.
+CALIBRATED = [config["papers"]["calibrated"]["encoder"]] if "calibrated" in config["papers"] else []
+
 SUMMARY = f"{RESULTS}/summary.txt"
 
 
@@ -113,6 +116,7 @@ rule matrix:
         plan=f"{RESULTS}/plan.csv",
         files=f"{RESULTS}/files.csv",
         ledger=lambda wildcards: [f"{RESULTS}/tables/ledger_summary.csv"] if LEDGER_OF or ITEMS_GIVEN else [],
+        calibration=[f"{RESULTS}/tables/calibrated_calibration.csv"] * len(CALIBRATED),
         names=f"{RESULTS}/names.csv",
         encoders=f"{RESULTS}/encoders.csv",
         trainings=f"{RESULTS}/trainings.csv",
@@ -143,6 +147,7 @@ rule matrix:
     params:
         code=code("matrix"),
         tables=FIRST_TABLES,
+        calibrated=CALIBRATED,
         papers=[
             {
                 "title": text.title,

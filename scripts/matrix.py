@@ -4,6 +4,8 @@ the one page of the run, with its summary; how many seeds a difference needs, an
 import os
 from pathlib import Path
 
+import pandas as pd
+
 from _rule import by_role, rule
 from biasflow.base.provenance import git_commit
 from biasflow.base.tabular import read_text_csv, write_csv
@@ -29,7 +31,10 @@ def main(smk) -> None:
         write_csv(matrix_table, smk.output.matrix)
         names, encoders = read_text_csv(smk.input.names), read_text_csv(smk.input.encoders)
         alike, kinds = power.families(names), {name: kind_of(names, encoders, name) for name in encoders["encoder"]}
-        overview = contents(matrix_table, plan, scores, alike, kinds)
+        calibrations = {
+            name: pd.read_csv(path) for name, path in zip(smk.params.calibrated, smk.input.calibration, strict=True)
+        }
+        overview = contents(matrix_table, plan, scores, alike, kinds, calibrations)
         tables = {name: first_table(matrix_table, task) for name, task in smk.params.tables.items()}
         needed = power.power(scores, alike)
         tables["power"] = FirstTable(needed, {}, power.CAPTION)

@@ -17,7 +17,7 @@ from reference import DIRECTIONS, GROUPS, ROOT, markdown_table
 
 from biasflow.base.code import module_file
 from biasflow.base.tabular import write_csv
-from biasflow.overview.calibrated import BY_LABEL, CARDS, LABELS, runs, stored
+from biasflow.overview.calibrated import BY_LABEL, CARDS, LABELS, runs, stored, units_of
 from biasflow.overview.cards import card, in_short
 from biasflow.papers.judge import LEVEL
 from biasflow.papers.planted.measures import BESIDE
@@ -139,9 +139,7 @@ def store(folder: Path, config: str, name: str) -> None:
         new = {"calibration": _beside(table, "calibration", name)}
         if pairs["q"].notna().any():
             new[AGREEMENT] = _beside(_both_ways(pairs[pairs["q"] <= LEVEL]), AGREEMENT, name)
-        doses = ", ".join(column.removeprefix("mean_dose_") for column in table if column.startswith("mean_dose_"))
-        units = f"{table['seeds'].max()} encoders at each of the doses {doses}, trained further on real biographies"
-        about[name] |= {"tables": list(new), "units": units}
+        about[name] |= {"tables": list(new), "units": units_of(table)}
     else:
         known = runs()[name]
         files = {table: table.replace(name.replace("-", "_"), "planted") for table in known["tables"]}

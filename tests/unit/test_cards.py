@@ -11,7 +11,7 @@ import yaml
 
 from biasflow.overview import calibrated
 from biasflow.overview.cards import in_short
-from biasflow.papers.judge import SEES
+from biasflow.papers.judge import SEES, TOO_FEW
 from biasflow.registry import METRICS
 
 ROOT = Path(__file__).parents[2]
@@ -136,6 +136,30 @@ def test_the_page_says_what_followed_what_did_not_and_what_was_not_calibrated(st
         "Never tested with a planted bias in an encoder without a masked-LM head: BEC-Pro."
     ]
     assert calibrated.in_short([], "head") == []
+
+
+def test_a_run_that_calibrates_its_encoder_says_what_followed_in_it():
+    rows = [
+        ("typical gender in the texts", "seen", 0.01),
+        ("BEC-Pro", "all", 0.01),
+        ("BEC-Pro", "seen", 0.9),
+        ("SEAT (sent-weat6)", "all", 0.01),
+        ("SEAT (sent-weat7)", "all", 0.2),
+        ("GEST rate", "all", 0.2),
+    ]
+    table = pd.DataFrame(rows, columns=["measure", "occupations", "q"]).assign(verdict=SEES, seeds=3, mean_dose_0=1)
+    labels = ["BEC-Pro", "SEAT", "GEST rate", "WEAT"]
+    where = (
+        "the known bias that this run planted in this encoder (3 encoders at each of the doses 0, trained further on"
+    )
+    assert calibrated.own_in_short(labels, table) == [
+        f"Followed {where} real biographies): BEC-Pro.",
+        f"Followed {where} real biographies) (some of its tests): SEAT.",
+        f"Not shown to follow {where} real biographies): GEST rate.",
+        "Never tested with a planted bias in this run: WEAT.",
+    ]
+    (line,) = calibrated.own_in_short(labels, table.assign(verdict=TOO_FEW))
+    assert line.startswith("The calibration of this run says nothing about the measures: the encoder was not shown to")
 
 
 def test_a_row_that_does_not_follow_has_no_smallest_dose():

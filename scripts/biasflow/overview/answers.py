@@ -3,9 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import pandas as pd
+
 from biasflow.asking.matrix import RANDOM
 from biasflow.overview import costs
-from biasflow.overview.calibrated import in_short
+from biasflow.overview.calibrated import in_short, own_in_short
 from biasflow.overview.judgements import (
     COST,
     DIFFERS,
@@ -79,12 +81,21 @@ class Answer:
     trusted: Sequence[str]
 
 
-def answer(model_map: Map, measured: Sequence[Measured], helps: str, best: str | None, kind: str | None) -> Answer:
+def answer(
+    model_map: Map,
+    measured: Sequence[Measured],
+    helps: str,
+    best: str | None,
+    kind: str | None,
+    calibration: pd.DataFrame | None = None,
+) -> Answer:
     """The answer for a map's model. measured: its untouched scores; helps, best: of `notes.conclusion`; kind: of
-    `calibrated.kind_of`, None where it is not known."""
+    `calibrated.kind_of`, None where it is not known; calibration: of the encoder in this run."""
     biases = [score for score in measured if score.is_bias]
     labels = dict.fromkeys(score.label for score in biases if score.verdict != NO_CLAIM)
     methods = _methods(model_map)
+    names = [score.label for score in biases]
+    trusted = in_short(names, kind) if kind is not None else []
     said = [_methods_in_words(methods, _tested_over(model_map))] if helps and best is None else []
     return Answer(
         model_map.title,
@@ -94,7 +105,7 @@ def answer(model_map: Map, measured: Sequence[Measured], helps: str, best: str |
         methods[:LISTED],
         max(len(methods) - LISTED, 0),
         how_sure(biases) + _unpaired(model_map),
-        in_short([score.label for score in biases], kind) if kind is not None else [],
+        own_in_short(dict.fromkeys(names), calibration) if calibration is not None else trusted,
     )
 
 

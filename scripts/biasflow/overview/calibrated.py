@@ -1,7 +1,7 @@
 """What is known of whether a measure follows a bias that is there: the stored results of the study of planted bias, of
 the calibrations of real encoders, and of the comparison with printed numbers (data/cards)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
 import pandas as pd
@@ -9,11 +9,11 @@ import yaml
 
 from biasflow.base.files import read_text
 from biasflow.base.shipped import shipped
+from biasflow.papers.calibrated.values import ALL, SEEN, TEXTS
 from biasflow.papers.judge import follows
 from biasflow.registry import METRICS
 
 CARDS = shipped("data/cards")
-ALL = "all"  # the rows of all items, not those of seen or held-out occupations alone
 EMBEDDED = "planted"  # the corpus of encoders that are pre-trained on the embedded language
 BY_LABEL = {measure.label: name for entry in METRICS.values() for name, measure in entry.measures.items()}
 LABELS = {name: label for label, name in BY_LABEL.items()}
@@ -61,14 +61,39 @@ def _head(encoders: pd.DataFrame, encoder: str) -> str:
 def in_short(labels: Iterable[str], kind: str) -> list[str]:
     """Which measures of bias followed a planted dose on this kind of encoder, which did not, and which were never
     calibrated on it: a line each. labels: of the measures of a run; kind: of `kind_of`."""
-    labels = [label for label in dict.fromkeys(labels) if label in BY_LABEL]
-    if not labels:
-        return []
-    verdicts = {label: _verdict(BY_LABEL[label], kind) for label in labels}
+    return _lines({label: _verdict(BY_LABEL[label], kind) for label in labels if label in BY_LABEL})
+
+
+def own_in_short(labels: Iterable[str], table: pd.DataFrame) -> list[str]:
+    """The same of an encoder that the run itself calibrates. table: calibrated_calibration.csv of the run."""
+    texts = table[(table["measure"] == TEXTS) & (table["occupations"] == SEEN)]
+    if not follows(texts).all():
+        return [f"{NOT_LEARNT}: the encoder was not shown to learn the bias that was planted in its texts."]
+    where = f"the known bias that this run planted in this encoder ({units_of(table)})"
+    whole, verdicts = table[table["occupations"] == ALL], {}
+    for label in labels:
+        names = whole["measure"]
+        seen = follows(whole[(names == label) | names.str.startswith(f"{label} (")])
+        some = "" if seen.all() or not seen.any() else " (some of its tests)"
+        said = f"{'Followed' if seen.any() else 'Not shown to follow'} {where}{some}"
+        verdicts[label] = said if len(seen) else "Never tested with a planted bias in this run"
+    return _lines(verdicts)
+
+
+NOT_LEARNT = "The calibration of this run says nothing about the measures"
+
+
+def units_of(table: pd.DataFrame) -> str:
+    """What a calibration compares, in words; table: calibrated_calibration.csv of its run."""
+    doses = ", ".join(column.removeprefix("mean_dose_") for column in table if column.startswith("mean_dose_"))
+    return f"{table['seeds'].max()} encoders at each of the doses {doses}, trained further on real biographies"
+
+
+def _lines(verdicts: Mapping[str, str]) -> list[str]:
+    """A line for each verdict, with its measures; those that were never tested last. verdicts: label -> verdict."""
     lines = [
-        f"{said}: {', '.join(of)}."
+        f"{said}: {', '.join(label for label, other in verdicts.items() if other == said)}."
         for said in dict.fromkeys(verdicts.values())
-        if (of := [label for label in labels if verdicts[label] == said])
     ]
     return sorted(lines, key=lambda line: line.startswith("Never tested"))
 

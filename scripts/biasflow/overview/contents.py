@@ -101,10 +101,12 @@ def contents(
     scores: pd.DataFrame,
     families: Mapping[str, str] = MappingProxyType({}),
     kinds: Mapping[str, str] = MappingProxyType({}),
+    calibrations: Mapping[str, pd.DataFrame] = MappingProxyType({}),
 ) -> Contents:
     """What the page says: matrix (results.matrix), the plan with reasons (results.holes) and the table of scores.
 
-    kinds: encoder -> its kind (`calibrated.kind_of`), of those with weights. families (results.power): of encoders
+    kinds: encoder -> its kind (`calibrated.kind_of`), of those with weights. calibrations: encoder -> its calibration
+    in this run (calibrated_calibration.csv). families (results.power): of encoders
     that differ in their seed alone the first is shown, as one page cannot hold dozens; agreement, ranks and
     contradictions are those of all."""
     observed = observations(claimable(scores))
@@ -122,7 +124,8 @@ def contents(
             measured = untouched_scores(model_map, tests, readings)
             encoders[model_map.encoder] += measured
             said = conclusion(model_map, all_maps, observed, families)
-            answers.append(answer(model_map, measured, *said, kinds.get(model_map.encoder)))
+            name = model_map.encoder
+            answers.append(answer(model_map, measured, *said, kinds.get(name), calibrations.get(name)))
     for measured in encoders.values():
         measured.sort(key=lambda score: list(GROUPS.values()).index(score.group))
     not_run, limits = _not_run(plan), limited(matrix["dataset"])

@@ -13,6 +13,8 @@ from biasflow.overview.judgements import DIFFERS, NO_CLAIM, NOT_VIABLE, SAME, UN
 from biasflow.overview.maps import UNTOUCHED, maps, name_of
 from biasflow.overview.measured import with_test
 from biasflow.overview.tradeoff import HEIGHT, WIDTH, plots
+from biasflow.papers.calibrated.values import TEXTS
+from biasflow.papers.judge import SEES
 from biasflow.registry import METRICS
 from biasflow.results.matrix import matrix
 from biasflow.results.scores import concatenate, tidy
@@ -428,4 +430,8 @@ def test_a_run_says_of_its_measures_whether_they_were_calibrated_on_this_kind_of
     assert embedded == [
         "Followed the known bias that we planted in encoders of the embedded language: Strength, Distance."
     ]
+    calibration = pd.DataFrame({"measure": [TEXTS, "Strength"], "occupations": ["seen", "all"], "q": 0.01, "seeds": 3})
+    calibration = calibration.assign(verdict=SEES)
+    (own, _) = contents(*made_up.run(), kinds={"bert": ""}, calibrations={"bert": calibration}).answers[0].trusted
+    assert own.startswith("Followed the known bias that this run planted") and own.endswith(": Strength.")
     assert contents(*made_up.run()).answers[0].trusted == []  # nothing is known of its weights

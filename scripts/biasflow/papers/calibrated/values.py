@@ -59,8 +59,10 @@ def _texts(run: Run) -> pd.DataFrame:
 
 def _scores(run: Run) -> pd.DataFrame:
     """The measures of all items, a row per dataset."""
-    models, scores = _models(run), run.scores
+    models, scores, limited = _models(run), run.scores, f"-limit{run.options['limit']}"
     scores = scores[scores["encoder"].isin(models) & (scores["method"] == NONE)]
+    short = set(scores.loc[scores["dataset"].str.endswith(limited), "dataset"].str.removesuffix(limited))
+    scores = scores[~scores["dataset"].isin(short)]  # of the encoder before, another block may have all items
     tables = []
     for metric in run.options["metrics"]:
         for name, measure in METRICS[metric].measures.items():
@@ -68,7 +70,7 @@ def _scores(run: Run) -> pd.DataFrame:
             rows = scores[(scores["metric"] == name) & (scores["part"] == measure.part)]
             variants = (form for form in (measure.variant, *measure.or_variants) if (rows["variant"] == form).any())
             rows = rows[rows["variant"] == next(variants, None)]
-            datasets = rows["dataset"].str.removesuffix(f"-limit{run.options['limit']}")
+            datasets = rows["dataset"].str.removesuffix(limited)
             several = datasets.nunique() > 1
             labels = f"{judged.name} (" + datasets + ")" if several else judged.name
             error = ((rows["high"] - rows["low"]) / (2 * Z)) ** 2

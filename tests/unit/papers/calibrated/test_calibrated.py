@@ -169,7 +169,9 @@ def test_measures_that_move_together_within_seeds_agree_whatever_the_seeds_do():
     pairs = agreement(made_up(measures, 6)).set_index(["measure_a", "measure_b"])
     assert pairs.loc[("up", "also up"), ["spearman", "low", "q"]].tolist() == pytest.approx([1, 1, 0])
     assert pairs.loc[("up", "down"), ["spearman", "high", "q"]].tolist() == pytest.approx([-1, -1, 0])
-    assert pairs.loc[("up", "even"), "spearman"] == pytest.approx(0) and "constant" not in pairs.index.get_level_values(1)
+    assert pairs.loc[("up", "even"), "spearman"] == pytest.approx(0) and "constant" not in pairs.index.get_level_values(
+        1
+    )
     few = agreement(made_up(measures, 5))
     assert few["spearman"].notna().all() and few[["low", "high", "p", "q"]].isna().all(axis=None)
 
@@ -236,6 +238,13 @@ def test_mistakes_are_named_before_the_first_job(change, key):
     config = changed(("papers.calibrated", {"encoder": "real"}), change)
     with pytest.raises(BiasflowError, match=key):
         resolve(config, SCHEMA)
+
+
+def test_scores_of_all_items_that_another_block_asks_for_are_not_mixed_with_those_of_a_sample(run):
+    rows = run.scores[run.scores["dataset"] == "crows-pairs-gender-limit100"]
+    whole = rows.assign(dataset="crows-pairs-gender", value=99.0)
+    both = replace(run, scores=pd.concat([run.scores, whole]))
+    assert calibration(both).equals(calibration(run))
 
 
 def test_measures_of_others_are_judged_like_ours(run, tmp_path):
