@@ -1,10 +1,7 @@
-"""Rule `matrix`: methods x measures for every model, with the plan's reason where a cell is empty; as tables and on
-the one page of the run, with its summary; how many seeds a difference needs, and how far the measures agree."""
+"""Rule `matrix`: methods x measures for every model, or why a cell is empty; as tables and on the page of the run."""
 
 import os
 from pathlib import Path
-
-import pandas as pd
 
 from _rule import by_role, rule
 from biasflow.base.provenance import git_commit
@@ -36,15 +33,14 @@ def main(smk) -> None:
         }
         overview = contents(matrix_table, plan, scores, alike, kinds, calibrations)
         tables = {name: first_table(matrix_table, task) for name, task in smk.params.tables.items()}
-        needed = power.power(scores, alike)
-        tables["power"] = FirstTable(needed, {}, power.CAPTION)
+        tables["power"] = FirstTable(power.power(scores, alike), {}, power.CAPTION)
         tables["agreement"] = FirstTable(overview.pairs, {}, agreement.CAPTION)
         about_files, linked = remark(read_text_csv(smk.input.files)), {}
         for name, table in tables.items():
             paths = by_role(smk.output, [f"{name}_table"])[f"{name}_table"]
             linked[name] = os.path.relpath(paths[-1], Path(smk.output.page).parent)
-            caption = f"{table.caption} {about_files}".strip()
-            write_table(table.frame, *paths, caption=caption, decimals=3, headers=table.headers)
+            shown = {"caption": f"{table.caption} {about_files}".strip(), "decimals": 3, "headers": table.headers}
+            write_table(table.frame, *paths, **shown)
         write_page(
             overview,
             smk.output.page,

@@ -3,6 +3,7 @@ the calibrations of real encoders, and of the comparison with printed numbers (d
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from pathlib import Path
 
 import pandas as pd
 import yaml
@@ -62,6 +63,11 @@ def in_short(labels: Iterable[str], kind: str) -> list[str]:
     """Which measures of bias followed a planted dose on this kind of encoder, which did not, and which were never
     calibrated on it: a line each. labels: of the measures of a run; kind: of `kind_of`."""
     return _lines({label: _verdict(BY_LABEL[label], kind) for label in labels if label in BY_LABEL})
+
+
+def own_calibrations(encoders: Sequence[str], paths: Sequence[Path | str]) -> dict[str, pd.DataFrame]:
+    """Encoder -> the table of its calibration in this run (calibrated_calibration.csv)."""
+    return dict(zip(encoders, map(pd.read_csv, paths), strict=True))
 
 
 def own_in_short(labels: Iterable[str], table: pd.DataFrame) -> list[str]:
