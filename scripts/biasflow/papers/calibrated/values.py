@@ -61,8 +61,6 @@ def _scores(run: Run) -> pd.DataFrame:
     """The measures of all items, a row per dataset."""
     models, scores, limited = _models(run), run.scores, f"-limit{run.options['limit']}"
     scores = scores[scores["encoder"].isin(models) & (scores["method"] == NONE)]
-    short = set(scores.loc[scores["dataset"].str.endswith(limited), "dataset"].str.removesuffix(limited))
-    scores = scores[~scores["dataset"].isin(short)]  # of the encoder before, another block may have all items
     tables = []
     for metric in run.options["metrics"]:
         for name, measure in METRICS[metric].measures.items():
@@ -70,6 +68,9 @@ def _scores(run: Run) -> pd.DataFrame:
             rows = scores[(scores["metric"] == name) & (scores["part"] == measure.part)]
             variants = (form for form in (measure.variant, *measure.or_variants) if (rows["variant"] == form).any())
             rows = rows[rows["variant"] == next(variants, None)]
+            is_sample = rows["dataset"].str.endswith(limited)
+            sampled = set(rows.loc[is_sample, "dataset"].str.removesuffix(limited))
+            rows = rows[~rows["dataset"].isin(sampled)]  # another block may have all items of the encoder before
             datasets = rows["dataset"].str.removesuffix(limited)
             several = datasets.nunique() > 1
             labels = f"{judged.name} (" + datasets + ")" if several else judged.name

@@ -243,7 +243,8 @@ def test_mistakes_are_named_before_the_first_job(change, key):
 def test_scores_of_all_items_that_another_block_asks_for_are_not_mixed_with_those_of_a_sample(run):
     rows = run.scores[run.scores["dataset"] == "crows-pairs-gender-limit100"]
     whole = rows.assign(dataset="crows-pairs-gender", value=99.0)
-    both = replace(run, scores=pd.concat([run.scores, whole]))
+    other = rows.assign(dataset="C6-limit100", metric="ceat_effect_size")  # the name of a test that WEAT has, too
+    both = replace(run, scores=pd.concat([run.scores, whole, other]))
     assert calibration(both).equals(calibration(run))
 
 
