@@ -46,17 +46,21 @@ def _index(metrics: dict[str, list[str]]) -> str:
 A card says what a measure is, what it needs, and how far it can be trusted: whether it followed a bias that we planted,
 how much of it is noise, and which printed numbers we reproduced.
 
-* *Real*: in how many tests it followed a dose of bias that further training planted in real encoders. Counted are the
-  rows of all occupations; the log-odds have none, so theirs are those of seen and of held-out occupations.
-* *Embedded*: the smallest dose at which the measure differs from dose 0 in [the study of planted
+* *Real*: in how many tests the measure followed a *dose* of bias that further training planted in real encoders
+  ([explained](../howto/calibrate.md); our encoders are [these two](../findings/calibrated.md)). We count the rows that
+  cover all occupations. The log-odds have rows of seen and of held-out occupations only, for the correlation r and for
+  the slope, so we count these.
+* *Artificial*: the smallest dose at which the measure differs from dose 0 in [the study of planted
   bias](../findings/planted.md), where encoders are pre-trained on artificial text. A measure with several rows there
   has a number for each. *no dose*: it was not shown to follow the bias.
-* *Other words*: whether the measure detects the full bias in [the held-out world](../findings/held_out.md), where
-  occupations, other words and sentences are new.
+* *Other words*: whether the measure detects the full bias in [the held-out world](../findings/held_out.md), an
+  artificial text with other occupations, words and sentences.
 * –: not run. The card says why.
 
-A card says what a second seed may change (reliability, power). It holds for the encoders that it names, and
-for this way of planting: [calibrate the measures on your encoder](../howto/calibrate.md) before you rely on one.
+A measure that detects the bias of an artificial text may miss the weaker bias of a real encoder. A card also says how
+much of a score is noise (between seeds, and by the choice of items), and how many seeds a claim needs. It holds for the
+encoders that it names, and for this way of planting: [calibrate the measures on your encoder](../howto/calibrate.md)
+before you rely on one.
 
 {MADE}
 """
@@ -66,7 +70,7 @@ for this way of planting: [calibrate the measures on your encoder](../howto/cali
             for key, names in metrics.items()
             if METRICS[names[0]].measures[key].group == group
         ]
-        header = ("measure", "what it measures", "real", "embedded", "other words")
+        header = ("measure", "what it measures", "real", "artificial", "other words")
         text += f"\n## Measures of {title}\n\n{markdown_table(header, rows)}"
     rows = [
         (name, *(str(about[key]) for key in ("config", "commit", "date", "units"))) for name, about in runs().items()
@@ -78,7 +82,7 @@ def _card(key: str, names: Sequence[str]) -> str:
     """A card; of a measure that several metrics have, definition and data are those of the first."""
     name, entry = names[0], METRICS[names[0]]
     measure = entry.measures[key]
-    text, row = _documented(name, key)
+    page, text, row = _documented(name, key)
     docstring = module_file(module_of(entry), ROOT).read_text(encoding="utf-8").split('"""')[1]
     source = (SOURCE.search(docstring) or SOURCE.search(text) or [None, "none: it is ours"])[1]
     variant = ", ".join(f"`{word}`" for word in (measure.part, measure.variant) if word != "-")
@@ -93,17 +97,18 @@ def _card(key: str, names: Sequence[str]) -> str:
     ]
     fields_table = markdown_table(("field", "what is known"), ((field, _line(about)) for field, about in fields))
     what = meanings("measures")[key]
-    first = f"# {measure.label}\n\n{what[0].upper()}{what[1:].rstrip('.')}.\n\n"
+    more = f"[Tests, readings and columns](../scores/{page}#{name}), [how bias was planted](../howto/calibrate.md)."
+    first = f"# {measure.label}\n\n{what[0].upper()}{what[1:].rstrip('.')}. {more}\n\n"
     return f"{first}{fields_table}\n[All cards](index.md). {MADE}\n"
 
 
-def _documented(name: str, key: str) -> tuple[str, list[str]]:
-    """The section of a metric in docs/scores, and the cells of the row of a measure there."""
+def _documented(name: str, key: str) -> tuple[str, str, list[str]]:
+    """The page of docs/scores with the section of a metric, this section, and the cells of the row of a measure there."""
     for page in sorted((ROOT / "docs/scores").glob("*.md")):
         for metric, text in SECTION.findall(page.read_text(encoding="utf-8")):
             if metric == name:
                 row = next(line for line in text.splitlines() if line.startswith("|") and f"**`{key}`**" in line)
-                return text.strip(), [cell.strip() for cell in row.strip("|").split("|")]
+                return page.name, text.strip(), [cell.strip() for cell in row.strip("|").split("|")]
     raise LookupError(f"docs/scores has no section `{name}` with a row **`{key}`**")
 
 

@@ -18,7 +18,7 @@ _METHODS = {"densray": "DensRay", "hard": "hard debiasing", "leace": "LEACE", "d
 _AGREEMENT = "no calibration of it with six seeds is stored; the page of your run has a table of agreement"
 _MOST = 5  # others that a card names
 _NOT_JUDGED = "the stored study of planted bias has no such row (docs/findings/planted.md says why)"
-_NO_PRICE = "nobody measured how fast a BERT-base is read for it"
+_NO_PRICE = "the speed of a BERT-base was not measured for it"
 _NO_NUMBERS = "we know no scores of single items from which numbers were printed (docs/conformance.md)"
 
 
@@ -172,7 +172,7 @@ def _on_embedded(key: str, measure: Measure) -> Iterator[tuple[str, str]]:
     """The fields of the study of planted bias."""
     rows = rows_of("planted_calibration", key)
     if rows.empty:
-        yield "on planted encoders", NOT_RUN + _NOT_JUDGED
+        yield "on artificial text", NOT_RUN + _NOT_JUDGED
     for row in rows.assign(smallest_dose=smallest_dose(rows)).itertuples():
         said = [f"smallest dose {row.smallest_dose:g}" if pd.notna(row.smallest_dose) else "not shown to follow it"]
         if pd.notna(row.spearman):
@@ -181,7 +181,7 @@ def _on_embedded(key: str, measure: Measure) -> Iterator[tuple[str, str]]:
         half_way = abs(row.mean_bias_1 - row.mean_bias_0) / 2
         seeds = _number_of(seeds_needed(sd, half_way))
         power = f"{seeds} seeds in each group to tell a score half-way between no and full bias from none ({UNPAIRED})"
-        yield f"on planted encoders{_of(row, measure)}", "; ".join([*said, f"variance: {_shares(row)}", power])
+        yield f"on artificial text{_of(row, measure)}", "; ".join([*said, f"variance: {_shares(row)}", power])
 
 
 def _on_held_out(key: str, measure: Measure) -> Iterator[tuple[str, str]]:
@@ -216,7 +216,10 @@ def _erased(key: str, measure: Measure) -> Iterator[tuple[str, str]]:
         shares = [
             f"{_METHODS[row.method]} {_number(row.closed)}{_interval(row.low, row.high)}" for row in of.itertuples()
         ]
-        yield f"erasing{_of(of.iloc[0], measure)}: share of the way to never biased", "; ".join(shares)
+        yield (
+            f"erasing{_of(of.iloc[0], measure)}: share of the gap to encoders without bias that it closes",
+            "; ".join(shares),
+        )
 
 
 def _of(row, measure: Measure) -> str:
