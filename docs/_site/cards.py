@@ -103,7 +103,7 @@ def _card(key: str, names: Sequence[str]) -> str:
 
 
 def _documented(name: str, key: str) -> tuple[str, str, list[str]]:
-    """The page of docs/scores with the section of a metric, this section, and the cells of the row of a measure there."""
+    """The page of docs/scores that has a metric, its section there, and the cells of the row of a measure."""
     for page in sorted((ROOT / "docs/scores").glob("*.md")):
         for metric, text in SECTION.findall(page.read_text(encoding="utf-8")):
             if metric == name:
