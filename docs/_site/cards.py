@@ -17,7 +17,7 @@ from reference import DIRECTIONS, GROUPS, ROOT, markdown_table
 
 from biasflow.base.code import module_file
 from biasflow.base.tabular import write_csv
-from biasflow.overview.calibrated import BY_LABEL, CARDS, LABELS, runs, stored, units_of
+from biasflow.overview.calibrated import BY_LABEL, CARDS, LABELS, label_of, runs, stored, units_of
 from biasflow.overview.cards import card, in_short
 from biasflow.papers.judge import LEVEL
 from biasflow.papers.planted.measures import BESIDE
@@ -49,7 +49,7 @@ how much of it is noise, and which printed numbers we reproduced.
 * *Real*: in how many tests the measure followed a *dose* of bias that further training planted in real encoders
   ([explained](../howto/calibrate.md); our encoders are [these two](../findings/calibrated.md)). We count the rows that
   cover all occupations. The log-odds have rows of seen and of held-out occupations only, for the correlation r and for
-  the slope, so we count these.
+  the slope, so we count these. A cost should not follow the dose: if it does, the dose also changed the quality.
 * *Artificial*: the smallest dose at which the measure differs from dose 0 in [the study of planted
   bias](../findings/planted.md), where encoders are pre-trained on artificial text. A measure with several rows there
   has a number for each. *no dose*: it was not shown to follow the bias.
@@ -129,8 +129,7 @@ def card_of(name: str) -> str | None:
         one.label: score if score in BY_LABEL.values() else next(iter(METRICS[metric].measures), None)
         for metric, score, one in BESIDE
     }
-    fits = [label for label in BY_LABEL | beside if name == label or name.startswith(f"{label} (")]
-    return (beside | BY_LABEL)[max(fits, key=len)] if fits else None
+    return (beside | BY_LABEL).get(label_of(name, BY_LABEL | beside))
 
 
 def store(folder: Path, config: str, name: str) -> None:

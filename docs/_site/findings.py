@@ -14,7 +14,7 @@ from reference import ROOT, markdown_table
 
 from biasflow.overview.calibrated import follows, smallest_dose, stored
 from biasflow.papers.calibrated.figures import draw_followed
-from biasflow.registry import COST
+from biasflow.registry import COST, INSIDE
 from biasflow.results import figures as draw
 
 FOLDER = ROOT / "docs/findings"
@@ -162,7 +162,7 @@ def _real(encoder: str) -> str:
             number(row["slope"]) + _interval(row["slope_low"], row["slope_high"]),
             f"{_two(row['spearman'])} ({_two(row['q'])})" if pd.notna(row["spearman"]) else "–",
             _shares(row),
-            "**yes**" if seen[number_of_row] else "no",
+            ("**yes**" if row["group"] == INSIDE else "changes") if seen[number_of_row] else "no",
         )
         for number_of_row, row in rows.iterrows()
     ]

@@ -146,16 +146,18 @@ def test_a_run_that_calibrates_its_encoder_says_what_followed_in_it():
         ("SEAT (sent-weat6)", "all", 0.01),
         ("SEAT (sent-weat7)", "all", 0.2),
         ("GEST rate", "all", 0.2),
+        ("LPBS", "all", 0.2),
+        ("LPBS (absolute)", "all", 0.01),
     ]
     table = pd.DataFrame(rows, columns=["measure", "occupations", "q"]).assign(verdict=SEES, seeds=3, mean_dose_0=1)
-    labels = ["BEC-Pro", "SEAT", "GEST rate", "WEAT"]
+    labels = ["BEC-Pro", "SEAT", "GEST rate", "LPBS", "LPBS (absolute)", "WEAT"]
     where = (
         "the known bias that this run planted in this encoder (3 encoders at each of the doses 0, trained further on"
     )
     assert calibrated.own_in_short(labels, table) == [
-        f"Followed {where} real biographies): BEC-Pro.",
+        f"Followed {where} real biographies): BEC-Pro, LPBS (absolute).",
         f"Followed {where} real biographies) (some of its tests): SEAT.",
-        f"Not shown to follow {where} real biographies): GEST rate.",
+        f"Not shown to follow {where} real biographies): GEST rate, LPBS.",
         "Never tested with a planted bias in this run: WEAT.",
     ]
     (line,) = calibrated.own_in_short(labels, table.assign(verdict=TOO_FEW))

@@ -20,6 +20,12 @@ BY_LABEL = {measure.label: name for entry in METRICS.values() for name, measure 
 LABELS = {name: label for label, name in BY_LABEL.items()}
 
 
+def label_of(name: str, labels: Iterable[str] = BY_LABEL) -> str | None:
+    """The label of the measure to which a row of a calibration belongs: the longest one that the row's name begins
+    with, as "LPBS (absolute)" is a measure and "SEAT (sent-weat6)" a test of one; None if there is none."""
+    return max((label for label in labels if name == label or name.startswith(f"{label} (")), key=len, default=None)
+
+
 @cache
 def stored(table: str) -> pd.DataFrame:
     """A stored table; its column `card` names the measure of the registry that a row belongs to."""
@@ -78,8 +84,7 @@ def own_in_short(labels: Iterable[str], table: pd.DataFrame) -> list[str]:
     where = f"the known bias that this run planted in this encoder ({units_of(table)})"
     whole, verdicts = table[table["occupations"] == ALL], {}
     for label in labels:
-        names = whole["measure"]
-        seen = follows(whole[(names == label) | names.str.startswith(f"{label} (")])
+        seen = follows(whole[whole["measure"].map(label_of) == label])
         some = "" if seen.all() or not seen.any() else " (some of its tests)"
         said = f"{'Followed' if seen.any() else 'Not shown to follow'} {where}{some}"
         verdicts[label] = said if len(seen) else "Never tested with a planted bias in this run"

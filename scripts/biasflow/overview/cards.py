@@ -9,7 +9,7 @@ import pandas as pd
 
 from biasflow.overview.calibrated import ALL, BY_LABEL, follows, rows_of, runs, smallest_dose
 from biasflow.plan.cells import name_of_head
-from biasflow.registry import ALWAYS, METRICS, OUTSIDE, READOUTS, Measure, Metric
+from biasflow.registry import ALWAYS, COST, METRICS, OUTSIDE, READOUTS, Measure, Metric
 from biasflow.results.statistics import sd_of_interval, seeds_needed
 
 NOT_RUN = "not run: "
@@ -137,7 +137,8 @@ def _followed(row) -> str:
         return f"{where}not tested, for want of seeds ({slope})"
     evidence = f"rank correlation {row.spearman:.2f}, q {row.q:.2g}; {slope}"
     smallest = f"; smallest dose {row.smallest_dose:g}" if pd.notna(row.smallest_dose) else ""
-    return f"{where}{'yes' if row.follows else 'no'} ({evidence}{smallest})"
+    yes = "it changes" if row.group == COST else "yes"
+    return f"{where}{yes if row.follows else 'no'} ({evidence}{smallest})"
 
 
 def _where(row) -> str:

@@ -17,11 +17,12 @@ def agreement(values: pd.DataFrame) -> pd.DataFrame:
     that p adjusted over all pairs. values: of `values.measured`.
 
     Interval, p and q are NaN for fewer than six seeds, which are too few for a claim. A seed in which a measure is the
-    same at all doses, or is not defined, says nothing. Of a measure that has no row of all occupations the one of the
-    occupations that were trained on is taken."""
+    same at all doses, or is not defined, says nothing. Rows of seen or held-out occupations are left out, but those of
+    seen occupations of a measure that has no others."""
     dosed = values[values["bias"].notna() & (values["group"] == INSIDE)]
-    whole = dosed["measure"].isin(dosed.loc[dosed["occupations"] == ALL, "measure"])
-    dosed = dosed[(dosed["occupations"] == ALL) | (~whole & (dosed["occupations"] != HELD_OUT))]
+    of_all = dosed["occupations"] == ALL
+    whole = dosed["measure"].isin(dosed.loc[of_all, "measure"].str.split(" (", regex=False).str[0])
+    dosed = dosed[of_all | (~whole & (dosed["occupations"] != HELD_OUT))]
     ranks = {measure: _ranks(block) for measure, block in dosed.groupby("measure", sort=False)}
     rows = []
     for a, b in combinations(ranks, 2):
@@ -29,7 +30,8 @@ def agreement(values: pd.DataFrame) -> pd.DataFrame:
         if len(correlations):
             rows.append((a, b, *mean_of_units(correlations)))
     pairs = pd.DataFrame(rows, columns=["measure_a", "measure_b", "spearman", "low", "high", "p"])
-    return pairs.assign(q=false_discovery_rates(pairs["p"]))
+    ends = pairs[["low", "high"]].clip(-1, 1)  # Student's interval knows no bounds
+    return pairs.assign(**ends, q=false_discovery_rates(pairs["p"]))
 
 
 def _ranks(block: pd.DataFrame) -> pd.DataFrame:
