@@ -80,7 +80,11 @@ def own_in_short(labels: Iterable[str], table: pd.DataFrame) -> list[str]:
     """The same of an encoder that the run itself calibrates. table: calibrated_calibration.csv of the run."""
     texts = table[(table["measure"] == TEXTS) & (table["occupations"] == SEEN)]
     if not follows(texts).all():
-        return [f"{NOT_LEARNT}: the encoder was not shown to learn the bias that was planted in its texts."]
+        return [
+            "The calibration of this run says nothing about the measures: the encoder was not shown to learn the bias "
+            "that was planted in its texts. Raise learning_rate or examples under papers.calibrated "
+            "(docs/howto/calibrate.md)."
+        ]
     where = f"the known bias that this run planted in this encoder ({units_of(table)})"
     whole, verdicts = table[table["occupations"] == ALL], {}
     for label in labels:
@@ -89,9 +93,6 @@ def own_in_short(labels: Iterable[str], table: pd.DataFrame) -> list[str]:
         said = f"{'Followed' if seen.any() else 'Not shown to follow'} {where}{some}"
         verdicts[label] = said if len(seen) else "Never tested with a planted bias in this run"
     return _lines(verdicts)
-
-
-NOT_LEARNT = "The calibration of this run says nothing about the measures"
 
 
 def units_of(table: pd.DataFrame) -> str:

@@ -3,11 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
 from biasflow.results.power import TOO_FEW, families, power
 from biasflow.results.scores import concatenate, tidy
-from biasflow.results.statistics import MOST_SEEDS, sd_interval, seeds_needed
+from biasflow.results.statistics import MOST_SEEDS, sd_interval, sd_of_interval, seeds_needed, t_interval
 
 
 @pytest.mark.parametrize(("effect", "n"), [(0.2, 394), (0.5, 64), (0.8, 26), (1.0, 17)])
@@ -20,6 +22,16 @@ def test_no_spread_needs_two_and_no_difference_any_number():
     assert seeds_needed(0.0, 0.1) == 2 and seeds_needed(1e-9, 1.0) == 2
     assert seeds_needed(1.0, 0.0) is None and seeds_needed(1.0, 1e-3) is None
     assert seeds_needed(1.0, 0.126) == pytest.approx(MOST_SEEDS, rel=0.02)
+
+
+def test_pairs_need_as_many_seeds_as_the_tables_of_the_paired_test_say():
+    assert [seeds_needed(1.0, d, paired=True) for d in (0.5, 1.0, 2.0)] == [34, 10, 5]  # one sample, 5 %
+
+
+@given(st.lists(st.integers(-99, 99), min_size=3, max_size=9))
+def test_an_interval_gives_back_the_standard_deviation_that_it_was_made_of(values):
+    low, high = t_interval(values)
+    assert sd_of_interval(low, high, len(values)) == pytest.approx(np.std(values, ddof=1), abs=1e-9)
 
 
 def test_the_seeds_that_are_said_have_the_power():
