@@ -160,7 +160,7 @@ def _real(encoder: str) -> str:
             number(row["before"]),
             *(_mean(row, dose, sd=True) for dose in doses),
             number(row["slope"]) + _interval(row["slope_low"], row["slope_high"]),
-            f"{_two(row['spearman'])} ({_two(row['q'])})" if pd.notna(row["spearman"]) else "–",
+            f"{_two(row['spearman'])} ({number(row['q'])})" if pd.notna(row["spearman"]) else "–",
             _shares(row),
             ("**yes**" if row["group"] == INSIDE else "changes") if seen[number_of_row] else "no",
         )

@@ -44,13 +44,15 @@ def _models(run: Run) -> dict[str, tuple[float, float]]:
 
 
 def _texts(run: Run) -> pd.DataFrame:
-    """How much likelier the encoder finds the typical gender in the texts, in nats per gendered word: the mean over
-    occupations, of the texts that it was trained on (seen) and of the others (held out)."""
+    """How much likelier the encoder finds the typical gender in the texts, in nats per gendered word, of the texts that
+    it was trained on (seen) and of the others (held out): the mean over the occupations that are typical of women and
+    the mean over those typical of men count half each, so that a general preference for one gender cancels out."""
     rows, models = [], _models(run)
     for encoder, path in run.files["units"].items():
         units = pd.read_csv(path)
         for part, chosen in ((SEEN, units["times"] > 0), (HELD_OUT, units["times"] == 0)):
-            means = units[chosen].groupby("occupation")[["preference_before", "preference_after"]].mean().mean()
+            keys, columns = ["stereotype", "occupation"], ["preference_before", "preference_after"]
+            means = units[chosen].groupby(keys)[columns].mean().groupby("stereotype").mean().mean()
             about = {"measure": TEXTS, "group": CONTROL, "sign": 1, "occupations": part, "error": np.nan}
             for when, (dose, seed) in (("before", models[run.options["encoder"]]), ("after", models[encoder])):
                 rows.append(about | {"bias": dose, "seed": seed, "value": means[f"preference_{when}"]})

@@ -113,8 +113,10 @@ def test_a_measure_of_seen_occupations_alone_is_told_from_one_that_generalises(t
 def test_controls_show_what_the_encoder_learnt_of_the_texts_themselves(table):
     texts = table.loc["typical gender in the texts"]
     assert list(table.index[:2]) == [("typical gender in the texts", part) for part in ("held out", "seen")]
-    assert texts.loc["seen", ["slope", "before", "verdict"]].tolist() == [pytest.approx(1), 2, SEES]
-    assert texts.loc["seen", "mean_dose_0"] == pytest.approx(1 / 3)  # the mean seed is 1, in one of three occupations
+    assert texts.loc["seen", ["slope", "before", "verdict"]].tolist() == [pytest.approx(1), 2.25, SEES]
+    assert texts.loc["seen", "mean_dose_0"] == pytest.approx(
+        1 / 4
+    )  # the mean seed is 1, in one of two occupations of women
     assert texts.loc["held out", ["slope", "before", "verdict"]].tolist() == [0, 4, DOES_NOT]
     alone = table[table["group"] != "control"].dropna(subset="p")
     assert alone["q"].tolist() == pytest.approx(false_discovery_control(alone["p"]).tolist())
