@@ -116,7 +116,7 @@ def test_controls_show_what_the_encoder_learnt_of_the_texts_themselves(table):
     assert texts.loc["seen", ["slope", "before", "verdict"]].tolist() == [pytest.approx(1), 2.25, SEES]
     assert texts.loc["seen", "mean_dose_0"] == pytest.approx(
         1 / 4
-    )  # the mean seed is 1, in one of two occupations of women
+    )
     assert texts.loc["held out", ["slope", "before", "verdict"]].tolist() == [0, 4, DOES_NOT]
     alone = table[table["group"] != "control"].dropna(subset="p")
     assert alone["q"].tolist() == pytest.approx(false_discovery_control(alone["p"]).tolist())
