@@ -7,7 +7,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from biasflow.papers.calibrated.values import ALL
 from biasflow.papers.judge import follows
+from biasflow.registry import INSIDE
 from biasflow.results import figures as draw
 
 COLOURS = (draw.BLUE, draw.VERMILION, draw.GREEN, draw.PURPLE)
@@ -16,7 +18,9 @@ WIDTH = 24  # letters of a panel's title in one line
 
 
 def _name(row) -> str:
-    return row.measure if row.occupations == "all" else f"{row.measure}, {row.occupations}"
+    """The row's measure, with its part of the occupations, and its group if it is no measure of bias."""
+    part = "" if row.occupations == ALL else f", {row.occupations}"
+    return f"{row.measure}{part}" + ("" if row.group == INSIDE else f" [{row.group}]")
 
 
 @draw.style()

@@ -114,9 +114,7 @@ def test_controls_show_what_the_encoder_learnt_of_the_texts_themselves(table):
     texts = table.loc["typical gender in the texts"]
     assert list(table.index[:2]) == [("typical gender in the texts", part) for part in ("held out", "seen")]
     assert texts.loc["seen", ["slope", "before", "verdict"]].tolist() == [pytest.approx(1), 2.25, SEES]
-    assert texts.loc["seen", "mean_dose_0"] == pytest.approx(
-        1 / 4
-    )
+    assert texts.loc["seen", "mean_dose_0"] == pytest.approx(1 / 4)
     assert texts.loc["held out", ["slope", "before", "verdict"]].tolist() == [0, 4, DOES_NOT]
     alone = table[table["group"] != "control"].dropna(subset="p")
     assert alone["q"].tolist() == pytest.approx(false_discovery_control(alone["p"]).tolist())
@@ -128,7 +126,7 @@ def test_the_figures_have_a_panel_per_row_and_a_mark_per_tested_row(run):
     figure = FIGURES["doses"](run)
     assert len(figure.axes) == rows["slope"].notna().sum()
     titles = [axes.get_title(loc="left").replace("\n", " ") for axes in figure.axes]
-    assert titles[1] == "typical gender in the texts, seen" and "CrowS-Pairs" in titles
+    assert titles[1] == "typical gender in the texts, seen [control]" and "CrowS-Pairs" in titles
     (axes,) = FIGURES["followed"](run).axes
     marks = [line for line in axes.lines if line.get_marker() == "o"]
     assert len(marks) == rows["spearman"].notna().sum()
