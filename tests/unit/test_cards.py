@@ -118,12 +118,14 @@ def stored(monkeypatch):
 
 def test_the_page_says_what_followed_what_did_not_and_what_was_not_calibrated(stored):
     assert calibrated.in_short(["BEC-Pro", "LPBS", "GEST rate", "WEAT", "no such"], "head") == [
-        "Followed a known bias that we planted in one and two (each: 3 encoders a dose): BEC-Pro.",
-        "Not shown to follow a known bias that we planted in one or two (each: 3 encoders a dose): GEST rate.",
-        "Followed a known bias that we planted in one (3 encoders a dose; in one by some of its tests), but not shown "
-        "to in two (3 encoders a dose): WEAT.",
+        "We planted a known bias in one and two (each: 3 encoders a dose).",
+        "Followed it in one and two: BEC-Pro.",
+        "Not shown to follow it in one or two: GEST rate.",
+        "Followed it in one (some tests), not shown to in two: WEAT.",
         "Never tested with a planted bias in a real encoder with a masked-LM head: LPBS.",
     ]
+    (line,) = calibrated.in_short(["LPBS"], "head")
+    assert line.startswith("Never tested")
     assert calibrated.in_short(["Strength", "perplexity"], "embedded") == [
         "Followed the known bias that we planted in encoders of the embedded language: Strength.",
         "Not shown to follow the known bias that we planted in encoders of the embedded language: perplexity.",
@@ -151,13 +153,12 @@ def test_a_run_that_calibrates_its_encoder_says_what_followed_in_it():
     ]
     table = pd.DataFrame(rows, columns=["measure", "occupations", "q"]).assign(verdict=SEES, seeds=3, mean_dose_0=1)
     labels = ["BEC-Pro", "SEAT", "GEST rate", "LPBS", "LPBS (absolute)", "WEAT"]
-    where = (
-        "the known bias that this run planted in this encoder (3 encoders at each of the doses 0, trained further on"
-    )
     assert calibrated.own_in_short(labels, table) == [
-        f"Followed {where} real biographies): BEC-Pro, LPBS (absolute).",
-        f"Followed {where} real biographies) (some of its tests): SEAT.",
-        f"Not shown to follow {where} real biographies): GEST rate, LPBS.",
+        "This run planted a known bias in this encoder (3 encoders at each of the doses 0, trained further on real "
+        "biographies).",
+        "Followed it: BEC-Pro, LPBS (absolute).",
+        "Followed it in some tests: SEAT.",
+        "Not shown to follow it: GEST rate, LPBS.",
         "Never tested with a planted bias in this run: WEAT.",
     ]
     (line,) = calibrated.own_in_short(labels, table.assign(verdict=TOO_FEW))

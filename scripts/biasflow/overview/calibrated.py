@@ -67,8 +67,12 @@ def _head(encoders: pd.DataFrame, encoder: str) -> str:
 
 def in_short(labels: Iterable[str], kind: str) -> list[str]:
     """Which measures of bias followed a planted dose on this kind of encoder, which did not, and which were never
-    calibrated on it: a line each. labels: of the measures of a run; kind: of `kind_of`."""
-    return _lines({label: _verdict(BY_LABEL[label], kind) for label in labels if label in BY_LABEL})
+    calibrated on it: a line each, after a line that says what was done. labels: of the measures of a run; kind: of
+    `kind_of`."""
+    cards = {label: BY_LABEL[label] for label in labels if label in BY_LABEL}
+    lines = _lines({label: _verdict(card, kind) for label, card in cards.items()})
+    calibrated = kind == "head" and stored("calibration")["card"].isin(cards.values()).any()
+    return [_real_encoders(), *lines] if calibrated else lines
 
 
 def own_calibrations(encoders: Sequence[str], paths: Sequence[Path | str]) -> dict[str, pd.DataFrame]:
@@ -85,14 +89,12 @@ def own_in_short(labels: Iterable[str], table: pd.DataFrame) -> list[str]:
             "that was planted in its texts. Raise learning_rate or examples under papers.calibrated "
             "(docs/howto/calibrate.md)."
         ]
-    where = f"the known bias that this run planted in this encoder ({units_of(table)})"
     whole, verdicts = table[table["occupations"] == ALL], {}
     for label in labels:
         seen = follows(whole[whole["measure"].map(label_of) == label])
-        some = "" if seen.all() or not seen.any() else " (some of its tests)"
-        said = f"{'Followed' if seen.any() else 'Not shown to follow'} {where}{some}"
+        said = "Followed it" if seen.all() else "Followed it in some tests" if seen.any() else "Not shown to follow it"
         verdicts[label] = said if len(seen) else "Never tested with a planted bias in this run"
-    return _lines(verdicts)
+    return [f"This run planted a known bias in this encoder ({units_of(table)}).", *_lines(verdicts)]
 
 
 def units_of(table: pd.DataFrame) -> str:
@@ -128,20 +130,19 @@ def _verdict(card: str, kind: str) -> str:
             whole, part = (
                 list(by_encoder.index[chosen]) for chosen in (by_encoder == 1, by_encoder.between(0, 1, "neither"))
             )
+            others = [name for name in by_encoder.index if name not in whole + part]
             if not whole and not part:
-                return f"Not shown to follow a known bias that we planted in {_planted_in(by_encoder.index, 'or')}"
-            none = [name for name in by_encoder.index if name not in whole + part]
-            but = f", but not shown to in {_planted_in(none, 'or')}" if none else ""
-            return f"Followed a known bias that we planted in {_planted_in(whole + part, 'and', part)}{but}"
+                return f"Not shown to follow it in {' or '.join(others)}"
+            where = " and ".join([*whole, *(f"{name} (some tests)" for name in part)])
+            return f"Followed it in {where}" + (f", not shown to in {' or '.join(others)}" if others else "")
     return f"Never tested with a planted bias in {KINDS[kind]}"
 
 
-def _planted_in(encoders: Sequence[str], word: str, partly: Sequence[str] = ()) -> str:
-    """The encoders, how many of each were made, and in which of them only some tests followed the bias: "a or b (each:
-    three encoders at each dose)"."""
-    units = "; ".join(dict.fromkeys(runs()[name]["units"] for name in encoders))
-    some = f"; in {' and '.join(partly)} by some of its tests" if partly else ""
-    return f"{f' {word} '.join(encoders)} ({'each: ' if len(encoders) > 1 else ''}{units}{some})"
+def _real_encoders() -> str:
+    """What the stored calibrations of real encoders compared, in a sentence."""
+    names = list(stored("calibration")["encoder"].unique())
+    units = "; ".join(dict.fromkeys(runs()[name]["units"] for name in names))
+    return f"We planted a known bias in {' and '.join(names)} ({'each: ' if len(names) > 1 else ''}{units})."
 
 
 KINDS = {

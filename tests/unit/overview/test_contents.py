@@ -432,6 +432,6 @@ def test_a_run_says_of_its_measures_whether_they_were_calibrated_on_this_kind_of
     ]
     calibration = pd.DataFrame({"measure": [TEXTS, "Strength"], "occupations": ["seen", "all"], "q": 0.01, "seeds": 3})
     calibration = calibration.assign(verdict=SEES)
-    (own, _) = contents(*made_up.run(), kinds={"bert": ""}, calibrations={"bert": calibration}).answers[0].trusted
-    assert own.startswith("Followed the known bias that this run planted") and own.endswith(": Strength.")
+    (what, own, _) = contents(*made_up.run(), kinds={"bert": ""}, calibrations={"bert": calibration}).answers[0].trusted
+    assert what.startswith("This run planted a known bias") and own == "Followed it: Strength."
     assert contents(*made_up.run()).answers[0].trusted == []  # nothing is known of its weights
