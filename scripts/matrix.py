@@ -9,7 +9,7 @@ from biasflow.base.tabular import read_text_csv, write_csv
 from biasflow.corpora.origins import remark
 from biasflow.overview import agreement
 from biasflow.overview.about import about
-from biasflow.overview.calibrated import kind_of, own_calibrations
+from biasflow.overview.calibrated import calibrations_of_run, kind_of
 from biasflow.overview.contents import contents
 from biasflow.overview.glossary import glossary
 from biasflow.overview.overview import PaperLinks, write_page, write_summary
@@ -28,7 +28,7 @@ def main(smk) -> None:
         write_csv(matrix_table, smk.output.matrix)
         names, encoders = read_text_csv(smk.input.names), read_text_csv(smk.input.encoders)
         alike, kinds = power.families(names), {name: kind_of(names, encoders, name) for name in encoders["encoder"]}
-        calibrations = own_calibrations(smk.params.calibrated, smk.input.calibration)
+        calibrations = calibrations_of_run(smk.params.calibrated, smk.input.calibration)
         overview = contents(matrix_table, plan, scores, alike, kinds, calibrations)
         tables = {name: first_table(matrix_table, task) for name, task in smk.params.tables.items()}
         tables["power"] = FirstTable(power.power(scores, alike), {}, power.CAPTION)

@@ -153,7 +153,7 @@ def test_a_run_that_calibrates_its_encoder_says_what_followed_in_it():
     ]
     table = pd.DataFrame(rows, columns=["measure", "occupations", "q"]).assign(verdict=SEES, seeds=3, mean_dose_0=1)
     labels = ["BEC-Pro", "SEAT", "GEST rate", "LPBS", "LPBS (absolute)", "WEAT"]
-    assert calibrated.own_in_short(labels, table) == [
+    assert calibrated.in_short_of_run(labels, table) == [
         "This run planted a known bias in this encoder (3 encoders at each of the doses 0, trained further on real "
         "biographies).",
         "Followed it: BEC-Pro, LPBS (absolute).",
@@ -161,7 +161,7 @@ def test_a_run_that_calibrates_its_encoder_says_what_followed_in_it():
         "Not shown to follow it: GEST rate, LPBS.",
         "Never tested with a planted bias in this run: WEAT.",
     ]
-    (line,) = calibrated.own_in_short(labels, table.assign(verdict=TOO_FEW))
+    (line,) = calibrated.in_short_of_run(labels, table.assign(verdict=TOO_FEW))
     assert line.startswith("The calibration of this run says nothing about the measures: the encoder was not shown to")
 
 

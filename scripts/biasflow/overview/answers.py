@@ -7,7 +7,7 @@ import pandas as pd
 
 from biasflow.asking.matrix import RANDOM
 from biasflow.overview import costs
-from biasflow.overview.calibrated import in_short, own_in_short
+from biasflow.overview.calibrated import in_short, in_short_of_run
 from biasflow.overview.judgements import (
     COST,
     DIFFERS,
@@ -105,7 +105,7 @@ def answer(
         methods[:LISTED],
         max(len(methods) - LISTED, 0),
         how_sure(biases) + _unpaired(model_map),
-        own_in_short(dict.fromkeys(names), calibration) if calibration is not None else trusted,
+        in_short_of_run(dict.fromkeys(names), calibration) if calibration is not None else trusted,
     )
 
 

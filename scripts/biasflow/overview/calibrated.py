@@ -75,12 +75,12 @@ def in_short(labels: Iterable[str], kind: str) -> list[str]:
     return [_real_encoders(), *lines] if calibrated else lines
 
 
-def own_calibrations(encoders: Sequence[str], paths: Sequence[Path | str]) -> dict[str, pd.DataFrame]:
+def calibrations_of_run(encoders: Sequence[str], paths: Sequence[Path | str]) -> dict[str, pd.DataFrame]:
     """Encoder -> the table of its calibration in this run (calibrated_calibration.csv)."""
     return dict(zip(encoders, map(pd.read_csv, paths), strict=True))
 
 
-def own_in_short(labels: Iterable[str], table: pd.DataFrame) -> list[str]:
+def in_short_of_run(labels: Iterable[str], table: pd.DataFrame) -> list[str]:
     """The same of an encoder that the run itself calibrates. table: calibrated_calibration.csv of the run."""
     texts = table[(table["measure"] == TEXTS) & (table["occupations"] == SEEN)]
     if not follows(texts).all():

@@ -120,11 +120,11 @@ def _on_real(key: str, measure: Measure, entry: Metric) -> Iterator[tuple[str, s
         said = [_followed(row) for row in judged.itertuples()]
         yield f"on {encoder}: follows a planted dose?", "; ".join(said)
         whole = _whole(of)
-        yield f"reliability on {encoder}", f"shares of variance: {_each(whole, _shares)}"
-        yield f"power on {encoder}", f"seeds to tell the slope from 0 ({PAIRED}): {_each(whole, _seeds_for_slope)}"
+        yield f"reliability on {encoder}", f"shares of variance: {_by_test(whole, _shares)}"
+        yield f"power on {encoder}", f"seeds to tell the slope from 0 ({PAIRED}): {_by_test(whole, _seeds_for_slope)}"
 
 
-def _each(rows: pd.DataFrame, say: Callable[..., str]) -> str:
+def _by_test(rows: pd.DataFrame, say: Callable[..., str]) -> str:
     return "; ".join(_where(row) + say(row) for row in rows.itertuples())
 
 
