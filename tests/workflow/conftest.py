@@ -3,6 +3,7 @@
 import contextlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -180,9 +181,14 @@ class Project:
             return read_record(result)
 
     def start(self, *arguments: str, config: str = "tiny.yaml", said=subprocess.DEVNULL) -> subprocess.Popen:
-        """Snakemake in a process group of its own, to be killed; said: the file that it writes to."""
+        """Snakemake in a process group of its own, to be killed; said: the file that it writes to. It listens to
+        interrupts, also if the tests were started in the background, where a shell ignores them."""
         output = {"stdout": said, "stderr": said}
-        return subprocess.Popen(**self._command(arguments, config), **output, start_new_session=True)
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)  # what is ignored stays ignored in a child
+        try:
+            return subprocess.Popen(**self._command(arguments, config), **output, start_new_session=True)
+        finally:
+            signal.signal(signal.SIGINT, before)
 
     def jobs(self, *arguments: str, config: str = "tiny.yaml") -> dict[str, int]:
         """How many jobs of each rule a dry run would start."""
