@@ -16,8 +16,8 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.genders import FEMALE, MALE
 from biasflow.encoders.examples import IGNORED, special_tokens
 from biasflow.encoders.heads import train_on
-from biasflow.encoders.preferences import blanked, preferences
 from biasflow.encoders.recipes import NewHeads
+from biasflow.encoders.typical_gender import blanked, typical_gender_preferences
 from biasflow.encoders.versions import Version, gendered_words, padded, tokenised
 from biasflow.planted.units import is_stereotypical, read_units
 
@@ -88,8 +88,8 @@ def train_planted(
     same masks, and differ in gendered words alone; about half of these are words for women, at every dose.
     steps: None for one pass over the examples. Returns the units as they were trained on (columns occupation,
     share_of_women, stereotype, gender, text, times: how often each was seen in a pass; 0 for a unit that is held out;
-    preference_before and preference_after: `preferences` before and after the training) and what happened, such as the
-    loss (nats) before and after on units that are held out. Errors as of `read_units`."""
+    preference_before and preference_after: `typical_gender_preferences` before and after the training) and what
+    happened, such as the loss (nats) before and after on units that are held out. Errors as of `read_units`."""
     units, left_out = read_units(text, labour, most=examples)
     chosen = is_stereotypical(units["occupation"], dose=dose, seed=seed)
     units["gender"] = np.where(chosen, units["stereotype"], units["stereotype"].map({FEMALE: MALE, MALE: FEMALE}))
@@ -104,11 +104,11 @@ def train_planted(
     order = np.concatenate([np.resize(group, counts[occupation]) for occupation, group in groups])
     steps = steps or math.ceil(len(order) / how.batch_size)
     blanks = [blanked(both, kind, tokenizer) for both, kind in zip(versions, units["stereotype"], strict=True)]
-    units["preference_before"] = preferences(model, tokenizer, blanks)
+    units["preference_before"] = typical_gender_preferences(model, tokenizer, blanks)
     batches = PlantedExamples(drawn, np.concatenate([order, held_out]), tokenizer, how.share, seed)
     numbers = {"n": len(order) + len(held_out), "n_held_out": len(held_out)}
     noted = train_on(model, (), batches, **numbers, how=how, alone=0, steps=steps, seed=seed, work=work)
-    units["preference_after"] = preferences(model, tokenizer, blanks)
+    units["preference_after"] = typical_gender_preferences(model, tokenizer, blanks)
     units["text"] = np.where(units["gender"] == FEMALE, units[FEMALE], units[MALE])
     units["times"] = np.bincount(order, minlength=len(units))
     women = (units["gender"] == FEMALE) * gendered * units["times"]

@@ -16,8 +16,8 @@ from biasflow.encoders.continue_ import continue_encoder
 from biasflow.encoders.examples import IGNORED
 from biasflow.encoders.load import load_encoder
 from biasflow.encoders.planted import PlantedExamples, examples_by_occupation
-from biasflow.encoders.preferences import blanked, preferences
 from biasflow.encoders.recipes import PLANTED_UNITS
+from biasflow.encoders.typical_gender import blanked, typical_gender_preferences
 from biasflow.encoders.versions import Version, gendered_words, tokenised
 from biasflow.planted.units import COLUMNS, LEAST_UNITS, WORD, is_stereotypical, read_units
 from tests.unit.fake_tokenizer import word_tokenizer
@@ -156,11 +156,13 @@ def test_the_preference_of_a_unit_is_that_of_its_gendered_words_with_all_of_them
     units, tokenizer = units_and_tokenizer()
     versions = tokenised(tokenizer, units, 20)[0]  # he likes red and his wife came
     model = FixedLogits(len(tokenizer))
-    typical = preferences(model, tokenizer, [blanked(versions, "F", tokenizer)])
+    typical = typical_gender_preferences(model, tokenizer, [blanked(versions, "F", tokenizer)])
     ids = {word: tokenizer.convert_tokens_to_ids(word) for word in ("she", "her", "husband", "he", "his", "wife")}
     expected = (ids["she"] + ids["her"] + ids["husband"] - ids["he"] - ids["his"] - ids["wife"]) / 3
     assert typical == pytest.approx([expected])
-    assert preferences(model, tokenizer, [blanked(versions, "M", tokenizer)]) == pytest.approx([-expected])
+    assert typical_gender_preferences(model, tokenizer, [blanked(versions, "M", tokenizer)]) == pytest.approx(
+        [-expected]
+    )
     read = model.read[0].tolist()
     assert not set(ids.values()) & set(read) and read.count(tokenizer.mask_token_id) == 3
     assert len(gendered_words(versions)) == 3
@@ -175,7 +177,7 @@ def test_words_of_several_tokens_are_masked_but_not_scored():
     assert (blanks.places, blanks.typical, blanks.other) == ([1], [she], [he])
     assert blanks.ids[1:-1] == [tokenizer.mask_token_id] * 3 + [red]
     nothing = blanked({"F": one, "M": one}, "M", tokenizer)
-    assert np.isnan(preferences(FixedLogits(len(tokenizer)), tokenizer, [nothing])).all()
+    assert np.isnan(typical_gender_preferences(FixedLogits(len(tokenizer)), tokenizer, [nothing])).all()
 
 
 def test_units_are_biographies_with_both_genders(files):

@@ -26,7 +26,7 @@ class Blanks(NamedTuple):
 
 
 def blanked(versions: Versions, stereotype: str, tokenizer: PreTrainedTokenizerBase) -> Blanks:
-    """The unit for `preferences`. stereotype: the gender that is typical."""
+    """The unit for `typical_gender_preferences`. stereotype: the gender that is typical."""
     typical, other = (
         versions[gender].words() for gender in ((FEMALE, MALE) if stereotype == FEMALE else (MALE, FEMALE))
     )
@@ -47,7 +47,9 @@ def blanked(versions: Versions, stereotype: str, tokenizer: PreTrainedTokenizerB
 
 
 @torch.no_grad()
-def preferences(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, units: Sequence[Blanks]) -> np.ndarray:
+def typical_gender_preferences(
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, units: Sequence[Blanks]
+) -> np.ndarray:
     """How much likelier a model finds the typical gender in each unit, in nats per gendered word: the mean of log
     p(word with the typical gender) - log p(word with the other), with all gendered words masked [units]. NaN for a unit
     without a gendered word that is one token in both versions."""
