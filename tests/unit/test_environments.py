@@ -1,8 +1,12 @@
-"""The conda environments of the rules hold what their scripts import, in the versions of requirements.lock."""
+"""The package and the conda environments of the rules name what their code imports, in the versions of
+requirements.lock."""
 
 import ast
 import re
 import sys
+import tomllib
+from collections.abc import Iterable
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -22,8 +26,7 @@ BY_NAME = {
     "score": [METRICS],
     "prepare": [{step.rule: step for kind in TASKS for step in kind_of(kind).steps}],
 }
-# Import -> package, as conda calls it.
-PACKAGES = {"sklearn": "scikit-learn", "torch": "pytorch", "yaml": "pyyaml", "urllib3": "requests"}
+PACKAGES = {module: names[0].lower() for module, names in packages_distributions().items()}
 ON_CONDA = {"torch": "pytorch"}  # packages of another name there
 
 
@@ -43,22 +46,34 @@ def installed(environment: str) -> dict[str, str]:
     return dict(re.fullmatch(r"(\S+) =(\S+)", each).groups() for each in listed)
 
 
-def packages(script: str) -> set[str]:
-    """The packages that a script and all modules that it reaches import, as conda calls them."""
-    modules = [module_of(entry) for entries in BY_NAME.get(script, ()) for entry in entries.values()]
-    modules += [
-        external_module(entry) for entry in READOUTS.values() if script == "external_readout" and entry.external
-    ]
-    modules += [f"{module_of(entry)}.{'targets' if script == 'paper' else 'blocks'}" for entry in PAPERS.values()]
-    files = [ROOT / f"scripts/{script}.py", *(module_file(name, ROOT) for name in modules)]
+def imported(files: Iterable[Path]) -> set[str]:
+    """The packages that files of Python import, as the package index calls them, without the project's own."""
     names = set()
-    for path in {each for file in files if file.exists() for each in code_files(file, ROOT) if each.suffix == ".py"}:
+    for path in files:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Import):
                 names |= {alias.name.partition(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom):
                 names.add(node.module.partition(".")[0])
     return {PACKAGES.get(name, name) for name in names - set(sys.stdlib_module_names) - {*OURS, "snakemake"}}
+
+
+def packages(script: str) -> set[str]:
+    """The packages that a script and all modules that it reaches import."""
+    modules = [module_of(entry) for entries in BY_NAME.get(script, ()) for entry in entries.values()]
+    modules += [
+        external_module(entry) for entry in READOUTS.values() if script == "external_readout" and entry.external
+    ]
+    modules += [f"{module_of(entry)}.{'targets' if script == 'paper' else 'blocks'}" for entry in PAPERS.values()]
+    files = [ROOT / f"scripts/{script}.py", *(module_file(name, ROOT) for name in modules)]
+    reached = {path for file in files if file.exists() for path in code_files(file, ROOT) if path.suffix == ".py"}
+    return {ON_CONDA.get(name, name) for name in imported(reached)}
+
+
+def test_the_package_declares_what_it_imports():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    declared = {re.match(r"[\w-]+", requirement)[0].lower() for requirement in project["dependencies"]}
+    assert imported((ROOT / "scripts/biasflow").rglob("*.py")) <= declared
 
 
 @pytest.mark.parametrize("environment", ["light", "torch"])

@@ -78,8 +78,8 @@ class Dataset:
     from; scoring: options of the metric's score(); scored_with: role -> paths that the score needs as well; spares:
     further inputs of the readout that spare it work and change nothing, so that their age does not matter; part_of: the
     name of the file in which several datasets are read together, by the same files and options; sees: as
-    registry.Metric.sees, where it differs from its metric's; suffix: what its name has at the end in files and tables;
-    limits: those of `limit` that it was sampled by, of the model's task before that of the block."""
+    registry.Metric.reads_states, where it differs from its metric's; suffix: what its name has at the end in files and
+    tables; limits: those of `limit` that it was sampled by, of the model's task before that of the block."""
 
     name: str
     files: Files = field(default_factory=dict)

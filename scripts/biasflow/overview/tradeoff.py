@@ -34,9 +34,9 @@ class Point:
 
 @dataclass(frozen=True)
 class Plot:
-    """A measure of bias against one of cost. ticks: (place in pixels, number); front: names of rows not dominated;
-    moved: those of rows that were measured on other seeds than the untouched model; labels: of all points but the
-    settings of a grid, as far as there is room; unlabelled: the names of the others."""
+    """A measure of bias against one of cost. x_ticks, y_ticks: (place in pixels, number); front: names of rows not
+    dominated; moved: those of rows that were measured on other seeds than the untouched model; labels: of all points
+    but the settings of a grid, as far as there is room; unlabelled: the names of the others."""
 
     bias: str
     cost: str

@@ -29,12 +29,12 @@ from biasflow.readouts.reader import Reader
 from biasflow.readouts.source import Source, load_for
 from biasflow.readouts.states import LAYERS, VECTORS, States, to_be_stored
 from biasflow.tasks.coreference.heads import StoredVectors, save_heads, train_heads
-from biasflow.tasks.coreference.loop import DivergedError, Examples, Recipe, flushed_denormals, with_words
+from biasflow.tasks.coreference.loop import Examples, Recipe, flushed_denormals, with_words
 from biasflow.tasks.coreference.model import SEGMENTS, TokenVectors, load_coreference, predicted_clusters
 from biasflow.tasks.coreference.scorer import CoarseToFine
 from biasflow.tasks.coreference.segments import SPECIAL, Pieces, Segmenter, SpecialTokens, in_one_row
 from biasflow.tasks.coreference.task import course_facts
-from biasflow.tasks.training import origin
+from biasflow.tasks.training import DivergedError, origin
 
 TRAIN, VALIDATION = LEARNT = ("train", "validation")  # roles of what scorers are trained on
 

@@ -35,21 +35,13 @@ from biasflow.encoders.training_arguments import training_arguments
 from biasflow.tasks import TOLD
 from biasflow.tasks.examples import check_labels
 from biasflow.tasks.rows import LengthSampler, Rows, tokenised
-from biasflow.tasks.training import fit_method, origin, save_training
+from biasflow.tasks.training import DivergedError, fit_method, origin, save_training
 
 BEST, LAST = "best", "last"
 EVALUATION_BATCH = 128
 OPTIMIZER = "optimizer.pt"  # twice as large as the weights, and needed to go on only
 DIVERGED = "diverged_at"  # the key of the step in the facts of a training
 LOSSES = ("loss", "eval_loss", "train_loss")
-
-
-class DivergedError(BiasflowError):
-    """Raised when the loss of a fine-tuning is no longer finite."""
-
-    def __init__(self, loss: float, step: int):
-        super().__init__(f"fine-tuning: the loss is {loss} after {step} steps; nothing was saved. Lower learning_rate.")
-        self.step = step
 
 
 @dataclass(frozen=True)
@@ -215,7 +207,7 @@ class Watch(Marks):
     def on_log(self, args, state, control, logs=None, **kwargs):
         for loss in (logs[name] for name in LOSSES if name in (logs or {})):
             if not math.isfinite(loss):
-                raise DivergedError(loss, state.global_step)
+                raise DivergedError("fine-tuning", loss, state.global_step, "learning_rate")
         if logs and "loss" in logs:
             line = "fine-tuning: step %d of %d, loss %.3f"
             logging.getLogger("biasflow").info(line, state.global_step, state.max_steps, logs["loss"])

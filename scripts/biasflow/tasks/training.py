@@ -28,6 +28,14 @@ from biasflow.tasks import FACTS
 PLAIN, WITH = "plain", "with-"
 
 
+class DivergedError(BiasflowError):
+    """Raised when the loss of a training is no longer finite. rates: the keys of its learning rates."""
+
+    def __init__(self, training: str, loss: float, step: int, rates: str):
+        super().__init__(f"{training}: the loss is {loss} after {step} steps; nothing was saved. Lower {rates}.")
+        self.step = step
+
+
 class Savable(Protocol):
     """A model with `save_pretrained`, such as those of transformers."""
 

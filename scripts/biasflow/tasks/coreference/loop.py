@@ -27,16 +27,13 @@ from biasflow.tasks.coreference.f1 import conll_f1
 from biasflow.tasks.coreference.model import Reading, Vectors, score, word_clusters
 from biasflow.tasks.coreference.scorer import Scorer, Sizes
 from biasflow.tasks.coreference.segments import Pieces
+from biasflow.tasks.training import DivergedError
 
 BEST, LAST = "best", "last"
 CHECKPOINT = "checkpoint.safetensors"
 MODEL, KEPT, OPTIMIZER = "model/", "kept/", "optimizer/"  # tensors of a checkpoint, by the beginning of their names
 BETAS = (0.9, 0.999)
 Tensors = dict[str, torch.Tensor]
-
-
-class DivergedError(BiasflowError):
-    """Raised when the loss of a training is no longer finite."""
 
 
 @dataclass(frozen=True)
@@ -187,10 +184,7 @@ def fit(
         torch.manual_seed(int(rng.integers(2**63)))  # of dropout
         loss = _loss(module.train(), scorer, vectors, document, recipe)
         if not math.isfinite(loss.item()):
-            raise DivergedError(
-                f"coreference: the loss is {loss.item()} after {step} steps; nothing was saved. Lower task_rate or "
-                "encoder_rate."
-            )
+            raise DivergedError("coreference", loss.item(), step, "task_rate or encoder_rate")
         loss.backward()
         for part in parts:
             part.step(step, total, recipe.clip)

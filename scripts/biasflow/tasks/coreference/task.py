@@ -20,7 +20,6 @@ from biasflow.tasks.coreference.loop import (
     BEST,
     CHECKPOINT,
     Course,
-    DivergedError,
     Examples,
     Recipe,
     encoder_part,
@@ -31,7 +30,7 @@ from biasflow.tasks.coreference.loop import (
 )
 from biasflow.tasks.coreference.model import CoreferenceModel, TokenVectors, new_scorer
 from biasflow.tasks.coreference.segments import SpecialTokens
-from biasflow.tasks.training import PLAIN, check_strategy, fit_method, origin, save_training
+from biasflow.tasks.training import PLAIN, DivergedError, check_strategy, fit_method, origin, save_training
 
 
 def train(
