@@ -1,6 +1,7 @@
 """Shared by all commands: the application itself, the name of a run, and a configuration as Snakemake is given one."""
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +12,7 @@ from biasflow.base.errors import BiasflowError, nearest
 from biasflow.base.records import PROVENANCE, RESULTS, record_files
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None)
-Run = Annotated[str, typer.Argument(help="the name of a run, or its folder, such as results/demo")]
+Run = Annotated[str, typer.Argument(help="the name of a run, or the path of its folder")]
 Configfiles = Annotated[
     list[str] | None,
     typer.Option("--configfile", help="as snakemake's; repeat it for a file that is laid over the first"),
@@ -21,6 +22,7 @@ Settings = Annotated[
     typer.Option("--config", metavar="KEY=VALUE", help="as snakemake's, one key each; may be repeated"),
 ]
 DEFAULT = "config/config.yaml"  # as in Snakefile
+SCORES = "scores.csv"
 
 
 @app.callback()
@@ -29,21 +31,44 @@ def biasflow() -> None:
 
 
 def folder_of(run: str) -> Path:
-    """The folder of a run, by its name or its own path. BiasflowError, with the nearest name, where there is none."""
-    folder = Path(RESULTS, Path(run).name)
-    if any(record_files(folder)):
-        return folder
+    """The folder of a run, by its name or by its path, wherever that is. BiasflowError, in one line with the nearest
+    name, for anything else."""
+    named, path = Path(RESULTS, run), Path(run)
+    for folder in (named, path) if len(path.parts) == 1 else (path,):
+        if any(record_files(folder)) or (folder / SCORES).is_file():
+            return folder
+    folder = named if len(path.parts) == 1 and not path.is_dir() else path
     runs = sorted(path.parent.name for path in Path(RESULTS).glob(f"*/{PROVENANCE}") if path.parent != Path(CORPORA))
-    advice = nearest(folder.name, runs) or "start biasflow in the folder in which you started snakemake"
-    raise BiasflowError(f"{folder} has no results of the workflow; {advice}")
+    advice = nearest(path.name, runs) or "start biasflow in the folder in which you started snakemake"
+    fault = f"{folder} has no results of the workflow" if folder.is_dir() else f"there is no folder {folder}"
+    raise BiasflowError(f"{fault}; {advice}")
 
 
 def scores_file(run: str) -> Path:
     """The table of scores of a run; BiasflowError where there is none yet."""
-    path = folder_of(run) / "scores.csv"
+    path = folder_of(run) / SCORES
     if not path.is_file():
         raise BiasflowError(f"there is no {path} yet; let snakemake end the run first")
     return path
+
+
+@contextlib.contextmanager
+def where_made(run: str) -> Iterator[Path]:
+    """Work in the project's folder in which a run was made, because records name all files from there; yields the run's
+    folder as they name it. BiasflowError for a copy that lies elsewhere than in a folder results/."""
+    folder = folder_of(run)
+    places = (folder.absolute(), folder.resolve())  # results/ may be a link
+    home = next((place for place in places if place.parent.name == RESULTS), None)
+    if home is None:
+        raise BiasflowError(
+            f"{folder} lies in no folder {RESULTS}/, from which records name their files; name the run where it was "
+            "made, or compare and export its scores"
+        )
+    project = home.parent.parent
+    if not project.samefile(Path.cwd()):
+        typer.echo(f"in {project}:", err=True)
+    with contextlib.chdir(project):
+        yield Path(RESULTS, home.name)
 
 
 def configuration(files: Sequence[str] | None, settings: Sequence[str] | None) -> tuple[dict, list[str]]:

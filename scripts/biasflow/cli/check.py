@@ -10,10 +10,14 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.files import sha256
 from biasflow.base.planned import check_as_planned, planned, run_file
 from biasflow.base.records import read_record, record_file, record_files, record_with, result_of
-from biasflow.cli.app import Run, app, folder_of
+from biasflow.cli.app import Run, app, where_made
 from biasflow.crate.records import results_in
 
 Digest = Callable[[str], str]
+AT_WORK = (
+    "biasflow: a run is making results in {folder} (or was killed and left its lock), so that what it is making now may "
+    "be listed as a fault; check again when it has ended"
+)
 
 
 @app.command()
@@ -21,21 +25,28 @@ def check(run: Run) -> None:
     """Compare every result of a run with its record, with the plan, and with what it was made of.
 
     Writes a line for each file that is wrong, and ends with 1 if there are any."""
-    faults, summary = check_run(run)
+    with where_made(run) as folder:
+        if is_at_work(folder):
+            typer.echo(AT_WORK.format(folder=folder), err=True)
+        faults, summary = check_run(folder)
     for fault in faults:
         typer.echo(fault)
     typer.echo(summary, err=bool(faults))
     raise typer.Exit(bool(faults))
 
 
-def check_run(run: str) -> tuple[list[str], str]:
-    """Return a line for each file of a run that is wrong, and a line that says what was compared. BiasflowError if
-    there is no such run.
+def is_at_work(folder: Path) -> bool:
+    """Whether Snakemake holds its lock on results in a run's folder."""
+    locks = Path(".snakemake", "locks").glob("*.output.lock")
+    return any(line.startswith(f"{folder}/") for lock in locks for line in lock.read_text("utf-8").splitlines())
+
+
+def check_run(folder: Path) -> tuple[list[str], str]:
+    """Return a line for each file in a run's folder that is wrong, and a line that says what was compared.
 
     Wrong is a result that is not as its job wrote it; whose record is gone, damaged, edited or that of another path;
     that was made with other parameters than the run plans; or that was made of other bytes than lie there now. Results
     that were deleted, and inputs, are counted: tables that were made of them stay right."""
-    folder = folder_of(run)
     name = folder.name
     outputs = [result_of(path) for path in record_files(folder)]
     digests, faults, recorded = planned(name), [], {}

@@ -24,7 +24,8 @@ def compare(
     from biasflow.results.scores import read_scores
 
     try:
-        tables = [read_scores(scores_file(run)) for run in (first, second)]
+        paths = [scores_file(run) for run in (first, second)]
+        tables = [read_scores(path) for path in paths]
     except BiasflowError as error:
         typer.echo(f"biasflow: {error}", err=True)
         raise typer.Exit(2) from error
@@ -35,5 +36,7 @@ def compare(
         write_csv(rows, csv)
     counts = rows["what"].value_counts()
     summary = "; ".join(f"{counts[kind]} {kind}" for kind in KINDS if kind in counts) or "no difference"
+    if paths[0].samefile(paths[1]):
+        summary = "the same run, compared with itself"
     typer.echo(f"{first} has {len(tables[0])} scores, {second} {len(tables[1])}: {summary}", err=True)
     raise typer.Exit(int(bool(len(rows))))

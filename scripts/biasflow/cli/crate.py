@@ -1,8 +1,11 @@
 """A run as an RO-Crate."""
 
+from pathlib import Path
+
 import typer
 
-from biasflow.cli.app import Run, app, folder_of
+from biasflow.base.errors import BiasflowError
+from biasflow.cli.app import Run, app, where_made
 
 
 @app.command()
@@ -10,4 +13,8 @@ def crate(run: Run) -> None:
     """Make the folder of a run an RO-Crate: who made what, of what, when (results/README.md)."""
     from biasflow.crate.write import write_crate
 
-    typer.echo(write_crate(str(folder_of(run))))
+    here = Path.cwd()
+    with where_made(run) as folder:
+        if not here.samefile(Path.cwd()):
+            raise BiasflowError(f"start biasflow in {Path.cwd()}, because the code there goes into the crate of {run}")
+        typer.echo(write_crate(str(folder)))

@@ -40,7 +40,7 @@ def export(
                 f"--metric {name}: {path} has no such metric; {nearest(name, sorted(set(scores['metric'])))}"
             )
     scores = scores[scores["metric"].isin(metric)] if metric else scores
-    name = path.parent.name
+    name = path.resolve().parent.name
     if format_ == EVERY_EVAL_EVER:
         from biasflow.base.tabular import read_text_csv
         from biasflow.results.every_eval_ever import write_records

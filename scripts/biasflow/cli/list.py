@@ -10,7 +10,9 @@ from biasflow.cli.app import Configfiles, Settings, app, configuration
 
 @app.command("list")
 def list_(
-    what: Annotated[str, typer.Argument(help="encoders, tasks, methods, metrics, measures, places, keys ...")],
+    what: Annotated[
+        str | None, typer.Argument(help="what to list, such as metrics; left out: what there is to list")
+    ] = None,
     of: Annotated[
         str | None, typer.Option(help="the folder of an encoder: what it has, or can be measured on it, and why not")
     ] = None,
@@ -22,10 +24,12 @@ def list_(
     from biasflow.plan import choices
 
     known = choices.CHOICES if of is None else choices.OF_FOLDER
-    if what not in known:
+    if what is None:
+        lines = ((name, (function.__doc__ or "").partition("\n")[0]) for name, function in known.items())
+    elif what not in known:
         where = "" if of is None else " of a folder"
         raise BiasflowError(f"list{where}: {what!r} cannot be listed; {nearest(what, known)}")
-    if of is not None:
+    elif of is not None:
         lines = known[what](choices.with_folder(of))
     else:
         asked = configfile or config

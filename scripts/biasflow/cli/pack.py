@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from biasflow.cli.app import Run, app, folder_of
+from biasflow.cli.app import Run, app, where_made
 
 
 @app.command()
@@ -18,8 +18,9 @@ def pack(
     from biasflow.results.pack import PAGE
     from biasflow.results.pack import pack as packed
 
-    folder = folder_of(run)
-    archive = output or Path(f"{folder.name}.zip")
-    names = packed(folder, archive)
+    here = Path.cwd()
+    with where_made(run) as folder:
+        archive = output or Path(f"{folder.name}.zip")
+        names = packed(folder, here / archive)
     size = archive.stat().st_size / 1e6
     typer.echo(f"{archive}: {len(names)} files, {size:.1f} MB; unpack it and open {folder.name}/{PAGE}")

@@ -88,6 +88,7 @@ def tasks(config: Mapping | None) -> Lines:
 
 
 def strategies(config: Mapping | None) -> Lines:
+    """The ways to fine-tune, and the kinds of task that have each."""
     for name, entry in STRATEGIES.items():
         kinds = f"kind {', '.join(entry.kinds)}" if entry.kinds else "any kind"
         yield name, f"{meanings('strategies')[name]}; for tasks of {kinds}"
@@ -114,6 +115,7 @@ def _method(method: object) -> str:
 
 
 def erasers(config: Mapping | None) -> Lines:
+    """What methods are made of: what each removes, what it is fitted to, and its options."""
     for name, entry in ERASERS.items():
         options = ", ".join(f"{key}: {schema.get('default', '...')}" for key, schema in entry.options.items())
         about = f"{entry.label}: {meanings('erasers')[name]}; fitted to {', '.join(entry.fitted_to)}"
@@ -121,6 +123,7 @@ def erasers(config: Mapping | None) -> Lines:
 
 
 def metrics(config: Mapping | None) -> Lines:
+    """What can be measured, on which models, and which head it needs."""
     for name, entry in METRICS.items():
         head = READOUTS[entry.readout].head if entry.readout in READOUTS else NA
         models = [PRETRAINED] * entry.pretrained + ["fine-tuned"] * entry.finetuned
@@ -138,10 +141,12 @@ def measures(config: Mapping | None) -> Lines:
 
 
 def papers(config: Mapping | None) -> Lines:
+    """The papers whose tables can be made."""
     yield from ((name, entry.label) for name, entry in PAPERS.items())
 
 
 def places(config: Mapping | None) -> Lines:
+    """Where in an encoder a method can act."""
     yield from MEANINGS.items()
 
 
@@ -192,7 +197,7 @@ CHOICES: Mapping[str, Callable[[Mapping | None], Lines]] = {
 
 
 def places_of(setup: Setup) -> Lines:
-    """What the places mean in the encoder of `with_folder`, and those that it lacks."""
+    """What the places mean in the encoder of the folder, and those that it lacks."""
     layers, kind = setup.encoders[ENCODER].depth, setup.encoders[ENCODER].model_type
     for place, meaning in MEANINGS.items():
         if kind not in FAMILIES:
@@ -209,14 +214,14 @@ def places_of(setup: Setup) -> Lines:
 
 
 def metrics_of(setup: Setup) -> Lines:
-    """Which metrics can be measured on the encoder of `with_folder`, and why the others cannot."""
+    """Which metrics can be measured on the encoder of the folder, and why the others cannot."""
     about = dict(metrics(None))
     for name, reason in reasons(setup).items():
         yield name, f"no: {reason}" if reason else f"yes: {about[name]}"
 
 
 def measures_of(setup: Setup) -> Lines:
-    """Which measures can be computed for the encoder of `with_folder`, and why the others cannot."""
+    """Which measures can be computed for the encoder of the folder, and why the others cannot."""
     why = reasons(setup)
     metrics_in_order = [metric for metric, entry in METRICS.items() for _ in entry.measures]
     for metric, (name, about) in zip(metrics_in_order, measures(None), strict=True):

@@ -2,6 +2,7 @@
 cannot be measured. It uses the plan alone, so that it answers before anything was run."""
 
 import difflib
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,8 +39,8 @@ def explained(prepared: Prepared, words: Sequence[str]) -> Iterator[str]:
     """Lines about a file of the run (one word: a path, or what comes after results/<run>/) or about the cells that all
     words name: encoder, task, strategy, seed, method, metric or measure, dataset, block. BiasflowError, with the
     nearest name, for what the plan lacks."""
-    if len(words) == 1 and words[0].startswith(f"{RESULTS}/"):
-        yield from _of_file(prepared, words[0].rstrip("/"))
+    if len(words) == 1 and (os.path.isabs(words[0]) or words[0].startswith((".", f"{RESULTS}/"))):
+        yield from _of_file(prepared, os.path.relpath(words[0]))
     elif len(words) == 1 and words[0].endswith(SUFFIXES):
         yield from _of_file(prepared, f"{prepared.find.paths.root}/{words[0]}")
     else:
@@ -73,11 +74,10 @@ def _of_file(prepared: Prepared, path: str) -> Iterator[str]:
     paths, jobs = prepared.find.paths, _by_file(prepared)
     output = _maker(jobs, path)
     if output is None:
-        run = path.split("/")[1]
         if not path.startswith(f"{paths.root}/") and not is_corpus_file(path):
             raise BiasflowError(
-                f"explain: {path} is not of the run {paths.run!r} that the configuration plans; add --configfile with "
-                f"the configuration of {run!r}"
+                f"explain: {path} is not of the run {paths.run!r} that the configuration plans; name a file in "
+                f"{paths.root}, or with --configfile the configuration of another run"
             )
         close = difflib.get_close_matches(path, jobs, n=1)
         meant = f"did you mean {close[0]}? " if close else ""

@@ -1,5 +1,6 @@
 """The commands that ask and write: what they say, where they write, and how they end."""
 
+import shutil
 from pathlib import Path
 
 import pandas as pd
@@ -59,6 +60,11 @@ def test_list(folder):
     assert "key 'encoder'" in fault("list", "encoders", *files)
 
 
+def test_list_without_a_word_lists_what_can_be_listed(folder):
+    assert all(f"{word} " in said("list") for word in ("metrics", "erasers", "keys"))
+    assert [line.split()[0] for line in said("list", "--of", "bert").splitlines()] == ["metrics", "measures", "places"]
+
+
 def test_outside_a_clone_a_configuration_is_asked_for(folder):
     line = "there is no config/config.yaml in this folder; start biasflow in the clone"
     assert fault("explain", "weat").startswith(line) and "--configfile" in fault("explain", "weat")
@@ -98,7 +104,8 @@ def test_init_then_explain(folder):
 
 
 def test_compare(folder):
-    assert result("compare", "one", "results/one").exit_code == 0
+    itself = result("compare", "one", "results/one")
+    assert itself.exit_code == 0 and "compared with itself" in itself.stderr
     done = result("compare", "one", "two", "--csv", "differences.csv")
     assert done.exit_code == 1
     assert (
@@ -109,6 +116,22 @@ def test_compare(folder):
     Path("results/two/scores.csv").unlink()
     done = result("compare", "one", "two")
     assert done.exit_code == 2 and "there is no results/two/scores.csv yet" in done.stderr
+
+
+def test_a_run_of_another_project_is_compared_checked_and_packed_where_it_lies(folder, tmp_path_factory, monkeypatch):
+    project = tmp_path_factory.mktemp("project")
+    monkeypatch.chdir(project)
+    other = str(folder / "results/one")
+    shutil.copytree(folder / "results/two", "results/one")
+    assert result("compare", "one", other).exit_code == 1 and result("compare", other, other).exit_code == 0
+    assert "results/one/provenance" in result("check", other).output
+    assert said("pack", other) and Path("one.zip").is_file()
+    assert "start biasflow in" in fault("crate", other)
+    shutil.move(folder / "results/one", folder / "copy")
+    assert result("compare", "one", str(folder / "copy")).exit_code == 1
+    assert "lies in no folder results/" in fault("check", str(folder / "copy"))
+    Path("one").mkdir()  # a folder of the name of a run is not that run
+    assert said("pack", "one")
 
 
 def test_pack(folder):

@@ -75,6 +75,15 @@ def test_a_run_that_is_as_it_was_made(run):
     assert CliRunner().invoke(app, ["check", f"{RUN}/"]).exit_code == 0
 
 
+def test_a_run_that_is_at_work_is_told(run):
+    lock = Path(".snakemake/locks/0.output.lock")
+    lock.parent.mkdir(parents=True)
+    lock.write_text("results/other/scores.csv\n")
+    assert len(said(0)) == 1
+    lock.write_text(f"results/other/scores.csv\n{MATRIX}\n")
+    assert "a run is making results" in said(0)[0]
+
+
 def exchange(*, records: bool) -> None:
     one, other = Path(PLAIN).parent, Path(SCRUBBING).parent
     folders = [(one, other)] + [(record_file(one).with_suffix(""), record_file(other).with_suffix(""))] * records

@@ -28,9 +28,10 @@ def test_a_run_that_there_is_not_ends_it_with_one_line_and_the_nearest_name(tmp_
     for run in ("demo", "mine", "corpora"):
         (tmp_path / f"results/{run}/provenance").mkdir(parents=True)
     words = {"compare": ["demo"], "export": ["--format", "json"]}.get(name, [])
-    done = command(name, "results/dmo", *words, cwd=tmp_path)
-    assert done.returncode == (2 if name == "compare" else 1)
-    assert done.stderr == "biasflow: results/dmo has no results of the workflow; did you mean 'demo'?\n"
+    for run in ("dmo", "results/dmo", "/no/where/demo"):  # not the last part of a path
+        done = command(name, run, *words, cwd=tmp_path)
+        assert done.returncode == (2 if name == "compare" else 1)
+        assert "did you mean 'demo'" in done.stderr and done.stderr.count("\n") == 1
     assert command("check", "corpra", cwd=tmp_path).stderr.endswith("there are: demo, mine\n")
 
 
