@@ -9,6 +9,7 @@ import pandas as pd
 from biasflow.papers.frames import Run
 from biasflow.papers.published import read_published
 from biasflow.results.scores import NA, tidy
+from biasflow.stimuli.ceat_sets import WORDS, ceat_tests, words_of
 
 RATES = ("tpr", "fpr", "precision")
 STRATEGIES = ["plain", "oversampling", "subsampling", "scrubbing"]
@@ -192,6 +193,36 @@ def _ceat(keys, tests, effect, p):
         for variant in ("concepts-spread", "genders-spread", "concepts-sampling", "genders-sampling")
         for metric, value in values.items()
     ]
+
+
+def item_files(folder):
+    """The files of a run that are not scores: of words, of biographies and of their sources, few rows of each."""
+    top = [("all", 0, 1, "F", 1, "women"), ("all", 0, 1, "M", 1, "dj"), ("nurse", 0, 1, "M", 1, "chief")]
+    frames = {
+        "top_words": pd.DataFrame(top, columns=["part", "seed", "iteration", "gender", "rank", "word"]).assign(
+            accuracy=0.7, majority_share=0.5, converged=True
+        ),
+        "gender_accuracy": pd.DataFrame(
+            [("raw", "all", 0, 50, 0.9, 0.5, True)],
+            columns=["version", "part", "seed", "n", "accuracy", "majority_share", "converged"],
+        ),
+        "scrubbed_examples": pd.DataFrame(
+            [("F", "nurse", "raw", "She paints."), ("F", "nurse", "pronouns", "_ paints.")],
+            columns=["gender", "profession", "version", "text"],
+        ),
+        "professions": pd.DataFrame(
+            [("nurse", 90, 10, 0.9, 0.88, True, ""), ("dj", 1, 3, 0.25, None, False, "1 woman")],
+            columns=["profession", "women", "men", "share_of_women", "labour_share", "kept", "reason"],
+        ),
+        "sources": pd.DataFrame({"source": ["planted, bias 1"], "biographies": [100]}),
+        "ceat_counts": pd.DataFrame({"word": words_of(ceat_tests(["C6"]).values())}).assign(
+            found=20, used=9, wanted=9, text="wikitext-2"
+        ),
+    }
+    keys = dict.fromkeys(frames, "bios") | {"ceat_counts": "roberta-base"}
+    for role, frame in frames.items():
+        frame.to_csv(folder / f"{role}.csv", index=False)
+    return {role: {key: folder / f"{role}.csv"} for role, key in keys.items()} | {"ceat_words": {"ceat": WORDS}}
 
 
 def run(frame, *, not_run=None, lacks=None, files=None, **options):
