@@ -12,7 +12,14 @@ TOLERANCE = 1e-4
 def expected() -> pd.DataFrame:
     """A few rows of every measure of every model, method and head of that run, in the columns of now."""
     path = Path(__file__).parent / "tiny_scores.csv"
-    return tidy(pd.read_csv(path, dtype=dict.fromkeys(KEYS, str), keep_default_na=False, na_values={"n": [""]}))
+    return tidy(
+        pd.read_csv(
+            path,
+            dtype=dict.fromkeys(KEYS, str),
+            keep_default_na=False,
+            na_values={name: [""] for name in ("value", "n")},
+        )
+    )
 
 
 def differences(scores: pd.DataFrame) -> pd.DataFrame:
