@@ -1,8 +1,6 @@
-"""Rules `paper_<name>` and `paper_<name>_audit`: a paper's tables and figures, or those of printed values alone."""
+"""Rule `paper_<name>`: a paper's tables and figures."""
 
 from functools import partial
-
-import pandas as pd
 
 from _rule import by_role, items, rule
 from biasflow.base.tabular import read_text_csv
@@ -11,21 +9,21 @@ from biasflow.papers.frames import Run
 from biasflow.papers.make import make_paper
 from biasflow.papers.published import read_published
 from biasflow.results.holes import read_plan
-from biasflow.results.scores import COLUMNS, read_scores
+from biasflow.results.scores import read_scores
 
 
 def main(smk) -> None:
     with rule(smk):
-        name, empty = smk.params.paper, smk.params.audit
+        name = smk.params.paper
         run = Run(
-            scores=pd.DataFrame(columns=COLUMNS) if empty else read_scores(smk.input.scores),
-            plan=pd.DataFrame() if empty else read_plan(smk.input.plan, smk.input.reasons),
-            names=pd.DataFrame() if empty else read_text_csv(smk.input.names),
+            scores=read_scores(smk.input.scores),
+            plan=read_plan(smk.input.plan, smk.input.reasons),
+            names=read_text_csv(smk.input.names),
             published=partial(read_published, name),
             files=items(smk.input, smk.params.places),
             options=smk.params.options,
         )
-        about_files = "" if empty else remark(read_text_csv(smk.input.files))
+        about_files = remark(read_text_csv(smk.input.files))
         make_paper(name, run, by_role(smk.output, smk.output.keys()), remark=about_files)
 
 

@@ -13,10 +13,9 @@ import torch
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from biasflow.corpora.stereoset import read_gender_swapped, read_stereoset
-from biasflow.text.gender_lexicon import DEFAULT_FOLDER, WORD, default_lexicon
+from biasflow.text.gender_lexicon import WORD, default_lexicon
 from biasflow.text.gender_pronouns import swap_her
 from biasflow.text.gender_swap import swap_stimuli
-from biasflow.text.swap_agreement import SET_ASIDE_COLUMNS, compare
 from tests.unit.text.round_trips import is_held_out, round_trips
 
 pytestmark = pytest.mark.skipif("BIASFLOW_DATA" not in os.environ, reason="BIASFLOW_DATA names no folder of real files")
@@ -33,12 +32,6 @@ def authors(data):
 
 
 @pytest.fixture(scope="module")
-def agreement(authors):
-    disagreements, summary = compare(authors, pd.read_csv(DEFAULT_FOLDER / "set_aside.csv", dtype=str))
-    return disagreements, summary.set_index("unit")
-
-
-@pytest.fixture(scope="module")
 def other(data):
     """The sentences of StereoSet that are in no inter-sentence triple of bias type gender: item, sentence."""
     parts = json.loads((data / "stereoset/dev.json").read_text(encoding="utf-8"))["data"]
@@ -49,30 +42,34 @@ def other(data):
     return pd.DataFrame(rows, columns=["item", "sentence"]).drop_duplicates("sentence")
 
 
-def test_at_least_97_percent_agree_once_the_authors_slips_are_set_aside(agreement):
-    _, summary = agreement
-    assert (summary["share_equal_after"] >= 0.97).all()
+def same_but_names(ours, theirs):
+    """Whether two sentences are equal, if first names of the same gender count as equal: which one is a free choice."""
+
+    def gender(word):
+        name = default_lexicon().name(word)
+        return name and name.gender
+
+    words = [WORD.split(text) for text in (ours, theirs)]
+    return len(words[0]) == len(words[1]) and all(
+        a == b or gender(a) == gender(b) is not None for a, b in zip(*words, strict=True)
+    )
 
 
-def test_more_agree_with_nothing_set_aside_than_by_a_plain_word_list(agreement):
-    _, summary = agreement
-    assert summary.loc["distinct sentences", "share_equal"] > 0.96
-    assert summary.loc["sentences", "share_equal"] > 0.96
-
-
-def test_little_is_set_aside_and_nothing_is_stale(agreement):
-    disagreements, summary = agreement
-    assert summary.loc["distinct sentences", "n_set_aside"] <= 32
-    assert (summary["n_stale"] == 0).all()
-    assert not disagreements["status"].str.startswith("stale").any()
-
-
-def test_nine_in_ten_agree_on_the_test_file_with_nothing_set_aside(data):
-    file = data / "stereoset/gender_swapped_test.csv"
-    if not file.is_file():
+@pytest.mark.parametrize(("file", "equal"), [("gender_swapped_dev.csv", 0.965), ("gender_swapped_test.csv", 0.9)])
+def test_most_sentences_are_swapped_as_the_authors_do(data, file, equal):
+    """905 of the 937 distinct sentences of the development file (docs/findings/swapper.md)."""
+    if not (data / "stereoset" / file).is_file():
         pytest.skip(f"{file} is not there")
-    _, summary = compare(read_gender_swapped(file), pd.DataFrame(columns=SET_ASIDE_COLUMNS))
-    assert (summary.set_index("unit").loc[["distinct sentences", "sentences"], "share_equal"] > 0.9).all()
+    theirs = read_gender_swapped(data / "stereoset" / file)
+    ours = swap_stimuli(theirs)
+    parts = ["context", "next_sentence"]
+    tables = [
+        theirs.assign(part=part, before=theirs[part], authors=theirs[f"swapped_{part}"], ours=ours[f"swapped_{part}"])
+        for part in parts
+    ]
+    distinct = pd.concat(tables).drop_duplicates(["triple", "part", "before", "authors"])
+    same = [same_but_names(*pair) for pair in zip(distinct["ours"], distinct["authors"], strict=True)]
+    assert sum(same) / len(same) > equal
 
 
 def test_every_stereoset_triple_of_bias_type_gender_has_a_gender(data):

@@ -34,9 +34,9 @@ onstart: biasflow.onstart()
 onsuccess: biasflow.onsuccess()
 onerror: biasflow.onerror()
 
-rule claims:
-    input: "results/theirs/tables/dawkins2024_audit.csv"
-    output: "claims.txt"
+rule cells:
+    input: "results/theirs/plan.csv"
+    output: "cells.txt"
     shell: "wc -l < {{input}} > {{output}}"
 """
 
@@ -62,11 +62,11 @@ def test_a_module_is_planned_with_the_files_of_its_folder(prefix, tmp_path):
 
 
 def test_a_module_is_run_and_its_results_lie_in_the_folder_of_who_uses_it(tmp_path):
-    done = snakemake(tmp_path, "claims", named=" as biasflow_*")
+    done = snakemake(tmp_path, "cells", named=" as biasflow_*")
     assert done.returncode == 0, done.stdout
-    rows = len(pd.read_csv(tmp_path / "results/theirs/tables/dawkins2024_audit.csv"))
-    assert rows > 100 and int((tmp_path / "claims.txt").read_text()) > rows
-    assert (tmp_path / "results/theirs/provenance/tables/dawkins2024_audit.csv.json").is_file()
+    rows = len(pd.read_csv(tmp_path / "results/theirs/plan.csv"))
+    assert rows > 100 and int((tmp_path / "cells.txt").read_text().split()[0]) > rows
+    assert (tmp_path / "results/theirs/provenance/plan.csv.json").is_file()
     assert not (ROOT / "results/theirs").exists()
 
 

@@ -22,7 +22,7 @@ from biasflow.results.tables import PUBLISHED
 CAPTIONS = shipped("papers/ledger.yaml")
 REPRODUCED, OFF, NOT_COMPARABLE, NOT_RUN = "reproduced", "off", "not comparable", "not run"
 STATUSES = (REPRODUCED, OFF, NOT_COMPARABLE, NOT_RUN)
-AGREES, DISAGREES = "agrees", "disagrees"  # how what an audit says of a number begins
+AGREES, DISAGREES = "agrees", "disagrees"  # how what others say of a number begins
 IN_NO_TABLE = "no table of ours has it"
 _ABOUT = ["paper", "table", "encoder", "row", "measure", "variant", "unit", "printed", "printed_sd"]
 _OURS = ["ours", "ours_sd", "ours_n", "ours_encoder", "difference", "difference_in_printed_sd"]
@@ -57,8 +57,8 @@ def of_paper(text: PaperText, run: Run) -> pd.DataFrame:
     """Return a row for each printed number of a paper: COLUMNS.
 
     The module papers/<name>/ledger.py names the tables (`BESIDE`), says which numbers are of other data than the run's
-    (`other_data`: run, numbers -> a reason each, "" where they are the same), and what an audit of the printed numbers
-    says of each (`audited`: run, numbers -> a text each)."""
+    (`other_data`: run, numbers -> a reason each, "" where they are the same), and what other printed numbers say of
+    each (`audited`: run, numbers -> a text each)."""
     module = importlib.import_module(f"{__package__}.{text.name}.ledger")
     numbers = printed_numbers(text)
     incomparable = _other_encoder(text, run, numbers["encoder"])
@@ -219,5 +219,5 @@ def _range(printed: str) -> Range:
 
 
 def _joined(*verdicts: str) -> str:
-    """The verdicts of several audits in one text, disagreement first."""
+    """Several verdicts in one text, disagreement first."""
     return "; ".join(sorted(filter(None, verdicts), key=lambda text: not text.startswith(DISAGREES)))

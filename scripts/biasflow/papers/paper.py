@@ -31,8 +31,7 @@ class Target:
 @dataclass(frozen=True)
 class PaperText:
     """A paper.yaml. tables, figures and pages by name (without the paper's); published: what each of its files
-    published/<name>.csv holds; encoders: name in these files -> the hub's id and revision that we read it to be; audit:
-    the tables that are made of printed values alone."""
+    published/<name>.csv holds; encoders: name in these files -> the hub's id and revision that we read it to be."""
 
     name: str
     title: str
@@ -43,7 +42,6 @@ class PaperText:
     published: Mapping[str, str]
     doi: str = ""
     url: str = ""
-    audit: Sequence[str] = ()
     encoders: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def targets(self, kind: str) -> list[str]:

@@ -225,10 +225,8 @@ def _of_papers(prepared: Prepared) -> Iterator[Job]:
         text, inputs = load(name), _files(find.paper_files(name))
         for kind in KINDS:
             for target in text.targets(kind):
-                audit = target.removeprefix(f"{name}_") in text.audit
-                rule = f"paper_{name}" + "_audit" * audit
                 for file in text.files(kind, target):
-                    yield Job(rule, f"{find.paths.root}/{file}", () if audit else inputs)
+                    yield Job(f"paper_{name}", f"{find.paths.root}/{file}", inputs)
 
 
 def _of_page(prepared: Prepared) -> Iterator[Job]:

@@ -1,5 +1,6 @@
 """Tables 1 to 4: example sentences with the probabilities of our untouched models."""
 
+import hashlib
 from functools import partial
 
 import numpy as np
@@ -14,7 +15,6 @@ from biasflow.papers.frames import RUN, Run
 from biasflow.papers.make import NOTE
 from biasflow.results.scores import NONE
 from biasflow.results.tables import merge_published
-from biasflow.text.swap_agreement import digest
 
 SWAPPED = "stereoset-swapped"
 _OTHER_LABEL = {STEREOTYPE: ANTI, ANTI: STEREOTYPE, UNRELATED: UNRELATED}
@@ -29,6 +29,11 @@ _MENDED += [
     "p_difference",
 ]
 _CHANGES = "stereoset-changes"
+
+
+def digest(context: str, next_sentence: str) -> str:
+    """Return 12 hex digits that stand for two sentences in the published files, which hold no sentence of StereoSet."""
+    return hashlib.sha256(f"{context}\n{next_sentence}".encode()).hexdigest()[:12]
 
 
 def examples_of(number: int, run: Run) -> pd.DataFrame:

@@ -17,19 +17,15 @@ of `during` is, such as "sent 0") they are made of these files of a run, by role
 A role or key that is absent is a measurement that was not run; the last two are needed where there is a training.
 Options of the run are those of papers.dawkins2024, and `tops` (shares of triples) and `selection` (of the pairs)."""
 
-from biasflow.papers.dawkins2024.audit import audit
 from biasflow.papers.dawkins2024.correlations import correlations
 from biasflow.papers.dawkins2024.downstream import finetuning, nli_intervals, table6
 from biasflow.papers.dawkins2024.examples import table1, table2, table3, table4
 from biasflow.papers.dawkins2024.figures import strength_distance, strength_fairness
 from biasflow.papers.dawkins2024.rows import with_own_levels
-from biasflow.papers.dawkins2024.statements import statements
-from biasflow.papers.dawkins2024.swaps import swap_agreement, swap_disagreements
 from biasflow.papers.dawkins2024.table7 import table7
 from biasflow.papers.dawkins2024.tables import rank_agreement, subspaces, table5
 from biasflow.papers.dawkins2024.text import text
 
-AUDIT = {"audit": audit}  # needs `published` only, so it can be a job of its own
 TABLES = {
     "table1": table1,
     "table2": table2,
@@ -41,12 +37,8 @@ TABLES = {
     "correlations": with_own_levels(correlations),
     "nli_intervals": with_own_levels(nli_intervals),
     "text": text,
-    "statements": statements,
     "rank_agreement": rank_agreement,
     "finetuning": finetuning,
     "subspaces": subspaces,
-    "swap_agreement": swap_agreement,
-    "swap_disagreements": swap_disagreements,
-    **AUDIT,
 }
 FIGURES = {"strength_distance": strength_distance, "strength_fairness": strength_fairness}

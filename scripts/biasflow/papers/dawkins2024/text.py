@@ -1,16 +1,16 @@
 """The numbers that the text of Dawkins et al. (2024) prints, counted and computed in our run."""
 
-from collections.abc import Mapping
-
 import numpy as np
 import pandas as pd
 
 from biasflow.base.tabular import read_text_csv
 from biasflow.methods.grid import ATTENTION as HEADS
 from biasflow.methods.grid import all_settings
+from biasflow.papers.dawkins2024.downstream import weighting_pairs
 from biasflow.papers.dawkins2024.examples import SWAPPED
 from biasflow.papers.dawkins2024.rows import (
     AFTER,
+    ATTENTION,
     BASE,
     BLOCK,
     INSIDE,
@@ -23,7 +23,6 @@ from biasflow.papers.dawkins2024.rows import (
     printed_nli,
     published_where,
 )
-from biasflow.papers.dawkins2024.statements import UNWEIGHTED_PLANE, findings
 from biasflow.papers.dawkins2024.table7 import table7
 from biasflow.papers.dawkins2024.tables import subspaces
 from biasflow.papers.frames import NOT_ASKED, RUN, Run, status
@@ -34,6 +33,7 @@ from biasflow.text.occupation_pairs import load_pairs
 # What a number is of (the column `of` of the published file).
 ON_STIMULI, ON_SNLI, ON_NLI, ON_BOTH, OF_ENCODER = "stimuli", "snli", "nli", "both", "encoder"
 OF_STEREOSET, OF_OCCUPATIONS = "stereoset", "occupations"
+UNWEIGHTED_PLANE = "0,1"  # n = 0, c = 1: two dimensions without information weighting
 _UNITS = {"percent": 100}
 
 
@@ -47,7 +47,7 @@ def text(run: Run) -> pd.DataFrame:
     blocks = table7(run)
     heads = _heads(run)
     for key, block in blocks[blocks["interventions"] == AFTER].groupby(BLOCK, sort=False):
-        values = _of_models(block, run.options["viability"]) | heads.get(key[0], {})
+        values = _of_models(block) | heads.get(key[0], {})
         rows += [(*key, *value) for value in values.items()]
     rows += [("", "", *value) for value in (_of_data(run) | _of_grid(run)).items()]
     table = pd.DataFrame(rows, columns=[*BLOCK, "id", "value"])
@@ -67,9 +67,9 @@ def _why(run: Run, encoder: str, data: str) -> str:
     return not_run(run, encoder, INSIDE if data in (ON_STIMULI, OF_ENCODER) else NLI) if encoder else status(NOT_ASKED)
 
 
-def _of_models(block: pd.DataFrame, viability: Mapping) -> dict[str, float]:
+def _of_models(block: pd.DataFrame) -> dict[str, float]:
     """The numbers of one encoder's table 7."""
-    counts_of, indexed = findings(block, **viability), block.set_index(SETTING)
+    indexed = block.set_index(SETTING)
     eleven = indexed.loc[LAYER_11]
     viable = eleven[eleven["viable"] == "yes"]
     models = {"base": indexed.loc[(BASE, "")]}
@@ -82,11 +82,23 @@ def _of_models(block: pd.DataFrame, viability: Mapping) -> dict[str, float]:
     both = block[["strength", "fairness"]].dropna()
     rho = correlation(both["strength"], both["fairness"])
     values |= {"spearman-rho": rho.estimate, "spearman-p": rho.p}
-    counted = {"weighting-improved": "weighting-keeps-accuracy", "attention-improved": "attention-improves-strength"}
-    counted |= {name: name for name in ("layer-12-weighted-viable", "layer-12-unweighted-unviable")}
-    values |= {name: counts_of[id].k if id in counts_of else np.nan for name, id in counted.items()}
-    attention = counts_of.get(counted["attention-improved"])
-    return values | {"attention-not-improved": attention.n - attention.k if attention else np.nan}
+    return values | _counts(indexed)
+
+
+def _counts(indexed: pd.DataFrame) -> dict[str, float]:
+    """How many models have what the text says of them; NaN for scores that the encoder lacks."""
+    counts = dict.fromkeys(("attention-improved", "attention-not-improved", "weighting-improved"), np.nan)
+    counts |= dict.fromkeys(("layer-12-weighted-viable", "layer-12-unweighted-unviable"), np.nan)
+    if indexed["strength"].notna().any():
+        improved = indexed.loc[ATTENTION, "strength"] < indexed.loc[LAYER_11, "strength"]
+        counts |= {"attention-improved": improved.sum(), "attention-not-improved": (~improved).sum()}
+    if indexed["snli_accuracy"].notna().any():
+        pairs, twelve = weighting_pairs(indexed["snli_accuracy"]), indexed.loc[LAYER_12, "viable"]
+        weighted = twelve.index.str.endswith(",1")
+        counts["weighting-improved"] = (pairs["np1"] > pairs["np0"]).sum()
+        counts["layer-12-weighted-viable"] = (weighted & (twelve == "yes")).sum()
+        counts["layer-12-unweighted-unviable"] = (~weighted & (twelve == "no")).sum()
+    return counts
 
 
 def _heads(run: Run) -> dict[str, dict[str, float]]:

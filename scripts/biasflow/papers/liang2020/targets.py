@@ -1,12 +1,11 @@
 """The targets made from a run for Liang, Dufter & Schütze (2020); paper.yaml has the captions."""
 
-from biasflow.papers.liang2020 import figures, performance, statements, tables
+from biasflow.papers.liang2020 import figures, performance, tables
 
 TABLES = {
     "main": tables.main,
     "occtmp": tables.occtmp,
     "association": tables.association,
-    "statements": statements.statements,
     "perplexity": performance.perplexity,
     "glue": performance.glue,
     "chinese": tables.chinese,

@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 
 from biasflow.metrics.stereoset import LABELS
+from biasflow.papers.dawkins2024.examples import digest
 from biasflow.papers.dawkins2024.rows import BASE, CONTROLS, DURING, HEADS, MEASURES, SCORES, SETTING, key_of
 from biasflow.papers.frames import Run
 from biasflow.papers.published import read_published
 from biasflow.results.scores import COLUMNS, KEYS, NA, NONE, tidy
-from biasflow.text.swap_agreement import digest
 
 published = partial(read_published, "dawkins2024")
 PRINTED = published("table7")

@@ -6,8 +6,7 @@ import pytest
 
 from biasflow.base.errors import BiasflowError
 from biasflow.metrics import stereoset
-from biasflow.papers.dawkins2024.examples import examples, mended, table1, table2
-from biasflow.text.swap_agreement import digest
+from biasflow.papers.dawkins2024.examples import digest, examples, mended, table1, table2
 from tests.unit.papers.dawkins2024.made_up import BERT, NO_HEAD, NOTHING, published, run_of, stimuli, worded
 
 EXAMPLES = published("tables1_3_4")

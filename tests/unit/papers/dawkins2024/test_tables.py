@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from biasflow.papers.dawkins2024.swaps import swap_agreement, swap_disagreements
 from biasflow.papers.dawkins2024.tables import rank_agreement, subspaces
 from biasflow.papers.dawkins2024.targets import TABLES
 from tests.unit.papers.dawkins2024.made_up import AUTHORS, GRID, NO_HEAD, NOTHING, inside_scores, run_of, stimuli
@@ -58,27 +57,6 @@ def test_subspaces_on_the_plain_model_with_their_sentence_pairs(tmp_path):
     assert (heads["pairs_used"], heads["pairs"]) == (2, 3)
     assert (table.loc["sentence-debias", "pairs_used"], table.loc["sentence-debias", "status"]) == (1, "run")
     assert "no NSP head" in table.iloc[-1]["status"] and np.isnan(table.iloc[-1]["mean"])
-
-
-def test_swaps_are_compared_on_the_authors_files_alone(tmp_path):
-    files = {}
-    for name, triples in ((AUTHORS, ["1"]), (f"{AUTHORS}-test", ["1", "2"]), ("stereoset-swapped", ["3"])):
-        files[name] = tmp_path / f"{name}.csv"
-        stimuli(triples).to_csv(files[name], index=False)
-    run = run_of(NOTHING, encoders=["tiny"], files={"stimuli": files})
-    summary, disagreements = swap_agreement(run), swap_disagreements(run)
-    n = summary.pivot(index="stimuli", columns="unit", values="n").to_dict("index")
-    units = {"distinct sentences": 4, "sentences": 6, "rows": 3}
-    assert n == {AUTHORS: units, f"{AUTHORS}-test": {unit: 2 * count for unit, count in units.items()}}
-    # "context 1" is not swapped to "swapped context 1"
-    counted = disagreements[disagreements["status"] == "counted"]
-    assert counted["stimuli"].value_counts().to_dict() == {AUTHORS: 4, f"{AUTHORS}-test": 8}
-    # what is set aside is a list of sentences of the development file
-    assert set(disagreements.loc[disagreements["status"].str.startswith("stale"), "stimuli"]) == {AUTHORS}
-    assert summary.groupby("stimuli")["n_stale"].first()[f"{AUTHORS}-test"] == 0
-    without = run_of(NOTHING, encoders=["tiny"])
-    for table in (swap_agreement(without), swap_disagreements(without)):
-        assert table.empty and table.columns[0] == "stimuli" and "in this run" in table.attrs["note"]
 
 
 def test_the_development_and_the_test_file_stand_side_by_side(tmp_path):
