@@ -4,7 +4,7 @@ import pandas as pd
 
 from _rule import model_folder, rule
 from biasflow.base.tabular import write_csv
-from biasflow.encoders.described import COLUMNS, described
+from biasflow.encoders.described import COLUMNS, table_row
 from biasflow.metrics.training import TRAININGS, facts_of
 from biasflow.results.scores import MODEL
 
@@ -12,7 +12,7 @@ from biasflow.results.scores import MODEL
 def main(smk) -> None:
     with rule(smk):
         encoders = [
-            {"encoder": name, **described(model_folder(smk.input[f"encoder{number}"]))}
+            {"encoder": name, **table_row(model_folder(smk.input[f"encoder{number}"]))}
             for number, name in enumerate(smk.params.encoders)
         ]
         trainings = [

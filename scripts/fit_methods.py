@@ -10,7 +10,7 @@ def main(smk) -> None:
         from biasflow.base.files import whole_file, whole_folder
         from biasflow.base.tabular import write_csv
         from biasflow.encoders.device import resolve_device
-        from biasflow.encoders.load import load_encoder, load_model
+        from biasflow.encoders.load import load_with_sentence_vector
         from biasflow.methods.fitted import save
         from biasflow.methods.fitting import fit_block
         from biasflow.methods.sources import fitting_arguments
@@ -19,11 +19,11 @@ def main(smk) -> None:
         facts["device"] = device = str(resolve_device(smk.params.device, gpus=smk.resources.gpu))
         files = by_role(smk.input, fit["roles"])
         folder, training = model_folder(smk.input.model), smk.wildcards.training
-        model, tokenizer = load_model(folder, training, head=heads["model"], device=device)
+        model, tokenizer = load_with_sentence_vector(folder, training, head=heads["model"], device=device)
         arguments = fitting_arguments(fit, files)
         if smk.input.get("origin"):
             folder = model_folder(smk.input.origin)
-            arguments["origin"], _ = load_encoder(folder, head=heads["pretrained"], device=device)
+            arguments["origin"], _ = load_with_sentence_vector(folder, head=heads["pretrained"], device=device)
         if task := fit.get("task"):
             module, data = importlib.import_module(task["module"]), {role: files[role] for role in task["roles"]}
             arguments["task"] = module.gendered_vectors(model, tokenizer, data, **task["options"])

@@ -2,16 +2,17 @@
 
 Imports no torch, since every start of the workflow plans with it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from biasflow.asking.sources import EXTERNAL, PLANTED
-from biasflow.encoders.families import FAMILIES
+from biasflow.encoders.described import Description
+from biasflow.encoders.families import FAMILIES, HEADS
+from biasflow.encoders.pooling import FIRST_TOKEN
 from biasflow.encoders.stored import SUFFIXES
 
-HEADS = {"masked_lm": "ForMaskedLM", "next_sentence": "ForNextSentencePrediction"}  # head -> how its classes are called
 _NARROW = 256  # hidden sizes up to this gain nothing from a second thread
 _BERT = "bert"  # the model type where config.json names none, and of those that are pre-trained here
 
@@ -33,17 +34,15 @@ class Encoder:
     """An encoder as the configuration and its folder describe it.
 
     about: its part of the configuration; continues: the encoder that it is trained further from, or None; folder: of
-    a local one, None where its path needs a mirror and none is given; architecture: its config.json, None where it is
-    not known; pooling: what stands for a sentence in it; has_mask: whether its tokenizer has a mask token; missing: why
-    it cannot be had, or ""; no_documents: why a continued one gets no next-sentence head, although it is asked for."""
+    a local one, None where its path needs a mirror and none is given; described: what that folder says, None where it
+    is not known; missing: why it cannot be had, or ""; no_documents: why a continued one gets no next-sentence head,
+    although it is asked for."""
 
     name: str
     about: Mapping
     continues: "Encoder | None" = None
     folder: Path | None = None
-    architecture: Mapping | None = None
-    pooling: str = ""
-    has_mask: bool = True
+    described: Description | None = None
     missing: str = ""
     no_documents: str = ""
 
@@ -86,7 +85,17 @@ class Encoder:
     @property
     def known(self) -> Mapping:
         """The config.json of the encoder that it goes back to; empty where it is not known."""
-        return self.origin.architecture or {}
+        return self.origin.described.config if self.origin.described else {}
+
+    @property
+    def pooling(self) -> str:
+        """What stands for a sentence in it, as its folder says it."""
+        return self.origin.described.pooling if self.origin.described else FIRST_TOKEN
+
+    @property
+    def has_mask(self) -> bool:
+        """Whether its tokenizer has a mask token, as far as can be known before the first job."""
+        return self.origin.described is None or self.origin.described.has_mask
 
     @property
     def corpora(self) -> list[str]:
@@ -99,25 +108,21 @@ class Encoder:
         """Whether it was trained on the embedded corpus, so that the embedded tests and texts fit it."""
         return PLANTED in self.origin.corpora
 
-    def has_head(self, head: str) -> bool:
-        """Whether it has a next-sentence ("next_sentence") or a masked-LM head ("masked_lm"), as far as can be known: a
-        local encoder's config.json names its architecture, a hub encoder's entry says it, an external one has no
-        weights at all, our own have both; a continued one has a masked-LM head always (plan.facts checks it)."""
+    def lacks_head(self, head: str) -> str:
+        """Why it has no next-sentence ("next_sentence") or no masked-LM head ("masked_lm"), "" if it has one, as far as
+        can be known before the first job: a local encoder's weights say it, a hub encoder's entry, an external one has
+        no weights at all, our own have both; a continued one has a masked-LM head always (plan.facts checks it)."""
+        if self.described:
+            return self.described.lacking.get(head, "")
         if self.source == "hub":
-            return self.about[head]
+            return "" if self.about[head] else f"its key {head} is false"
         if self.continues:
-            return head == "masked_lm" or self.about["next_sentence"]
-        if self.source == "local":
-            names = self.known.get("architectures") or ["ForPreTraining"]
-            both = head in self.heads_of_pretraining
-            return any(name.endswith(HEADS[head]) or (both and name.endswith("ForPreTraining")) for name in names)
-        return not self.is_external
+            return "" if head == "masked_lm" or self.about["next_sentence"] else "its key next_sentence is false"
+        return "it has no weights" if self.is_external else ""
 
-    @property
-    def heads_of_pretraining(self) -> Iterable[str]:
-        """The heads of a model whose class is called ...ForPreTraining, by its type; of an unknown type it may have
-        all."""
-        return FAMILIES[self.model_type].heads if self.model_type in FAMILIES else HEADS
+    def has_head(self, head: str) -> bool:
+        """Whether it has a head, as `lacks_head` says."""
+        return not self.lacks_head(head)
 
     @property
     def new_heads(self) -> list[str]:
@@ -130,7 +135,7 @@ class Encoder:
     @property
     def model_type(self) -> str | None:
         """The architecture that config.json names, where that can be known before the first job, else None."""
-        is_known = self.origin.architecture is not None or self.origin.source == "pretrain"
+        is_known = self.origin.described is not None or self.origin.source == "pretrain"
         return self.known.get("model_type", _BERT if is_known else None)
 
     @property

@@ -1,48 +1,59 @@
 """What an encoder is, as its own files say: architecture, sizes, heads, sha256 of the weights. Imports no torch."""
 
 import math
-import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from safetensors import safe_open
-
 from biasflow.base.files import read_json, sha256
-from biasflow.encoders.stored import DEPTH, WEIGHTS
+from biasflow.encoders.families import HEADS, lacking
+from biasflow.encoders.pooling import FIRST_TOKEN, own_pooling
+from biasflow.encoders.stored import CONFIG, DEPTH, has_mask, headers
 
-COLUMNS = ["encoder", "architecture", "layers", "width", "parameters", "masked_lm_head", "next_sentence_head"]
+COLUMNS = ["encoder", "architecture", "layers", "width", "parameters", *(f"{head}_head" for head in HEADS)]
 COLUMNS += ["head_loss_before", "head_loss_after", "sha256"]
 ABOUT = "biasflow_heads"  # key of config.json: the heads that biasflow gave an encoder, and the losses (encoders.heads)
 WIDTH = ("hidden_size", "dim")
-# Layers of heads, as the families that encoders.taps knows call them; an output layer that is tied is not stored.
-HEADS = {
-    "masked_lm_head": re.compile(
-        r"^(cls\.predictions|lm_head|vocab_(transform|projector)|((lm|mask|generator)_)?predictions|decoder|head\.dense)\."
-    ),
-    "next_sentence_head": re.compile(r"^cls\.seq_relationship\."),
-}
 
 
-def described(folder: str | Path) -> dict[str, object]:
-    """What is known of the encoder in a folder: COLUMNS without its name; "" for what config.json does not say.
+@dataclass(frozen=True)
+class Description:
+    """What the folder of an encoder says of it.
+
+    config: its config.json; lacking: head ("masked_lm", "next_sentence") -> why its weights hold none that would be
+    loaded, without an entry for a head that they hold; has_mask: whether its tokenizer has a mask token; pooling: what
+    stands for a sentence."""
+
+    config: Mapping
+    lacking: Mapping[str, str] = field(default_factory=dict)
+    has_mask: bool = True
+    pooling: str = FIRST_TOKEN
+
+
+def describe(folder: Path) -> Description:
+    """What the folder of an encoder says, which `stored.check_stored` must have accepted."""
+    config, names = read_json(folder / CONFIG), set().union(*headers(folder).values())
+    reasons = {head: reason for head in HEADS if (reason := lacking(head, config, names))}
+    return Description(config, reasons, has_mask(folder), own_pooling(folder))
+
+
+def table_row(folder: str | Path) -> dict[str, object]:
+    """The row of an encoder in encoders.csv: COLUMNS without its name; "" for what config.json does not say.
 
     parameters: how many numbers the weights hold; heads: "yes" or "no", whether the weights hold them, or "ours" where
     biasflow gave them to the encoder; head_loss: of masked tokens that were held out from the training of such a head,
     in nats; sha256: of the file of weights, of several with spaces between."""
     folder = Path(folder)
-    config, shapes = read_json(folder / "config.json"), {}
-    files = sorted(folder.glob(WEIGHTS))
-    for path in files:
-        with safe_open(path, framework="np") as weights:
-            shapes |= {name: weights.get_slice(name).get_shape() for name in weights.keys()}  # noqa: SIM118
-    heads = {head: "yes" if any(map(pattern.search, shapes)) else "no" for head, pattern in HEADS.items()}
+    about, files = describe(folder), headers(folder)
+    config = about.config
     ours = config.get(ABOUT, {"heads": [], "loss_before": {}, "loss_after": {}})
-    heads |= {f"{head}_head": "ours" for head in ours["heads"]}
+    heads = {head: "ours" if head in ours["heads"] else "no" if head in about.lacking else "yes" for head in HEADS}
     return {
         "architecture": " ".join(config.get("architectures") or [config.get("model_type", "")]),
         "layers": next((config[key] for key in DEPTH if key in config), ""),
         "width": next((config[key] for key in WIDTH if key in config), ""),
-        "parameters": sum(map(math.prod, shapes.values())),
-        **heads,
+        "parameters": sum(math.prod(shape) for header in files.values() for _, shape in header.values()),
+        **{f"{head}_head": value for head, value in heads.items()},
         **{f"head_{when}": ours[when].get("masked_lm", "") for when in ("loss_before", "loss_after")},
         "sha256": " ".join(map(sha256, files)),
     }

@@ -4,7 +4,7 @@ A new architecture is a line in FAMILIES and one in the list of `tests/unit/enco
 whether the line is right. Encoders of any other type can still be read as they are, without a method."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -35,6 +35,56 @@ def _finish_distilbert(layer: "nn.Module", context: "Tensor", residual: "Tensor"
     return layer.output_layer_norm(layer.ffn(attended) + attended)
 
 
+# The weights that a head needs, each by the names that it may have: a weight that is tied to another is stored once.
+Weights = list[tuple[str, ...]]
+
+
+def _masked_lm(layers: tuple[str, ...], output: str, bias: str = "", *, tied: bool = True) -> Callable[..., Weights]:
+    """What a masked-LM head is made of, as a function of config.json: `layers`, each with a weight and a bias, and an
+    output layer, whose weight is that of the word embeddings if it is `tied`. bias: another name of its bias."""
+
+    def weights(about: Mapping) -> Weights:
+        names = [(f"{layer}.{part}",) for layer in layers for part in ("weight", "bias")]
+        biases = (bias, f"{output}.bias") if bias else (f"{output}.bias",)
+        if tied and about.get("tie_word_embeddings", True):
+            return [*names, biases]
+        return [*names, (f"{output}.weight",), *((name,) for name in biases)]
+
+    return weights
+
+
+_cls_predictions = _masked_lm(
+    ("cls.predictions.transform.dense", "cls.predictions.transform.LayerNorm"),
+    "cls.predictions.decoder",
+    "cls.predictions.bias",
+)
+_lm_head = _masked_lm(("lm_head.dense", "lm_head.layer_norm"), "lm_head.decoder", "lm_head.bias")
+_lm_predictions = _masked_lm(
+    ("lm_predictions.lm_head.dense", "lm_predictions.lm_head.LayerNorm"), "lm_predictions.lm_head"
+)
+
+
+def _deberta_lm(about: Mapping) -> Weights:
+    """DeBERTa v3 is published with a head under the second names, which is loaded only if its config.json says so."""
+    return _cls_predictions(about) if about.get("legacy", True) else _lm_predictions({})
+
+
+def _eurobert_lm(about: Mapping) -> Weights:
+    return [] if about.get("tie_word_embeddings", False) else [("lm_head.weight",)]
+
+
+def _modernbert_lm(about: Mapping) -> Weights:
+    stored = {
+        "head.dense.weight": True,
+        "head.dense.bias": about.get("classifier_bias", False),
+        "head.norm.weight": True,
+        "head.norm.bias": about.get("norm_bias", False),
+        "decoder.weight": not about.get("tie_word_embeddings", True),
+        "decoder.bias": about.get("decoder_bias", True),
+    }
+    return [(name,) for name, is_stored in stored.items() if is_stored]
+
+
 @dataclass(frozen=True)
 class Family:
     """Where an architecture keeps its parts, and how its classifiers read a sentence.
@@ -50,7 +100,8 @@ class Family:
     averages   whether classifiers may read the mean over tokens: config.json says it as classifier_pooling
     shared     whether one module is run in several layers
     reserved   whether positions are counted from the padding token's number on, so that some stand for no token
-    heads      the heads that a model called "...ForPreTraining" holds, of "masked_lm" and "next_sentence" """
+    masked_lm  config.json -> the weights of a masked-LM head
+    next_sentence  whether such a model may have a next-sentence head"""
 
     pool: Callable[["nn.Module", "Tensor"], "Tensor"]
     layers: str = "encoder.layer"
@@ -61,14 +112,14 @@ class Family:
     averages: bool = False
     shared: bool = False
     reserved: bool = False
-    heads: tuple[str, ...] = ("masked_lm",)
+    masked_lm: Callable[[Mapping], Weights] = _cls_predictions
+    next_sentence: bool = False
 
 
-_BOTH_HEADS = ("masked_lm", "next_sentence")
 _PROJECTIONS = ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj")
-_ROBERTA = Family(_dense_tanh, finish=_finish_bert, reserved=True)
+_ROBERTA = Family(_dense_tanh, finish=_finish_bert, reserved=True, masked_lm=_lm_head)
 FAMILIES: Mapping[str, Family] = {
-    "bert": Family(_pooler, finish=_finish_bert, heads=_BOTH_HEADS),
+    "bert": Family(_pooler, finish=_finish_bert, next_sentence=True),
     "roberta": _ROBERTA,
     "distilbert": Family(
         lambda model, sentence: model.pre_classifier(sentence).relu(),
@@ -76,12 +127,14 @@ FAMILIES: Mapping[str, Family] = {
         attention=("attention.q_lin", "attention.k_lin", "attention.v_lin"),
         dropout="attention.dropout",
         finish=_finish_distilbert,
+        masked_lm=_masked_lm(("vocab_transform", "vocab_layer_norm"), "vocab_projector"),
     ),
     # DeBERTa (v1) makes query, key and value in one matrix, head by head, and adds their biases afterwards.
-    "deberta": Family(lambda model, sentence: model.pooler(sentence[:, None]), attention=()),
+    "deberta": Family(lambda model, sentence: model.pooler(sentence[:, None]), attention=(), masked_lm=_deberta_lm),
     "deberta-v2": Family(
         lambda model, sentence: model.pooler(sentence[:, None]),
         attention=("attention.self.query_proj", "attention.self.key_proj", "attention.self.value_proj"),
+        masked_lm=_deberta_lm,
     ),
     "albert": Family(
         _pool_albert,
@@ -89,15 +142,16 @@ FAMILIES: Mapping[str, Family] = {
         attention=tuple(f"albert_layers.0.attention.{part}" for part in ("query", "key", "value")),
         dropout="albert_layers.0.attention.attention_dropout",
         shared=True,
+        masked_lm=_masked_lm(("predictions.dense", "predictions.LayerNorm"), "predictions.decoder", "predictions.bias"),
     ),
     "camembert": _ROBERTA,
     "data2vec-text": _ROBERTA,
-    "electra": Family(  # what is called ...ForPreTraining is the discriminator: it tells replaced tokens from others
+    "electra": Family(  # the generator has a masked-LM head; the discriminator tells replaced tokens from others
         lambda model, sentence: model.classifier.activation(model.classifier.dense(sentence)),
         finish=_finish_bert,
-        heads=(),
+        masked_lm=_masked_lm(("generator_predictions.dense", "generator_predictions.LayerNorm"), "generator_lm_head"),
     ),
-    "ernie": Family(_pooler, finish=_finish_bert, heads=_BOTH_HEADS),
+    "ernie": Family(_pooler, finish=_finish_bert, next_sentence=True),
     "eurobert": Family(
         lambda model, sentence: model.activation(model.dense(sentence)),
         layers="layers",
@@ -105,8 +159,9 @@ FAMILIES: Mapping[str, Family] = {
         dropout="self_attn.attention_dropout",
         norm="norm",
         averages=True,
+        masked_lm=_eurobert_lm,
     ),
-    "megatron-bert": Family(_pooler, norm="encoder.ln", heads=_BOTH_HEADS),
+    "megatron-bert": Family(_pooler, norm="encoder.ln", next_sentence=True),
     "modernbert": Family(
         lambda model, sentence: model.head(sentence),
         layers="layers",
@@ -114,19 +169,80 @@ FAMILIES: Mapping[str, Family] = {
         dropout="attn.attention_dropout",
         norm="final_norm",
         averages=True,
+        masked_lm=_modernbert_lm,
     ),
     "mpnet": Family(
         _dense_tanh,
         attention=("attention.attn.q", "attention.attn.k", "attention.attn.v"),
         dropout="attention.attn.dropout",
         reserved=True,
+        masked_lm=_lm_head,
     ),
-    "nomic_bert": Family(_pooler, layers="layers", attention=_PROJECTIONS, dropout="self_attn.attention_dropout"),
-    "rembert": Family(_pooler, finish=_finish_bert),
-    "roberta-prelayernorm": Family(_dense_tanh, norm="LayerNorm", reserved=True),
+    "nomic_bert": Family(
+        _pooler,
+        layers="layers",
+        attention=_PROJECTIONS,
+        dropout="self_attn.attention_dropout",
+        masked_lm=_masked_lm(
+            ("cls.predictions.transform.dense", "cls.predictions.transform.layer_norm"),
+            "cls.predictions.decoder",
+            "cls.predictions.bias",
+        ),
+    ),
+    "rembert": Family(
+        _pooler,
+        finish=_finish_bert,
+        masked_lm=_masked_lm(
+            ("cls.predictions.dense", "cls.predictions.LayerNorm"), "cls.predictions.decoder", tied=False
+        ),
+    ),
+    "roberta-prelayernorm": Family(_dense_tanh, norm="LayerNorm", reserved=True, masked_lm=_lm_head),
     "xlm-roberta": _ROBERTA,
-    "xlm-roberta-xl": Family(_dense_tanh, norm="encoder.LayerNorm", reserved=True),
+    "xlm-roberta-xl": Family(_dense_tanh, norm="encoder.LayerNorm", reserved=True, masked_lm=_lm_head),
 }
+
+_NEXT_SENTENCE: Weights = [
+    (f"{layer}.{part}",) for layer in ("cls.seq_relationship", "pooler.dense") for part in ("weight", "bias")
+]
+# How names of weights of a head begin, for model types that are not listed: as in a family, or in XLM.
+_BEGINNINGS = {
+    "masked_lm": {
+        "pred_layer.proj",
+        *(same[0].rpartition(".")[0] for about in FAMILIES.values() for same in about.masked_lm({})),
+    },
+    "next_sentence": {"cls.seq_relationship"},
+}
+HEADS = tuple(_BEGINNINGS)
+_OLD_NAMES = {".LayerNorm.gamma": ".LayerNorm.weight", ".LayerNorm.beta": ".LayerNorm.bias"}
+
+
+def head_weights(head: str, about: Mapping) -> Weights | None:
+    """The weights that a head ("masked_lm" or "next_sentence") of a listed type needs; None where it has no such head.
+    about: config.json."""
+    family = FAMILIES[about["model_type"]]
+    if head == "masked_lm":
+        return family.masked_lm(about)
+    return _NEXT_SENTENCE if family.next_sentence else None
+
+
+def lacking(head: str, about: Mapping, names: Collection[str]) -> str:
+    """Why transformers would load no trained head from weights of these names, "" if it would.
+
+    The key `architectures` of config.json counts for nothing: most sentence encoders name a class there that has a
+    masked-LM head, and come without its weights."""
+    kind = about.get("model_type")
+    names = {re.sub("|".join(_OLD_NAMES), lambda old: _OLD_NAMES[old[0]], name) for name in names}
+    if kind not in FAMILIES:
+        is_there = any(name.startswith(tuple(_BEGINNINGS[head])) for name in names)
+        return "" if is_there else "the weights have none by a name that is known"
+    needed = head_weights(head, about)
+    if needed is None:
+        return f"an encoder of the type {kind} has no such head"
+    names |= {name.partition(".")[2] for name in names if ".pooler." in name}  # as in bert.pooler.dense.weight
+    missing = sorted(same[0] for same in needed if names.isdisjoint(same))
+    more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+    return f"the weights lack {missing[0]}{more}" if missing else ""
+
 
 # Model types of decoders begin or end with such a name, and a decoder's class is called so.
 _DECODER_TYPES = (

@@ -65,9 +65,10 @@ def load_encoder(
     if head == "none" and missing and all(name.startswith("pooler.") for name in missing):
         model, missing = _weights(folder, config, head, add_pooling_layer=False)  # RoBERTa is published without one
     if missing:
-        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-        kind = BiasflowError if head == "none" else AbsentError  # without a head, the encoder itself is broken
-        raise kind(f"{folder}: the weights lack {missing[0]}{more}: the encoder has no trained {head} head.")
+        lack = f"{folder}: the weights lack {missing[0]}" + (f" and {len(missing) - 1} more" if missing[1:] else "")
+        if head == "none":
+            raise BiasflowError(f"{lack}; get or make the encoder again.")
+        raise AbsentError(f"{lack}: the encoder has no trained {head} head.")
     _check_values(folder, model)
     return model.to(device).eval(), _checked_tokenizer(folder, model, head)
 
@@ -137,6 +138,19 @@ def load_model(
     if head != "none":
         raise BiasflowError(f"{folder}: an untrained encoder has no {head} head; leave out what needs it.")
     return random_encoder(folder, seed=int(seed), device=device)
+
+
+def load_with_sentence_vector(
+    folder: str | Path, training: str = "", *, head: Head, device: torch.device | str = "cpu"
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """The model that `load_model` loads, without a next-sentence head if its weights have none: that is not known of an
+    encoder of the hub before it is downloaded, and methods that act elsewhere than at its input need none."""
+    try:
+        return load_model(folder, training, head=head, device=device)
+    except AbsentError:
+        if head != "next_sentence":
+            raise
+        return load_model(folder, training, head="none", device=device)
 
 
 def _check_values(folder: Path, model: PreTrainedModel) -> None:

@@ -81,10 +81,10 @@ def check_stored(folder: str | Path) -> None:
         _check_keys(folder / name, about[name])
     check_config(folder / CONFIG)
     _check_mask(folder, [about[name] for name in reversed(LARGEST)])
-    headers = {path: _header(path) for path in sorted(folder.glob(WEIGHTS))}
-    for path, header in headers.items():
+    stored = headers(folder)
+    for path, header in stored.items():
         _check_weights(path, header, about[CONFIG])
-    _check_depth(folder, headers, _size(about[CONFIG], DEPTH))
+    _check_depth(folder, stored, _size(about[CONFIG], DEPTH))
 
 
 def check_config(path: Path) -> None:
@@ -205,6 +205,11 @@ def _check_mask(folder: Path, abouts: list[Mapping]) -> None:
                 f"{folder / TOKENIZER}: mask_token and {kind} are both {_short(mask)}: no word could be masked; "
                 "name the token that the encoder was trained with"
             )
+
+
+def headers(folder: Path) -> dict[Path, Header]:
+    """The header of each file of weights that transformers would load."""
+    return {path: _header(path) for path in sorted(folder.glob(WEIGHTS))}
 
 
 def _header(path: Path) -> Header:

@@ -152,7 +152,7 @@ def _no_head(encoder: Encoder, readout: str) -> str | None:
         return f"encoders.{encoder.name} has no mask token in its tokenizer, so no word can be masked"
     if head in ("next_sentence", "masked_lm") and not encoder.has_head(head):
         of_text = head == "next_sentence" and encoder.no_documents
-        return of_text or f"encoders.{encoder.name} has no {name_of_head(head)} head"
+        return of_text or f"encoders.{encoder.name} has no {name_of_head(head)} head: {encoder.lacks_head(head)}"
     return None
 
 

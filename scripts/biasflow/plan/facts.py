@@ -4,21 +4,22 @@ file."""
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from biasflow.asking.encoders import ANY, VECTORS, Encoder
 from biasflow.asking.paths import Paths, is_corpus_file
 from biasflow.base.errors import BiasflowError
-from biasflow.base.files import read_json
 from biasflow.corpora.documents import NEEDED, count_documents
 from biasflow.corpora.published_scores import check_kind
+from biasflow.encoders.described import Description, describe
 from biasflow.encoders.families import FAMILIES
 from biasflow.encoders.recipes import MASKED_LM
-from biasflow.encoders.stored import CONFIG, WEIGHTS, check_config, check_stored, has_mask
+from biasflow.encoders.stored import CONFIG, WEIGHTS, check_config, check_stored
 from biasflow.plan.asked import Part, read_asked
-from biasflow.plan.pooling import FIRST_TOKEN, own_pooling
 from biasflow.plan.tasks import task_of
 
 # What the folder of an encoder holds, and how the files are called.
+Result = TypeVar("Result")
 CONVERT = "docs/howto/encoder.md shows how"
 _HELD = {
     "config.json": ("config.json",),
@@ -29,19 +30,15 @@ _HELD = {
 
 @dataclass(frozen=True)
 class Facts:
-    """What files and earlier runs say about a configuration. architectures: local encoder -> its config.json; missing:
+    """What files and earlier runs say about a configuration. described: local encoder -> what its folder says; missing:
     encoder -> why it, or the local one that it continues, cannot be had; absent: file of a task's data -> why it cannot
-    be had; poolings: local encoder -> what stands for a sentence, as its folder says; asked: in which parts blocks were
-    asked for by earlier runs (plan.asked); without_mask: local encoders whose tokenizer has no mask token;
-    no_documents: continued encoder -> why it is trained without the next-sentence head that the configuration asks
-    for."""
+    be had; asked: in which parts blocks were asked for by earlier runs (plan.asked); no_documents: continued encoder ->
+    why it is trained without the next-sentence head that the configuration asks for."""
 
-    architectures: Mapping[str, Mapping] = field(default_factory=dict)
+    described: Mapping[str, Description] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
     absent: Mapping[str, str] = field(default_factory=dict)
-    poolings: Mapping[str, str] = field(default_factory=dict)
     asked: tuple[Part, ...] = ()
-    without_mask: frozenset[str] = frozenset()
     no_documents: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -51,15 +48,12 @@ def encoder_of(config: Mapping, name: str, facts: Facts = Facts()) -> Encoder:
     if no_documents:
         about = {**about, "next_sentence": False}
     above = encoder_of(config, about["from"], facts) if about["source"] == "continued" else None
-    first = above.origin.name if above else name
     return Encoder(
         name,
         about,
         above,
         folder=_folder(about["path"], config["mirror"]) if about["source"] == "local" else None,
-        architecture=facts.architectures.get(name),
-        pooling=facts.poolings.get(first, FIRST_TOKEN),
-        has_mask=first not in facts.without_mask,
+        described=facts.described.get(name),
         missing=facts.missing.get(name, ""),
         no_documents=no_documents,
     )
@@ -71,10 +65,10 @@ def _folder(path: str, mirror: str | None) -> Path | None:
 
 
 def gather(config: Mapping) -> Facts:
-    """Read the config.json of every local encoder, check what its folder says of itself (encoders.stored), and look for
-    the files of external ones and for the data of tasks. BiasflowError for an encoder that is absent and not optional,
+    """Check the folder of every local encoder and read what it says (encoders.described), and look for the files of
+    external ones and for the data of tasks. BiasflowError for an encoder that is absent and not optional,
     refused, or continued from one without a masked-LM head, and for files that are named, but not there."""
-    architectures, missing, poolings, without_mask, no_documents = {}, {}, {}, set(), {}
+    described, missing, no_documents = {}, {}, {}
     for name in config["encoders"]:
         encoder = encoder_of(config, name)
         if encoder.is_external:
@@ -83,15 +77,14 @@ def gather(config: Mapping) -> Facts:
             continue
         reason = _why_not(encoder)
         if reason is None:
-            architectures[name] = _architecture(encoder)
-            poolings[name] = own_pooling(encoder.folder)
-            without_mask |= set() if has_mask(encoder.folder) else {name}
+            _checked(encoder, check_stored, encoder.folder)
+            described[name] = _checked(encoder, describe, encoder.folder)
         elif encoder.about["optional"]:
             missing[name] = f"encoders.{name}.path: {reason}"
         else:
             raise BiasflowError(f"config: key 'encoders.{name}.path': {reason}")
     for name in config["encoders"]:
-        encoder = encoder_of(config, name, Facts(architectures))
+        encoder = encoder_of(config, name, Facts(described))
         if encoder.continues and encoder.origin.name in missing:
             missing[name] = missing[encoder.origin.name]
         elif encoder.continues:
@@ -100,15 +93,7 @@ def gather(config: Mapping) -> Facts:
     tasks = (task_of(config, name) for name in config["tasks"])
     steps = ((task, step, step.absent(task)) for task in tasks for step in task.kind.steps)
     absent = {task.file(name): reason for task, step, reason in steps if reason for name in step.outputs.values()}
-    return Facts(
-        architectures,
-        missing,
-        absent,
-        poolings,
-        read_asked(Paths(config["run"]).asked),
-        frozenset(without_mask),
-        no_documents,
-    )
+    return Facts(described, missing, absent, read_asked(Paths(config["run"]).asked), no_documents)
 
 
 def _check_heads(encoder: Encoder) -> None:
@@ -126,7 +111,7 @@ def _check_heads(encoder: Encoder) -> None:
             "out, and name steps"
         )
     kind = encoder.model_type
-    if about["next_sentence"] and kind and "next_sentence" not in (FAMILIES[kind].heads if kind in FAMILIES else ()):
+    if about["next_sentence"] and kind and not (kind in FAMILIES and FAMILIES[kind].next_sentence):
         raise BiasflowError(
             f"config: key '{key}.next_sentence': an encoder of the type {kind} has no such head; leave it out"
         )
@@ -172,7 +157,7 @@ def _why_not(encoder: Encoder) -> str | None:
     if not folder.is_dir():
         return f"there is no folder {folder}"
     if (folder / CONFIG).exists():  # whatever else is missing: a decoder need not be made whole
-        _check(encoder, check_config, folder / CONFIG)
+        _checked(encoder, check_config, folder / CONFIG)
     for part, names in _HELD.items():
         if not any(any(folder.glob(name)) for name in names):
             if names == (WEIGHTS,) and (pickled := next(folder.glob("*.bin"), None)):
@@ -181,14 +166,9 @@ def _why_not(encoder: Encoder) -> str | None:
     return None
 
 
-def _architecture(encoder: Encoder) -> Mapping:
-    _check(encoder, check_stored, encoder.folder)
-    return read_json(encoder.folder / CONFIG)
-
-
-def _check(encoder: Encoder, check: Callable[[Path], None], path: Path) -> None:
-    """BiasflowError, naming the key, for what a check of encoders.stored refuses."""
+def _checked(encoder: Encoder, read: Callable[[Path], Result], path: Path) -> Result:
+    """What `read` returns of a path; BiasflowError, naming the key, for what it refuses."""
     try:
-        check(path)
+        return read(path)
     except BiasflowError as error:
         raise BiasflowError(f"config: key 'encoders.{encoder.name}.path': {error}") from error

@@ -13,7 +13,7 @@ from biasflow.base.records import PROVENANCE
 from biasflow.cli import app
 from biasflow.cli.app import configuration
 from biasflow.results.scores import tidy, write_scores
-from tests.unit.plan.test_choices import folder_of
+from tests.unit.plan.configs import folder_of
 
 
 def result(*words: str):
@@ -43,7 +43,7 @@ def folder(tmp_path, monkeypatch) -> Path:
         (home / "index.html").write_text("<p>page")
         rows = [{"metric": "weat_effect_size", "value": value, "low": value - 0.1, "high": value + 0.1}]
         write_scores(tidy(pd.DataFrame([*rows, {"metric": "same", "value": 1.0}]), encoder="bert"), home / "scores.csv")
-    folder_of(Path("bert"), "BertForMaskedLM")
+    folder_of(Path("bert"), "masked_lm")
     return tmp_path
 
 
@@ -72,7 +72,7 @@ def test_outside_a_clone_a_configuration_is_asked_for(folder):
 
 
 def test_init_says_on_the_terminal_what_no_method_can_do(folder):
-    folder_of(Path("funnel"), "FunnelForMaskedLM", model_type="funnel")
+    folder_of(Path("funnel"), model_type="funnel")
     text = said("init", "funnel", "-o", "funnel.yaml")
     line = "No method can act, because the layers of the model type funnel are not known."
     assert line in text.splitlines() and f"# none: the encoder as it is. {line}" in Path("funnel.yaml").read_text()
@@ -96,7 +96,7 @@ def test_a_configuration_is_read_as_snakemake_reads_it(folder):
 
 def test_init_then_explain(folder):
     text = said("init", "bert", "-o", "first.yaml")
-    assert "cannot be measured: strength: the encoder has no next-sentence head\n" in text
+    assert "cannot be measured: strength: the encoder has no next-sentence head: " in text
     assert yaml.safe_load(Path("first.yaml").read_text())["run"] == "bert"
     assert fault("init", "bert", "-o", "first.yaml").startswith("first.yaml is there already")
     assert "fit_methods: results/bert/methods/" in said("explain", "leace", "weat", "--configfile", "first.yaml")

@@ -18,7 +18,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.encoders import continue_
 from biasflow.encoders.checkpoints import PeriodicCheckpoint
 from biasflow.encoders.continue_ import continue_encoder
-from biasflow.encoders.described import described
+from biasflow.encoders.described import table_row
 from biasflow.encoders.examples import blocks_of, mask_tokens
 from biasflow.encoders.heads import train_heads
 from biasflow.encoders.load import load_encoder
@@ -177,7 +177,7 @@ def test_an_encoder_without_a_head_gets_one_that_learns(family, tmp_path):
     assert losses[0] > losses[20] > losses[50] and losses[50] < 0.9 * losses[0]
     model, _ = load_encoder(tmp_path / "mlm", head="masked_lm")  # which refuses a head that was not saved
     assert model.get_output_embeddings().weight is model.get_input_embeddings().weight
-    found = described(tmp_path / "mlm")
+    found = table_row(tmp_path / "mlm")
     assert (found["masked_lm_head"], found["next_sentence_head"]) == ("ours", "no")
     assert (found["head_loss_before"], found["head_loss_after"]) == (losses[0], losses[50])
 
@@ -219,10 +219,10 @@ def test_a_next_sentence_head_is_trained_on_pairs_of_the_documents(tmp_path):
     assert facts["new_heads"] == ["masked_lm", "next_sentence"]
     assert all(set(losses) == {"masked_lm", "next_sentence"} for losses in facts["held_out_loss"].values())
     load_encoder(tmp_path / "mlm", head="next_sentence")
-    assert described(tmp_path / "mlm")["next_sentence_head"] == "ours"
+    assert table_row(tmp_path / "mlm")["next_sentence_head"] == "ours"
     again, _ = run(tmp_path / "mlm", "more", **STEPS | {"next_sentence": True, "max_length": 24})
     assert again["new_heads"] == [] and (again["head_steps"], again["steps"]) == (0, 30)  # nothing is new
-    assert described(tmp_path / "more")["masked_lm_head"] == "ours"  # still not the publisher's
+    assert table_row(tmp_path / "more")["masked_lm_head"] == "ours"  # still not the publisher's
     with pytest.raises(BiasflowError, match="documents"):
         (tmp_path / "text.txt").write_text("red blue\n" * 50)
         run(source, "none", **STEPS | {"next_sentence": True})

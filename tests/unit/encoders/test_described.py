@@ -5,7 +5,7 @@ import torch
 from transformers import BertForMaskedLM, BertForPreTraining, BertModel, DistilBertConfig, DistilBertForMaskedLM
 
 from biasflow.base.files import sha256
-from biasflow.encoders.described import COLUMNS, described
+from biasflow.encoders.described import COLUMNS, table_row
 from tests.unit.conftest import HIDDEN
 
 
@@ -16,7 +16,7 @@ from tests.unit.conftest import HIDDEN
 def test_heads_are_those_of_the_weights(bert, tmp_path, kind, masked, next_sentence):
     model = kind(bert.config)
     model.save_pretrained(tmp_path)
-    found = described(tmp_path)
+    found = table_row(tmp_path)
     assert ["encoder", *found] == COLUMNS
     assert (found["architecture"], found["width"]) == (kind.__name__, HIDDEN)
     assert found["layers"] == bert.config.num_hidden_layers
@@ -29,7 +29,7 @@ def test_another_family_and_a_config_that_says_little(tmp_path):
     config = DistilBertConfig(dim=8, n_layers=1, n_heads=2, hidden_dim=8, vocab_size=20)
     torch.manual_seed(0)
     DistilBertForMaskedLM(config).save_pretrained(tmp_path)
-    found = described(tmp_path)
+    found = table_row(tmp_path)
     assert (found["layers"], found["width"], found["masked_lm_head"]) == (1, 8, "yes")
     (tmp_path / "config.json").write_text("{}")
-    assert (described(tmp_path)["architecture"], described(tmp_path)["layers"]) == ("", "")
+    assert (table_row(tmp_path)["architecture"], table_row(tmp_path)["layers"]) == ("", "")

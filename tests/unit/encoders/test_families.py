@@ -1,17 +1,19 @@
 """What must hold of every architecture that is listed: places, last state, heads, edits, the sweep, and saving."""
 
 import copy
+import json
 
 import pytest
 import torch
 import transformers
+from safetensors.torch import load_file, save_file
 from transformers import AutoModel
 from transformers.models.auto import modeling_auto
 
 from biasflow.base.errors import AbsentError
 from biasflow.encoders import taps
 from biasflow.encoders.edit import edited, watched
-from biasflow.encoders.families import FAMILIES, sign_of_decoder
+from biasflow.encoders.families import FAMILIES, lacking, sign_of_decoder
 from biasflow.encoders.masked_lm import logits_at
 from biasflow.erasers.eraser import Eraser
 from biasflow.methods.fitted import Active
@@ -129,23 +131,39 @@ def test_the_sweep_equals_the_hooked_model(classifier):
 def test_a_next_sentence_head_reads_the_pooled_vector(kind):
     config = config_of(kind)
     if type(config) not in transformers.MODEL_FOR_NEXT_SENTENCE_PREDICTION_MAPPING:
-        assert "next_sentence" not in FAMILIES[config.model_type].heads
+        assert not FAMILIES[config.model_type].next_sentence
         return
-    assert "next_sentence" in FAMILIES[config.model_type].heads
+    assert FAMILIES[config.model_type].next_sentence
     model, batch = model_of(kind, "NextSentencePrediction"), batch_of()
     with torch.inference_mode():
         ours = taps.classify(model, taps.pool(model, taps.last_state(model, **batch)[:, 0]))
     assert torch.allclose(ours, logits_of(model, batch), atol=1e-4)
 
 
-def test_what_is_called_for_pretraining_holds_the_heads_that_are_said(kind):
-    """A masked-LM head, by whether the weights of the one class are all that the other takes."""
+@pytest.mark.parametrize("otherwise", [False, True])
+def test_a_head_is_there_if_transformers_loads_it_from_the_weights(kind, otherwise, tmp_path):
+    """As saved, without each of the head's weights in turn, without all of them, and as the encoder alone is saved."""
     config = config_of(kind)
-    if type(config) not in transformers.MODEL_FOR_PRETRAINING_MAPPING:
-        return
-    of_pretraining = set(model_of(kind, "PreTraining").state_dict())
-    of_masked_lm = set(model_of(kind, "MaskedLM").state_dict())
-    assert ("masked_lm" in FAMILIES[config.model_type].heads) == (of_masked_lm <= of_pretraining)
+    if otherwise:
+        config.update({"tie_word_embeddings": not config.tie_word_embeddings, "legacy": False})
+    for head, name in (("masked_lm", "MaskedLM"), ("next_sentence", "NextSentencePrediction")):
+        auto = getattr(transformers, f"AutoModelFor{name}")
+        if type(config) not in auto._model_mapping:
+            continue
+        auto.from_config(config).save_pretrained(tmp_path)
+        about, whole = json.loads((tmp_path / "config.json").read_text()), load_file(tmp_path / "model.safetensors")
+        body = f"{auto.from_config(config).base_model_prefix}."
+        of_head = [name for name in whole if not name.startswith(body) or ".pooler." in name]
+        cases = [whole, *(_without(whole, [name]) for name in of_head), _without(whole, of_head)]
+        cases += [{name.removeprefix(body): weight for name, weight in cases[-1].items()}]
+        for weights in cases:
+            save_file(weights, tmp_path / "model.safetensors", {"format": "pt"})
+            _, info = auto.from_pretrained(tmp_path, output_loading_info=True)
+            assert bool(lacking(head, about, weights)) == bool(info["missing_keys"]), info["missing_keys"]
+
+
+def _without(weights, names):
+    return {name: weight for name, weight in weights.items() if name not in names}
 
 
 def test_masked_words_are_read_from_the_last_state(kind):

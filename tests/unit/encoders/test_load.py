@@ -17,7 +17,7 @@ from biasflow.base.errors import AbsentError, BiasflowError
 from biasflow.encoders import taps
 from biasflow.encoders.device import resolve_device
 from biasflow.encoders.first_token import new_first_token_classifier
-from biasflow.encoders.load import OFFLINE, load_encoder, new_classifier
+from biasflow.encoders.load import OFFLINE, load_encoder, load_with_sentence_vector, new_classifier
 from tests.unit.conftest import MODELS, SIZES, VOCABULARY
 from tests.unit.fake_tokenizer import bos_tokenizer, word_tokenizer
 
@@ -59,6 +59,10 @@ def test_a_family_without_the_head_is_an_error(tmp_path):
     word_tokenizer(["he"]).save_pretrained(tmp_path)
     with pytest.raises(BiasflowError, match=f"{tmp_path}.*roberta.*next_sentence"):
         load_encoder(tmp_path, head="next_sentence")
+    model, _ = load_with_sentence_vector(
+        tmp_path, "pretrained", head="next_sentence"
+    )  # to fit methods, which need none
+    assert type(model) is transformers.RobertaModel
 
 
 def test_an_encoder_saved_without_a_pooler_is_loaded_without_one(tmp_path):

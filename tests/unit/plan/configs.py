@@ -1,14 +1,19 @@
 """Configurations to plan with: the project's own, and a small one that tests change in one place."""
 
 import copy
-from collections.abc import Mapping
+import json
+from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import yaml
+from safetensors.numpy import save_file
 
 from biasflow.asking.matrix import Block, Model
 from biasflow.asking.tasks import Asked
+from biasflow.encoders.described import Description
+from biasflow.encoders.families import HEADS, head_weights
 from biasflow.plan.cells import Plan, plan
 from biasflow.plan.configuration import load_schema, resolve
 from biasflow.plan.facts import Facts
@@ -53,16 +58,30 @@ def changed(*changes: tuple[str, object], config: Mapping = SMALL) -> dict:
     return found
 
 
-def facts_of(config: Mapping, **architecture) -> Facts:
-    """What lies on disk, as if every local encoder were a small BERT with all heads."""
+def facts_of(config: Mapping, heads: Collection[str] = HEADS, **architecture) -> Facts:
+    """What lies on disk, as if every local encoder were a small BERT with these heads."""
     local = [name for name, encoder in config["encoders"].items() if encoder["source"] == "local"]
-    return Facts(dict.fromkeys(local, BERT | architecture))
+    lacking = {head: "the weights lack it" for head in HEADS if head not in heads}
+    return Facts(dict.fromkeys(local, Description(BERT | architecture, lacking)))
 
 
-def planned(config: Mapping, **architecture) -> Plan:
+def folder_of(path: Path, *heads: str, tokenizer: Mapping = {}, weights: Mapping = {}, **about) -> str:
+    """The folder of an encoder, a small BERT or what `about` says, as far as a plan looks into it: weights of the heads
+    are there by their names."""
+    path.mkdir(exist_ok=True)
+    about = BERT | {"architectures": ["AnyForMaskedLM"]} | about  # what it says of heads counts for nothing
+    (path / "config.json").write_text(json.dumps(about))
+    (path / "tokenizer_config.json").write_text(json.dumps(tokenizer))
+    (path / "vocab.txt").write_text("[MASK]\n")
+    names = [same[0] for head in heads for same in head_weights(head, about)]
+    save_file({name: np.ones(1, np.float32) for name in names} | weights, path / "model.safetensors")
+    return str(path)
+
+
+def planned(config: Mapping, heads: Collection[str] = HEADS, **architecture) -> Plan:
     """The plan of a configuration, resolved or not."""
     resolved = resolve(config, SCHEMA)
-    return plan(setup_of(resolved, **architecture))
+    return plan(setup_of(resolved, heads, **architecture))
 
 
 def asked_of(config: Mapping, encoder: str) -> Asked:
@@ -72,9 +91,9 @@ def asked_of(config: Mapping, encoder: str) -> Asked:
     return Asked(config, setup.paths, block, Model(encoder), setup.encoders[encoder])
 
 
-def setup_of(config: Mapping, **architecture) -> Setup:
-    """What a resolved configuration is planned from, as if every local encoder were a small BERT with all heads."""
-    return Setup(config, facts_of(config, **architecture))
+def setup_of(config: Mapping, heads: Collection[str] = HEADS, **architecture) -> Setup:
+    """What a resolved configuration is planned from, as if every local encoder were a small BERT with these heads."""
+    return Setup(config, facts_of(config, heads, **architecture))
 
 
 def asking(block: Mapping, *changes: tuple[str, object]) -> dict:

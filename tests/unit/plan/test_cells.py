@@ -198,7 +198,7 @@ def test_what_a_paper_prints_item_by_item_is_read_under_all_its_methods_whoever_
 def test_every_reason_names_a_key_of_the_configuration(config):
     keys = resolve(config, SCHEMA)
     facts = replace(facts_of(keys), missing={"real": "encoders.real.path: there is nothing"})
-    for found in (planned(config), planned(config, architectures=["BertModel"]), plan(Setup(keys, facts))):
+    for found in (planned(config), planned(config, heads=[]), plan(Setup(keys, facts))):
         for cell in found.cells:
             if cell.status == NOT_RUN:
                 assert KEY.search(cell.reason), cell
@@ -331,16 +331,17 @@ def test_heads_are_retrained_where_the_task_says_so():
 
 def test_an_encoder_without_the_head_has_a_reason_and_the_other_cells_run():
     block = {"encoders": ["own", "real"], "methods": ["none", "leace"], "metrics": ["strength", "occtmp", "weat"]}
-    found = planned(asking(block), architectures=["BertForMaskedLM"])
+    found = planned(asking(block), heads=["masked_lm"])
     assert reasons(found) == {
-        ("real", method, "strength"): "encoders.real has no next-sentence head" for method in ("none", "leace")
+        ("real", method, "strength"): "encoders.real has no next-sentence head: the weights lack it"
+        for method in ("none", "leace")
     }
     assert {(reading.model.encoder, reading.readout) for reading in found.readings.values()} == {
         *(("own", readout) for readout in ("next_sentence", "masked_words", "vectors")),
         *(("real", readout) for readout in ("masked_words", "vectors")),
     }
-    bare = planned(asking(block), architectures=["BertModel"])
-    assert reasons(bare)["real", "none", "occtmp"] == "encoders.real has no masked-LM head"
+    bare = planned(asking(block), heads=[])
+    assert reasons(bare)["real", "none", "occtmp"] == "encoders.real has no masked-LM head: the weights lack it"
 
 
 def test_an_optional_encoder_that_is_not_there_has_reasons_alone():
@@ -454,7 +455,7 @@ COREFERENCE |= {"metrics": ["coreference", "winobias", "compression", "ceat", "t
 
 def test_documents_that_are_not_at_hand_leave_reasons_and_stop_nothing_else():
     config = resolve(asking(COREFERENCE, ("tasks.coref.data", FILES), ("tasks.coref.pairs", "planted")), SCHEMA)
-    facts = replace(gather({**config, "encoders": {}}), architectures=facts_of(config).architectures)
+    facts = replace(gather({**config, "encoders": {}}), described=facts_of(config).described)
     found = plan(Setup(config, facts))
     trained = {cell.metric: cell.reason for cell in found.cells if cell.model.task == "coref"}
     assert set(trained) == set(COREFERENCE["metrics"])

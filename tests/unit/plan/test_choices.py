@@ -1,25 +1,15 @@
 """What may be written in a configuration: nothing is left out; of an encoder's folder it is what a run would say."""
 
-import json
 import re
 
 import pytest
-from safetensors.torch import save_file
 
 from biasflow.base.errors import BiasflowError
+from biasflow.encoders.families import HEADS
 from biasflow.plan.choices import CHOICES, MEANINGS, OF_FOLDER, reasons, with_folder
 from biasflow.plan.methods import PLACE
 from biasflow.registry import ERASERS, METRICS, PAPERS, STRATEGIES
-from tests.unit.plan.configs import BERT, SCHEMA, of_file
-
-
-def folder_of(path, *architectures: str, **keys) -> str:
-    """The folder of an encoder, as far as a plan looks into it."""
-    path.mkdir(exist_ok=True)
-    (path / "config.json").write_text(json.dumps(BERT | {"architectures": list(architectures), **keys}))
-    (path / "vocab.txt").touch()
-    save_file({}, path / "model.safetensors")
-    return str(path)
+from tests.unit.plan.configs import SCHEMA, folder_of, of_file
 
 
 @pytest.mark.parametrize("what", CHOICES)
@@ -70,27 +60,27 @@ def test_places_are_those_that_methods_may_name():
 
 
 def test_what_cannot_be_measured_on_an_encoder_is_said_with_the_reason(tmp_path):
-    masked = folder_of(tmp_path / "masked", "BertForMaskedLM")
+    masked = folder_of(tmp_path / "masked", "masked_lm")
     why = reasons(with_folder(masked))
     assert list(why) == list(METRICS)
-    assert why["strength"] == "the encoder has no next-sentence head"
+    assert why["strength"].startswith("the encoder has no next-sentence head: the weights lack cls.seq_relationship.")
     assert why["weat"] == why["perplexity"] == ""
     assert why["nli_fairness"].startswith("nli_fairness is for natural language inference")
     assert dict(OF_FOLDER["metrics"](with_folder(masked)))["strength"] == f"no: {why['strength']}"
     assert [about for name, about in OF_FOLDER["measures"](with_folder(masked)) if name == "distance"] == [
         f"no: {why['strength']}"
     ]
-    bare = reasons(with_folder(folder_of(tmp_path / "bare", "BertModel")))
-    assert bare["gest"] == "the encoder has no masked-LM head" and bare["similarity"] == ""
-    assert reasons(with_folder(folder_of(tmp_path / "both", "BertForPreTraining")))["strength"] == ""
+    bare = reasons(with_folder(folder_of(tmp_path / "bare")))
+    assert bare["gest"].startswith("the encoder has no masked-LM head: the weights lack ") and bare["similarity"] == ""
+    assert reasons(with_folder(folder_of(tmp_path / "both", *HEADS)))["strength"] == ""
 
 
 def test_places_of_an_encoder(tmp_path):
-    found = dict(OF_FOLDER["places"](with_folder(folder_of(tmp_path / "bert", "BertModel"))))
+    found = dict(OF_FOLDER["places"](with_folder(folder_of(tmp_path / "bert"))))
     assert found["last"].endswith(": layer[3]") and found["layer[i].cls"].endswith(
         "i from 0 to 3, or from -1 back to -4"
     )
-    deberta = folder_of(tmp_path / "deberta", "DebertaForMaskedLM", model_type="deberta")
+    deberta = folder_of(tmp_path / "deberta", model_type="deberta")
     assert dict(OF_FOLDER["places"](with_folder(deberta)))["layer[i].attention.key"].startswith("no: deberta makes")
 
 
@@ -103,4 +93,4 @@ def test_a_folder_that_is_no_encoder_is_one_line(tmp_path):
         BiasflowError,
         match=r"config\.json: key 'model_type' is t5: a decoder.*source: external \(docs/howto/item_scores\.md\)$",
     ):
-        with_folder(folder_of(tmp_path / "t5", "T5Model", model_type="t5"))
+        with_folder(folder_of(tmp_path / "t5", model_type="t5", architectures=["T5Model"]))

@@ -8,8 +8,7 @@ import yaml
 from biasflow.base.errors import BiasflowError
 from biasflow.plan.explained import explained, jobs_of
 from biasflow.plan.prepared import Prepared, prepared
-from tests.unit.plan.configs import ROOT
-from tests.unit.plan.test_choices import folder_of
+from tests.unit.plan.configs import ROOT, folder_of
 
 
 @pytest.fixture(autouse=True)
@@ -26,7 +25,7 @@ def demo(where_nothing_was_run) -> Prepared:
 def masked(tmp_path) -> Prepared:
     """Of an encoder without a next-sentence head."""
     config = yaml.safe_load((ROOT / "config/mine.yaml").read_text())
-    return prepared(config | {"encoder": folder_of(tmp_path / "bert", "BertForMaskedLM")})
+    return prepared(config | {"encoder": folder_of(tmp_path / "bert", "masked_lm")})
 
 
 def test_a_cell_has_the_jobs_that_make_it_in_their_order(demo):
@@ -41,10 +40,9 @@ def test_a_cell_has_the_jobs_that_make_it_in_their_order(demo):
 
 def test_what_is_not_run_says_why(masked):
     lines = list(explained(masked, ["leace", "distance"]))  # a measure of the metric strength
-    assert lines == [
-        "1 cell of the plan, of which 0 run",
-        "  inside: mine, leace, strength on stereoset-authors: not run: encoders.mine has no next-sentence head",
-    ]
+    assert lines[0] == "1 cell of the plan, of which 0 run" and lines[1].startswith(
+        "  inside: mine, leace, strength on stereoset-authors: not run: encoders.mine has no next-sentence head: "
+    )
 
 
 def test_a_file_has_its_cells_and_jobs(masked, demo):

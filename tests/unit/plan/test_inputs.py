@@ -8,12 +8,12 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from safetensors.numpy import save_file
 
 from biasflow.asking.paths import CORPORA
 from biasflow.base.code import module_file
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.catalogue import read_catalogue
+from biasflow.encoders.families import HEADS
 from biasflow.encoders.recipes import RECIPES
 from biasflow.plan.cells import plan
 from biasflow.plan.configuration import resolve
@@ -29,7 +29,7 @@ from biasflow.plan.readings import reading_output, reading_path
 from biasflow.plan.setup import Setup
 from biasflow.plan.tasks import kind_of
 from biasflow.registry import PAPERS, READOUTS, TASKS, TRAINING, module_of
-from tests.unit.plan.configs import BERT, ROOT, RUNS, SCHEMA, asked_of, changed, of_file, setup_of
+from tests.unit.plan.configs import ROOT, RUNS, SCHEMA, asked_of, changed, folder_of, of_file, setup_of
 from tests.unit.plan.test_cells import ALL
 
 CATALOGUE = read_catalogue()
@@ -50,11 +50,7 @@ def found(name: str, folder: Path) -> Inputs:
     config = ALL if name == "everything" else of_file(name)
     for encoder, about in config["encoders"].items():
         if about["source"] == "local":
-            (folder / encoder).mkdir()
-            (folder / encoder / "config.json").write_text(json.dumps(BERT))
-            (folder / encoder / "vocab.txt").touch()
-            save_file({}, folder / encoder / "model.safetensors")
-            config = changed((f"encoders.{encoder}.path", str(folder / encoder)), config=config)
+            config = changed((f"encoders.{encoder}.path", folder_of(folder / encoder, *HEADS)), config=config)
     config = resolve(config, SCHEMA)
     return inputs_of(Setup(config, gather(config)))
 

@@ -1,20 +1,18 @@
 """Mistakes that people make in a configuration: each ends before the first job, with one line that names its key."""
 
-import json
-
 import pytest
-from safetensors.numpy import save_file
 
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.catalogue import read_catalogue
+from biasflow.encoders.families import HEADS
 from biasflow.plan import prepared as module
 from biasflow.plan.device import check_device
 from biasflow.plan.prepared import prepared
-from tests.unit.plan.configs import SCHEMA, changed
+from tests.unit.plan.configs import SCHEMA, changed, folder_of
 
 CATALOGUE = read_catalogue()
 OWN = {"source": "pretrain", "corpus": "planted"}
-BERT = {"architectures": ["BertForPreTraining"], "model_type": "bert", "num_hidden_layers": 2, "hidden_size": 8}
+BERT = {"model_type": "bert", "num_hidden_layers": 2, "hidden_size": 8}
 BERT["max_position_embeddings"] = 64
 LEACE = {"eraser": "leace", "places": "last"}
 PAIRS = {"masculine": ["man"], "feminine": ["woman"]}
@@ -376,20 +374,21 @@ def place(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     encoders = {
-        "encoder": BERT,
-        "headless": BERT | {"architectures": ["BertModel"]},
-        "gpt": BERT | {"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"]},
-        "weightless": BERT,
-        "wordless": BERT,
-        "broken": None,
+        "encoder": HEADS,
+        "headless": (),
+        "weightless": (),
+        "wordless": (),
+        "broken": (),
     }
-    for name, about in encoders.items():
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "config.json").write_text(json.dumps(about) if about else "{")
-        if name != "wordless":
-            (tmp_path / name / "vocab.txt").write_text("[MASK]\n")
-        if name != "weightless":
-            save_file({}, tmp_path / name / "model.safetensors")
+    for name, heads in encoders.items():
+        folder_of(
+            tmp_path / name,
+            *heads,
+            **BERT | ({"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"]} if name == "gpt" else {}),
+        )
+    (tmp_path / "wordless/vocab.txt").unlink()
+    (tmp_path / "weightless/model.safetensors").unlink()
+    (tmp_path / "broken/config.json").write_text("{")
     (tmp_path / "occupations.txt").write_text("docteur\n")
     (tmp_path / "latin-1.txt").write_bytes("infirmière\n".encode("latin-1"))
     (tmp_path / "empty.txt").write_text("\n")

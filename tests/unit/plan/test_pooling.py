@@ -5,12 +5,13 @@ import json
 import pytest
 
 from biasflow.base.errors import BiasflowError
+from biasflow.encoders.described import Description
+from biasflow.encoders.pooling import FILE, own_pooling
 from biasflow.plan.cells import plan
 from biasflow.plan.configuration import resolve
 from biasflow.plan.facts import Facts, gather
-from biasflow.plan.pooling import FILE, own_pooling
 from biasflow.plan.setup import Setup
-from tests.unit.plan.configs import BERT, SCHEMA, asking, changed
+from tests.unit.plan.configs import BERT, SCHEMA, asking, changed, folder_of
 
 OLD = {"word_embedding_dimension": 384, "pooling_mode_cls_token": False, "pooling_mode_mean_tokens": True}
 NEW = {"embedding_dimension": 384, "pooling_mode": "mean", "include_prompt": True}
@@ -22,9 +23,7 @@ def folder(tmp_path):
     """An encoder's folder, whose pooling is as given."""
 
     def made(about=None):
-        (tmp_path / "config.json").write_text(json.dumps({**BERT, "model_type": "bert"}))
-        (tmp_path / "model.safetensors").touch()
-        (tmp_path / "vocab.txt").touch()
+        folder_of(tmp_path)
         if about is not None:
             (tmp_path / FILE).parent.mkdir(exist_ok=True)
             (tmp_path / FILE).write_text(json.dumps(about))
@@ -55,7 +54,7 @@ def test_a_folder_that_says_nothing_in_it_is_named(folder):
 def seat_of(pooling, *changes):
     """The readings of SEAT of an encoder of that pooling, by the name of the dataset."""
     config = resolve(asking(SEAT, ("metrics.seat.tests", ["sent-weat6"]), *changes), SCHEMA)
-    found = plan(Setup(config, Facts({"real": BERT}, poolings={"real": pooling})))
+    found = plan(Setup(config, Facts({"real": Description(BERT, pooling=pooling)})))
     return {cell.dataset for cell in found.cells}, [reading.dataset.options for reading in found.readings.values()]
 
 
@@ -74,26 +73,25 @@ def test_a_pooling_that_seat_does_not_know_ends_the_plan_with_the_key():
 
 def test_a_paper_says_its_pooling_itself():
     config = resolve(changed(("papers.liang2020", {"encoders": ["real"]}), ("ask", {})), SCHEMA)
-    found = plan(Setup(config, Facts({"real": BERT}, poolings={"real": "mean"})))
+    found = plan(Setup(config, Facts({"real": Description(BERT, pooling="mean")})))
     seat = [score.dataset for scores in found.scored.values() for score in scores if score.metric == "seat"]
     assert seat and all(each.options == {"sentence_pooling": "cls", "others": []} for each in seat)
     assert not any(each.suffix for each in seat)
 
 
-def test_the_facts_of_a_run_hold_it(folder, monkeypatch):
-    monkeypatch.setattr("biasflow.plan.facts.check_stored", lambda folder: None)
+def test_the_facts_of_a_run_hold_it(folder):
     config = resolve(asking(SEAT, ("encoders.real.path", str(folder(OLD)))), SCHEMA)
-    assert gather(config).poolings == {"real": "mean"}
+    assert gather(config).described["real"].pooling == "mean"
 
 
 @pytest.mark.parametrize(
     ("pooling", "named", "expected"),
-    [("mean", None, "mean"), (None, None, "cls"), ("mean", "first-piece", "first-piece")],
+    [("mean", None, "mean"), ("cls", None, "cls"), ("mean", "first-piece", "first-piece")],
 )
 def test_the_similarity_of_sentences_is_of_the_vectors_that_seat_takes(pooling, named, expected):
     asked = {**SEAT, "metrics": ["similarity"]}
     config = resolve(asking(asked, ("metrics.seat.pooling", named)), SCHEMA)
-    found = plan(Setup(config, Facts({"real": BERT}, poolings={"real": pooling} if pooling else {})))
+    found = plan(Setup(config, Facts({"real": Description(BERT, pooling=pooling)})))
     (reading,) = found.readings.values()
     assert reading.dataset.options["pooling"] == expected
     assert bool(reading.dataset.sees) == (expected == "mean")  # whose last layer acts on all tokens

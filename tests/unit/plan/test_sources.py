@@ -1,35 +1,33 @@
 """Where encoders come from, and what of a local one lies on disk."""
 
-import json
-
 import numpy as np
 import pytest
-from safetensors.numpy import save_file
 
 from biasflow.asking import sources
 from biasflow.asking.encoders import Encoder
 from biasflow.base.errors import BiasflowError
+from biasflow.encoders.families import HEADS
 from biasflow.plan.cells import plan
 from biasflow.plan.configuration import resolve
 from biasflow.plan.facts import gather
 from biasflow.plan.setup import Setup
-from tests.unit.plan.configs import BERT, SCHEMA, SMALL, changed, setup_of
+from tests.unit.plan.configs import SCHEMA, SMALL, changed, folder_of, setup_of
+
+FILES = ("config.json", "model.safetensors", "tokenizer_config.json", "vocab.txt")
 
 
-def save_weights(folder, kind, layers=4):
-    names = [f"bert.encoder.layer.{layer}.output.dense.weight" for layer in range(layers)]
-    tensors = {name: np.ones((2, 2), kind) for name in names}
-    save_file(tensors | {"bert.embeddings.position_ids": np.arange(4)}, folder / "model.safetensors")
+def layers(kind, number=4):
+    names = [f"bert.encoder.layer.{layer}.output.dense.weight" for layer in range(number)]
+    return {name: np.ones((2, 2), kind) for name in names} | {"bert.embeddings.position_ids": np.arange(4)}
 
 
 @pytest.fixture
 def folder(tmp_path):
     folder = tmp_path / "models" / "own"
-    folder.mkdir(parents=True)
-    for name in ("vocab.txt", "README.md", "pytorch_model.bin"):
+    folder.parent.mkdir()
+    folder_of(folder, weights=layers(np.float32))
+    for name in ("README.md", "pytorch_model.bin"):
         (folder / name).touch()
-    save_weights(folder, np.float32)
-    (folder / "config.json").write_text(json.dumps(BERT))
     (tmp_path / "data").mkdir()
     return folder
 
@@ -41,13 +39,13 @@ def local(path: str, mirror=None, **keys) -> dict:
 
 def test_the_files_of_a_local_encoder(folder):
     files = Encoder("own", {"source": "local"}, folder=folder).local_files
-    assert files == [f"{folder}/{name}" for name in ("config.json", "model.safetensors", "vocab.txt")]
+    assert files == [f"{folder}/{name}" for name in FILES]
 
 
 def test_a_path_may_lie_beside_the_mirror(folder):
     config = local("{mirror}/../models/own", str(folder.parents[1] / "data"))
     facts = gather(config)
-    assert facts.missing == {} and facts.architectures == {"real": BERT}
+    assert facts.missing == {} and facts.described["real"].config["model_type"] == "bert"
     assert Setup(config, facts).encoders["real"].local_files[0].endswith("models/own/config.json")
 
 
@@ -64,14 +62,11 @@ def test_a_missing_folder_is_an_error_or_a_reason(path, mirror, named):
 @pytest.mark.parametrize(
     ("damage", "named"),
     [
-        (lambda folder: save_weights(folder, np.int8), "model.safetensors.*of type I8"),
-        (lambda folder: save_weights(folder, np.float16, layers=5), r"layer\.4\..*4 layers.*num_hidden_layers"),
+        (lambda folder: folder_of(folder, weights=layers(np.int8)), "model.safetensors.*of type I8"),
+        (lambda folder: folder_of(folder, weights=layers(np.float16, 5)), r"layer\.4\..*4 layers.*num_hidden_layers"),
         (lambda folder: (folder / "model.safetensors").write_bytes(b"no"), "weights cannot be read"),
-        (lambda folder: (folder / "config.json").write_text(json.dumps(BERT | {"auto_map": {}})), "auto_map"),
-        (
-            lambda folder: (folder / "tokenizer_config.json").write_text('{"auto_map": {}}'),
-            "tokenizer_config.*auto_map",
-        ),
+        (lambda folder: folder_of(folder, auto_map={}), r"config\.json.*auto_map"),
+        (lambda folder: folder_of(folder, tokenizer={"auto_map": {}}), "tokenizer_config.*auto_map"),
     ],
 )
 def test_what_a_folder_says_wrongly_is_known_before_the_first_job(folder, damage, named):
@@ -87,21 +82,12 @@ def test_a_damaged_configuration_of_an_encoder_is_one_line(folder, content):
         gather(local(str(folder)))
 
 
-@pytest.mark.parametrize(
-    ("architecture", "next_sentence", "masked_lm"),
-    [
-        ("BertForPreTraining", True, True),
-        ("BertForNextSentencePrediction", True, False),
-        ("RobertaForMaskedLM", False, True),
-        ("BertModel", False, False),
-        (None, True, True),  # it does not say: tried, and said by the job if not
-    ],
-)
-def test_the_heads_of_a_local_encoder(architecture, next_sentence, masked_lm):
-    config = local("somewhere")
-    encoder = setup_of(config, architectures=architecture and [architecture]).encoders["real"]
-    assert encoder.has_head("next_sentence") == next_sentence
-    assert encoder.has_head("masked_lm") == masked_lm
+@pytest.mark.parametrize("heads", [[], ["masked_lm"], ["next_sentence"], HEADS])
+@pytest.mark.parametrize("named", [["BertForPreTraining"], ["BertModel"], None])
+def test_the_heads_of_a_local_encoder_are_those_of_its_weights_whatever_its_class(folder, heads, named):
+    config = local(folder_of(folder, *heads, architectures=named))
+    encoder = Setup(config, gather(config)).encoders["real"]
+    assert [head for head in HEADS if encoder.has_head(head)] == list(heads)
 
 
 def test_a_hub_encoder_says_which_heads_it_has():
@@ -126,8 +112,8 @@ def test_an_encoder_without_heads_gets_those_that_are_asked_for():
     both = ("encoders.both", {"source": "continued", "from": "real", "next_sentence": True, "head_steps": 5})
     later = ("encoders.later", {"source": "continued", "from": "both", "recipe": "cda"})
     config = resolve(changed(more, both, later), SCHEMA)
-    bare = setup_of(config, architectures=["BertModel"]).encoders
-    full = setup_of(config, architectures=["BertForPreTraining"]).encoders
+    bare = setup_of(config, heads=[]).encoders
+    full = setup_of(config).encoders
     assert bare["more"].has_head("masked_lm") and not bare["more"].has_head("next_sentence")
     assert bare["both"].has_head("next_sentence") and not bare["later"].has_head("next_sentence")
     new = [bare[name].new_heads for name in ("real", "more", "both", "later")]
@@ -136,8 +122,7 @@ def test_an_encoder_without_heads_gets_those_that_are_asked_for():
 
 
 def test_a_family_without_a_next_sentence_head_gets_none(folder):
-    (folder / "config.json").write_text(json.dumps(BERT | {"model_type": "roberta", "architectures": ["RobertaModel"]}))
-    config = local(str(folder))
+    config = local(folder_of(folder, model_type="roberta"))
     about = {"source": "continued", "from": "real", "recipe": "masked_lm", "next_sentence": True, "head_steps": None}
     config["encoders"]["more"] = about
     with pytest.raises(BiasflowError, match=r"'encoders\.more\.next_sentence'.*roberta"):
@@ -146,8 +131,7 @@ def test_a_family_without_a_next_sentence_head_gets_none(folder):
 
 @pytest.mark.parametrize("kind", ["mobilebert", "distilbert"])
 def test_a_type_whose_head_would_not_be_found_gets_none(folder, kind):
-    (folder / "config.json").write_text(json.dumps(BERT | {"model_type": kind, "architectures": ["AnyModel"]}))
-    config = local(str(folder))
+    config = local(folder_of(folder, model_type=kind))
     config["encoders"]["more"] = {"source": "continued", "from": "real", "next_sentence": True}
     with pytest.raises(BiasflowError, match=rf"'encoders\.more\.next_sentence': an encoder of the type {kind} has no"):
         gather(resolve(config, SCHEMA))
@@ -161,7 +145,6 @@ def test_a_text_without_documents_gives_no_next_sentence_head(folder, tmp_path, 
     """The encoder is trained without that head, and what needs it is a cell with the reason."""
     written, found = ENDS[text] if text else ("one\ntwo\n\n" * 4, 4)
     (tmp_path / "text.txt").write_text(written)
-    (folder / "config.json").write_text(json.dumps(BERT | {"architectures": ["BertModel"]}))
     more = {"source": "continued", "from": "real", "next_sentence": True, "text": str(tmp_path / "text.txt")}
     about = {"encoders.real": {"source": "local", "path": str(folder)}, "encoders.more": more}
     about["ask.inside"] = {"encoders": ["more"], "metrics": ["strength", "occtmp"]}
