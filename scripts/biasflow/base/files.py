@@ -1,15 +1,20 @@
 """Files that are whole or absent: written beside their final name, then renamed."""
 
+import bz2
+import codecs
 import contextlib
 import errno
 import glob
+import gzip
 import hashlib
 import json
+import lzma
 import os
 import platform
 import shutil
 import tempfile
-from collections.abc import Iterator
+import zlib
+from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
@@ -17,6 +22,8 @@ from typing import BinaryIO
 from biasflow.base.errors import BiasflowError
 
 PART = ".part"  # how names of unfinished files and folders end
+OPENERS: dict[str, Callable] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}  # of packed files, by suffix
+_UTF16 = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
 
 
 @contextlib.contextmanager
@@ -146,9 +153,52 @@ def read_text(path: str | Path, *, exact: bool = False) -> str:
     try:
         return Path(path).read_bytes().decode() if exact else Path(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise BiasflowError(f"{path}: byte {error.start + 1}: not UTF-8 text; check the file.") from error
+        raise not_utf8(path, error) from error
     except OSError as error:
         raise BiasflowError(f"{path}: cannot be read: {error.strerror}.") from error
+
+
+def text_lines(path: str | Path) -> Iterator[str]:
+    """Yield the lines of a UTF-8 text, packed or not, with their ends and without a byte-order mark.
+
+    BiasflowError as `byte_lines`, and for text in another encoding, with the line and the encoding to try."""
+    for number, line in enumerate(byte_lines(path)):
+        try:
+            yield line.decode("utf-8" if number else "utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise not_utf8(path, error, before=number) from error
+
+
+def byte_lines(path: str | Path) -> Iterator[bytes]:
+    """Yield the lines of a file, which may be packed (OPENERS), with their ends: only a line feed ends one, whatever
+    other characters look like an end. BiasflowError names the file, and the line where it is cut off or damaged."""
+    number = 0
+    try:
+        with OPENERS.get(Path(path).suffix.lower(), open)(path, "rb") as stream:
+            for number, line in enumerate(stream, start=1):
+                if number == 1 and (line.startswith(_UTF16) or b"\0" in line[:2]):
+                    raise _utf16(path)
+                yield line
+    except (EOFError, zlib.error, lzma.LZMAError) as error:
+        raise BiasflowError(f"{path}: line {number + 1}: the file is cut off or damaged; fetch it again.") from error
+    except OSError as error:
+        raise BiasflowError(f"{path}: cannot be read: {error.strerror or error}.") from error
+
+
+def not_utf8(path: str | Path, error: UnicodeDecodeError, *, before: int = 0) -> BiasflowError:
+    """Return the error that says where a text is not UTF-8 and which encoding to try. before: lines of the file before
+    those that were decoded."""
+    if error.object.startswith(_UTF16) and not before:
+        return _utf16(path)
+    line = before + error.object.count(b"\n", 0, error.start) + 1
+    byte = error.start - error.object.rfind(b"\n", 0, error.start)
+    character = error.object[error.start : error.start + 1].decode("cp1252", "ignore")
+    guess = f"it may be Windows-1252, where this is {character!r}: " if character else ""
+    return BiasflowError(f"{path}: line {line}: byte {byte} is no UTF-8 text; {guess}save the file as UTF-8.")
+
+
+def _utf16(path: str | Path) -> BiasflowError:
+    return BiasflowError(f"{path}: is no UTF-8 text; it may be UTF-16: save it as UTF-8.")
 
 
 def is_parquet(path: str | Path) -> bool:

@@ -1,17 +1,90 @@
-"""Tables on disk: equal frames give equal bytes, and a file is whole or absent."""
+"""Tables on disk: those of users are read by one function; of ours, equal frames give equal bytes, and a file is whole
+or absent."""
 
+import csv
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.files import whole_file
+from biasflow.base.files import text_lines, whole_file
 
+SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab"}
+LONGEST = 10_000_000  # characters of a cell: a quote that nothing closes must not swallow the file
 FLOAT = "%.10g"
 _FORMULA = re.compile(r"'*[=+\-@\t].", re.DOTALL)  # how text begins that spreadsheets take for a formula
+_BLANK = "".join(SEPARATORS) + '" \r\n'  # all that a line without a cell has
+_CARRIAGE_RETURN = re.compile(r"(?<=\r)(?!\n)")  # after one that ends a line alone
 _KEPT = re.compile(r"'+[=+\-@\t].", re.DOTALL)  # and how it stands in our files
+
+
+def table_rows(
+    path: str | Path, wanted: Collection[str] = (), *, quoted: Callable[[Sequence[str]], bool] = lambda names: True
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of a separated table, one by one: the line that a row begins on (from 1), and its cells as text.
+
+    The first row is the header. Its separator is that of SEPARATORS which gives the most `wanted` columns, and of these
+    a tab, or else the one that gives the most columns. A cell with separators, line breaks or quotes is quoted, and its
+    quotes are doubled, as pandas and spreadsheets write it, between tabs as between commas; quotes are plain characters
+    in tables with tabs for whose header `quoted` is false. Lines without a cell are left out, and so are rows of empty
+    cells at the beginning and at the end, which spreadsheets write. The file may be packed.
+
+    A separator or line break in a text that is not quoted makes its row longer or shorter, and what would be read in
+    place of the text is wrong without a trace. (pandas.read_csv fills up short rows, takes `"x"y` for `xy`, and tells
+    no lines.) So BiasflowError names the line of the first row that is not as long as the header, or whose quotes do
+    not match; and bytes that are no UTF-8."""
+    first = next((line for line in _lines(path) if line.strip(_BLANK)), "")
+    separator = _separator(first, wanted, tab_first=".tsv" in Path(path).suffixes)
+    plain = separator == "\t" and not quoted(_cells(first, separator))
+    csv.field_size_limit(max(csv.field_size_limit(), LONGEST))  # the module's own limit is shorter than some articles
+    quoting = csv.QUOTE_NONE if plain else csv.QUOTE_MINIMAL
+    reader = csv.reader(_lines(path), delimiter=separator, quoting=quoting, strict=True)
+    columns, line = 0, 1
+    empty: list[tuple[int, list[str]]] = []
+    try:
+        for row in reader:
+            full = any(map(str.strip, row))
+            if full or (columns and len(row) > 1):
+                columns = columns or len(row)
+                if len(row) != columns:
+                    more = "more" if len(row) > columns else "fewer"
+                    cause = "" if plain else f"; quote texts that hold a {SEPARATORS[separator]} or a line break"
+                    fields = f"{more} fields than the header ({len(row)}, {columns})"
+                    raise BiasflowError(f"{path}: line {line}: {fields}{cause}.")
+                empty.append((line, row))
+                if full:
+                    yield from empty
+                    empty = []
+            line = reader.line_num + 1
+    except csv.Error as error:
+        wrong, rule = (
+            str(error).replace("\t", "tab"),
+            "a cell that begins with a quote ends with one, and quotes in it are doubled",
+        )
+        raise BiasflowError(f"{path}: line {line}: {wrong}; check the quotes: {rule}.") from error
+
+
+def _lines(path: str | Path) -> Iterator[str]:
+    """The lines of a text, which a carriage return alone may end, too."""
+    for line in text_lines(path):
+        yield from filter(None, _CARRIAGE_RETURN.split(line)) if "\r" in line else (line,)
+
+
+def _separator(first: str, wanted: Collection[str], *, tab_first: bool) -> str:
+    """The separator of a table with this first line."""
+    known = {name.lower() for name in wanted}
+
+    def columns(separator: str) -> tuple[int, bool, int]:
+        names = [name.strip().lower() for name in _cells(first, separator)]
+        return len(known.intersection(names)), separator == "\t" and separator in first, len(names)
+
+    return max(sorted(SEPARATORS, key=lambda separator: separator != "\t") if tab_first else SEPARATORS, key=columns)
+
+
+def _cells(line: str, separator: str) -> list[str]:
+    return next(csv.reader([line], delimiter=separator), [])
 
 
 def without_formulas(frame: pd.DataFrame) -> pd.DataFrame:

@@ -35,8 +35,8 @@ def collect_bios(
     The first table has the columns text, profession, gender, name, scrubbed (all text). The second has one row per
     file: file (its name), read, no_profession, duplicate, conflicting, kept; read is the sum of the other four.
 
-    Formats, told by content: Parquet, JSON lines, tab-separated with a header (quotes are plain characters), CSV with a
-    header, and the pickle BIOS.pkl of the original distribution, of which nothing but plain values is ever built.
+    Formats, told by content: Parquet, JSON lines, a table with a header, and the pickle BIOS.pkl of the original
+    distribution, of which nothing but plain values is ever built.
     Columns: text, hard_text or raw; profession or title; gender; and, where known, name and scrubbed (or bio).
 
     text        as in the file; of a record with start_pos it is raw[start_pos:], the leading space kept.

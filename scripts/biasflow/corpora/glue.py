@@ -93,8 +93,9 @@ def read_glue(task: str, part: str, paths: str | Path | Sequence[str | Path]) ->
     once (one upstream file may stand for two files of a mirror). Examples without a gold label (-1, "-") are left out
     and counted. Fewer examples than the part has are logged as a warning.
 
-    The content tells a file's format: Parquet (as on the hub); tab-separated (quotes are plain characters) or CSV, with
-    the hub's column names, those of the original distribution (ORIGINAL), or without a header (HEADERLESS). A label is
+    The content tells a file's format: Parquet (as on the hub); a table with the hub's column names, those of the
+    original distribution (ORIGINAL), or without a header (HEADERLESS). In a published table with tabs quotes are plain
+    characters. A label is
     a class name or its number. Texts stay as they are, but a line break within one becomes a space.
 
     BiasflowError: an unknown task or part; a file that cannot be read; the file, its line (of Parquet: row; both from
@@ -151,7 +152,9 @@ def _raw(path: Path, task: str) -> pd.DataFrame:
         known = any(set(naming).issubset(first) for naming in namings)
         return headerless if len(first) == len(headerless) and not known else None
 
-    table = read_records(path, {name for naming in namings for name in naming}, headerless=without_header)
+    wanted = {name for naming in namings for name in naming}
+    # The publisher's tables have no quoting, and no column idx, which the hub's have, whoever wrote them as a table.
+    table = read_records(path, wanted, headerless=without_header, quoted=lambda names: "idx" in names)
     return table[list(columns_of(path, table, *namings))].set_axis(names, axis=1)
 
 

@@ -33,7 +33,7 @@ def read_labour_table(path: str | Path) -> pd.DataFrame:
     that is longer or shorter than the header, no rows, a row without a profession or with one that is repeated, a share
     that is no number in [0, 1] or has an empty cell for its occupation, year or source, and a profession with neither a
     share nor a note, where there are notes."""
-    table = read_records(path).astype("str")
+    table = read_records(path, COLUMNS).astype("str")
     columns_of(path, table, NEEDED)
     of_a_share = [column for column in _OF_A_SHARE if column in table]
     notes = "note" in table

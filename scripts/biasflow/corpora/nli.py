@@ -31,13 +31,17 @@ class NliData:
 def read_nli(path: str | Path) -> NliData:
     """Read sentence pairs; pairs without a gold label ("-" or -1) are left out and counted.
 
-    The file's content tells its format: Parquet (as on the hub), JSON lines, tab-separated with a header (quotes are
-    plain characters, as in the original distributions), or CSV with a header. The columns are premise, hypothesis and
-    label or sentence1, sentence2 and gold_label, others are ignored. A label is a word of LABELS or its number.
-    The text stays as it is, but a line break within a sentence becomes a space. BiasflowError names the file, the line
-    (of Parquet: the row; both from 1) and the column: a column or label missing, an unknown label, an empty sentence;
-    or the file that has no pairs or cannot be read."""
-    return _labelled(Path(path), read_records(path, {name for names in NAMINGS for name in names}))
+    The file's content tells its format: Parquet (as on the hub), JSON lines, or a table with a header. The columns are
+    premise, hypothesis and label or sentence1, sentence2 and gold_label, others are ignored. With the latter, those of
+    the original distributions, quotes in a table with tabs are plain characters, as published. A label is a word of
+    LABELS or its number. The text stays as it is, but a line break within a sentence becomes a space. BiasflowError
+    names the file, the line (of Parquet: the row; both from 1) and the column: a column or label missing, an unknown
+    label, an empty sentence; or the file that has no pairs or cannot be read."""
+    published = NAMINGS[1][2]
+    table = read_records(
+        path, {name for names in NAMINGS for name in names}, quoted=lambda names: published not in names
+    )
+    return _labelled(Path(path), table)
 
 
 def write_nli(pairs: pd.DataFrame, path: str | Path) -> None:

@@ -1,30 +1,25 @@
 """Corpora of separate texts, read one at a time: lines of a text file, JSON lines and tables (Reddit), Parquet."""
 
-import bz2
-import csv
-import gzip
 import json
-import lzma
 import re
-import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from itertools import chain, islice
 from pathlib import Path
 from textwrap import shorten
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.files import OPENERS, text_lines
+from biasflow.base.tabular import table_rows
 
-OPENERS: dict[str, Callable] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 FIELDS = ("body", "text")  # Reddit comments have a body
 # What the column of texts is called in a table.
 COLUMNS = (*FIELDS, "comment", "comments", "comment_processed", "comments_processed", "sentence", "sentences")
 REMOVED = {"[deleted]", "[removed]"}  # in place of a comment on Reddit
-SEPARATORS = {".csv": ",", ".tsv": "\t"}
+TABLES = (".csv", ".tsv")
 NUMBERED = re.compile(r"\d+\t")  # how the sentences of the Leipzig corpora begin
 FIRST = 100  # lines that tell whether the lines are numbered
 ROWS = 1000  # of Parquet that are read at once
-LONGEST = 10_000_000  # characters of a cell: a quote that nothing closes must not swallow the file
 
 
 def read_texts(path: str | Path) -> Iterator[str]:
@@ -35,8 +30,7 @@ def read_texts(path: str | Path) -> Iterator[str]:
     .txt         a text a line; if each of the first FIRST lines begins with a number and a tab, as in the Leipzig
                  corpora, the numbers are left out, in the whole file
     .jsonl       an object a line, with the text in `body` or `text`
-    .csv, .tsv   a table whose first line names its columns, one of them in COLUMNS, in any case; texts with commas or
-                 line ends are quoted in .csv, and in .tsv there are none with tabs and quotes are plain characters
+    .csv, .tsv   a table (`tabular.table_rows`) whose first line names its columns, one of them in COLUMNS, in any case
     .parquet     column `body` or `text`
 
     Comments that were deleted or removed are left out. BiasflowError names the file, and the line where there is one:
@@ -48,14 +42,14 @@ def read_texts(path: str | Path) -> Iterator[str]:
     ending = Path(path.stem).suffix.lower() if packed else path.suffix.lower()
     if ending == ".parquet" and not packed:
         texts = parquet_texts(path)
-    elif ending in SEPARATORS:
-        texts = _table_texts(path, SEPARATORS[ending])
+    elif ending in TABLES:
+        texts = _table_texts(path)
     elif ending == ".txt":
         texts = _plain_texts(path)
     elif ending == ".jsonl":
-        texts = (_json_text(path, number, line) for number, line in _lines(path) if line.strip())
+        texts = (_json_text(path, number, line) for number, line in enumerate(text_lines(path), 1) if line.strip())
     else:
-        known = ", ".join((".txt", ".jsonl", *SEPARATORS))
+        known = ", ".join((".txt", ".jsonl", *TABLES))
         raise BiasflowError(f"{path}: ends in none of {known} (also {', '.join(OPENERS)}), .parquet; convert it.")
     texts = (text for text in texts if text.strip() and text.strip() not in REMOVED)
     first = next(texts, None)
@@ -64,25 +58,8 @@ def read_texts(path: str | Path) -> Iterator[str]:
     return chain([first], texts)
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Line number (from 1) and line with its end; only \\n ends a line."""
-    number = 0
-    try:
-        with OPENERS.get(path.suffix.lower(), open)(path, "rb") as stream:
-            for number, line in enumerate(stream, start=1):
-                yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
-    except UnicodeDecodeError as error:
-        raise BiasflowError(
-            f"{path}: line {number}: byte {error.start + 1} is no UTF-8 text; check the file."
-        ) from error
-    except (EOFError, zlib.error, lzma.LZMAError) as error:
-        raise BiasflowError(f"{path}: line {number + 1}: the file is cut off or damaged; fetch it again.") from error
-    except OSError as error:
-        raise BiasflowError(f"{path}: line {number + 1}: cannot be read: {error.strerror or error}.") from error
-
-
 def _plain_texts(path: Path) -> Iterator[str]:
-    lines = (line.rstrip("\r\n") for _, line in _lines(path))
+    lines = (line.rstrip("\r\n") for line in text_lines(path))
     lines = (line for line in lines if line.strip())
     first = list(islice(lines, FIRST))
     if all(NUMBERED.match(line) for line in first):
@@ -101,24 +78,10 @@ def _json_text(path: Path, number: int, line: str) -> str:
     raise BiasflowError(f"{path}: line {number}: is no object with text in the field {' or '.join(FIELDS)}.")
 
 
-def _table_texts(path: Path, separator: str) -> Iterator[str]:
-    csv.field_size_limit(max(csv.field_size_limit(), LONGEST))  # the module's own limit is shorter than some articles
-    quoting = csv.QUOTE_NONE if separator == "\t" else csv.QUOTE_MINIMAL
-    rows = csv.reader((line for _, line in _lines(path)), delimiter=separator, quoting=quoting, strict=True)
-    start = 1  # the line with which a row begins, which may have several
-    try:
-        header = next(rows, [])
-        column = _text_column(path, header)
-        start = rows.line_num + 1
-        for row in rows:
-            if row and len(row) != len(header):
-                cells = f"{len(row)} cells for {len(header)} columns"
-                raise BiasflowError(f"{path}: line {start}: {cells}; check its separators and quotes.")
-            if row:
-                yield row[column]
-            start = rows.line_num + 1
-    except csv.Error as error:
-        raise BiasflowError(f"{path}: line {start}: {error}; check its separators and quotes.") from error
+def _table_texts(path: Path) -> Iterator[str]:
+    rows = table_rows(path, COLUMNS)
+    column = _text_column(path, next(rows, (1, []))[1])
+    return (row[column] for _, row in rows)
 
 
 def _text_column(path: Path, header: list[str]) -> int:

@@ -6,20 +6,22 @@ numbers      one number a line, in the order of the items (GEST)
 CrowS-Pairs  CSV with sent_more, sent_less, their scores, score and stereo_antistereo, as the released script writes it
 BEC-Pro      tab-separated, with Sentence and columns of associations, of which one is named
 StereoSet    JSON with lists intrasentence and intersentence of {id, score}
-ours         CSV: columns that tell the item (such as id, or first and second), and score, or two: log_p_first and
-             log_p_second
+ours         a table, or JSON lines: columns that tell the item (such as id, or first and second), and score, or two:
+             log_p_first and log_p_second
 """
 
+import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError, nearest
-from biasflow.base.files import read_json
-from biasflow.base.tabular import is_number
+from biasflow.base.files import read_json, text_lines
+from biasflow.base.tabular import is_number, table_rows
 from biasflow.corpora.crows_pairs import COLUMNS, DIRECTIONS
-from biasflow.corpora.records import columns_of, read_records, refuse, refuse_unknown
+from biasflow.corpora.records import DECIMAL_COMMA, columns_of, one_line, read_records, refuse, refuse_unknown
 
 SCORE = "score"
 LOG_P = ["log_p_first", "log_p_second"]
@@ -43,16 +45,14 @@ def read_scores(path: str | Path, *, column: str = "", part: str = "") -> pd.Dat
     finite number, a log-likelihood above 0, CrowS-Pairs whose own scores contradict its likelihoods."""
     path = Path(path)
     start = _start(path)
-    if start.startswith("{"):
+    if start.startswith("{") and not _names_in_json(start):
         return _stereoset(path, part)
     if is_number(start):
         return _numbers(path)
     table = read_records(path)
-    if set(MORE_LESS) <= set(table):
+    values = _values(path, list(table), column)
+    if values == MORE_LESS:
         return _crows_pairs(path, table)
-    values = [column] if column else LOG_P if set(LOG_P) <= set(table) else [SCORE]
-    if not set(values) <= set(table):
-        raise BiasflowError(f"{path}: no column {values[0]}; known are files with {KNOWN}")
     columns_of(path, table, values)
     keys = {SENTENCE: "text"} if SENTENCE in table else {name: name for name in table if name not in (*values, "")}
     named = {**keys, **({column: SCORE} if column else {})}
@@ -60,29 +60,50 @@ def read_scores(path: str | Path, *, column: str = "", part: str = "") -> pd.Dat
 
 
 def check_kind(path: str | Path, column: str = "") -> None:
-    """BiasflowError unless the first line of a file says that `read_scores` can read it."""
-    start = _start(Path(path))
-    names = set(start.split("\t" if "\t" in start else ",")) | {name.strip('"') for name in start.split(",")}
-    wanted = {column} if column else {SCORE} if SCORE in names else set(LOG_P)
-    if not (start.startswith("{") or is_number(start) or set(MORE_LESS) <= names or wanted <= names):
-        if column:
-            columns = sorted(name for name in names if name != start)
-            raise BiasflowError(f"{path}: line 1: no column {column}; {nearest(column, columns)}")
-        raise BiasflowError(f"{path}: line 1: no column {SCORE}; known are files with {KNOWN}")
+    """BiasflowError unless the beginning of a file says that `read_scores` can read it."""
+    path = Path(path)
+    start = _start(path)
+    names = _names_in_json(start)
+    if not is_number(start) and (names or not start.startswith("{")):
+        _values(path, names or next(table_rows(path, {column, SCORE, *LOG_P, *MORE_LESS}), (1, []))[1], column)
 
 
 def _start(path: Path) -> str:
-    """The first line with anything in it."""
+    """The first line with anything in it; BiasflowError where it is a number with a decimal comma."""
+    start = next((line.strip() for line in text_lines(path) if line.strip()), "")
+    if DECIMAL_COMMA.fullmatch(start):
+        raise BiasflowError(f"{path}: line 1: {start} is a number with a comma; write a decimal point")
+    return start
+
+
+def _names_in_json(start: str) -> list[str]:
+    """The names of the first object of JSON lines; [] for anything else, such as a file of StereoSet."""
     try:
-        with open(path, encoding="utf-8-sig") as stream:
-            return next((line.strip() for line in stream if line.strip()), "")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BiasflowError(f"{path}: cannot be read as text ({error}); known are files with {KNOWN}") from error
+        record = json.loads(start)
+    except ValueError:
+        return []
+    return list(record) if isinstance(record, dict) and not set(PARTS) & set(record) else []
+
+
+def _values(path: Path, names: Sequence[str], column: str) -> list[str]:
+    """The columns with the scores in a file that has columns of these names; BiasflowError where there are none."""
+    if {"doc", "resps"} <= set(names):
+        raise BiasflowError(
+            f"{path}: line 1: has samples of lm-evaluation-harness: log-likelihoods of whole texts, read from left to "
+            f"right, while the measures here are of masked words. Known are files with {KNOWN}"
+        )
+    choices = [[column]] if column else [MORE_LESS, LOG_P, [SCORE]]
+    values = next((choice for choice in choices if set(choice) <= set(names)), None)
+    if values is None and column:
+        raise BiasflowError(f"{path}: no column {column}; {nearest(column, [*filter(None, names)])}")
+    if values is None:
+        has = one_line(", ".join(filter(None, names)))
+        raise BiasflowError(f"{path}: no column {SCORE}; it has {has}. Known are files with {KNOWN}")
+    return values
 
 
 def _numbers(path: Path) -> pd.DataFrame:
-    lines = path.read_text(encoding="utf-8-sig").splitlines()
-    numbered = {number: line.strip() for number, line in enumerate(lines, start=1) if line.strip()}
+    numbered = {number: line.strip() for number, line in enumerate(text_lines(path), start=1) if line.strip()}
     return _checked(path, pd.DataFrame({SCORE: list(numbered.values())}, index=pd.Index(numbered, name="line")))
 
 

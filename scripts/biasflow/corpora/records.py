@@ -1,56 +1,47 @@
-"""The records of a file, whatever its format: Parquet, JSON lines, tab-separated or comma-separated text."""
+"""The records of a file, whatever its format: Parquet, JSON lines, or text separated by commas, semicolons or tabs."""
 
-import csv
 import json
+import re
 import reprlib
-import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import TextIO
 
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.files import is_parquet
+from biasflow.base.files import is_parquet, text_lines
+from biasflow.base.tabular import table_rows
 
 _REPR = reprlib.Repr()
 _REPR.maxstring = _REPR.maxother = 60  # characters of a value in a message
+DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+")
 Headerless = Callable[[list[str]], Sequence[str] | None]
 
 
 def read_records(
-    path: str | Path, wanted: Collection[str] | None = None, *, headerless: Headerless | None = None
+    path: str | Path,
+    wanted: Collection[str] | None = None,
+    *,
+    headerless: Headerless | None = None,
+    quoted: Callable[[Sequence[str]], bool] = lambda names: True,
 ) -> pd.DataFrame:
     """One row per record, values as the file has them (those of separated text are text), None where there is none.
 
-    The content tells the format: Parquet, JSON lines (an object a line), tab-separated if the first line has a tab, and
-    then quotes are plain characters; else CSV. Empty lines are left out. wanted: the columns that are kept, of those
-    that the file has (None: all); attrs["columns"] names all of them. headerless: the columns of a table whose first
-    line is that record already, None where it is a header. The index is the place in the file, from 1: its name is
-    line, or in Parquet row.
+    The content tells the format: Parquet, JSON lines (an object a line), else separated text (`tabular.table_rows`, as
+    is `quoted`). wanted: the columns that are kept, of those that the file has (None: all); attrs["columns"] names all
+    of them. headerless: the columns of a table whose first line is that record already, None where it is a header. The
+    index is the place in the file, from 1: its name is line, or in Parquet row.
 
-    A comma or a line break in a text that is not quoted makes its row longer or shorter, and what would be read instead
-    of the text is wrong without a trace. So BiasflowError names the file and the line of the first row that is not as
-    long as the header, or whose quotes do not match; a line of JSON that is no object; a column or field that is there
-    twice; a file that cannot be read, or is neither Parquet nor UTF-8."""
+    BiasflowError names the file and the line of a row that is not as long as the header; a line of JSON that is no
+    object; a column or field that is there twice; a file that cannot be read, or is neither Parquet nor UTF-8."""
     path = Path(path)
     if is_parquet(path):
         return _parquet(path, wanted)
-    try:
-        with open(path, encoding="utf-8-sig", newline="") as stream:
-            start = stream.read(1)
-            while start.isspace():
-                start = stream.read(1)
-            stream.seek(0)
-            if start == "[":
-                raise BiasflowError(f"{path}: is a JSON array; write one object in each line.")
-            return _json_lines(path, stream, wanted) if start == "{" else _separated(path, stream, wanted, headerless)
-    except UnicodeDecodeError as error:
-        raise BiasflowError(
-            f"{path}: byte {error.start + 1}: neither UTF-8 text nor Parquet; save the file as UTF-8."
-        ) from error
-    except OSError as error:
-        raise BiasflowError(f"{path}: cannot be read: {error.strerror}.") from error
+    start = next((line.lstrip()[0] for line in text_lines(path) if line.strip()), "")
+    if start == "[":
+        raise BiasflowError(f"{path}: is a JSON array; write one object in each line.")
+    return _json_lines(path, wanted) if start == "{" else _separated(path, wanted, headerless, quoted)
 
 
 def of_objects(path: Path, objects: Iterable[tuple[int, object]], unit: str, wanted: Collection[str] | None):
@@ -75,9 +66,8 @@ def columns_of(path: str | Path, table: pd.DataFrame, *namings: Sequence[str]) -
     for name in best:
         if name not in table:
             known = " or ".join(", ".join(naming) for naming in namings)
-            unsplit = [column for column in table if ";" in str(column)]
-            hint = f" The header is {printable(unsplit[0])}: put commas between the columns." if unsplit else ""
-            raise BiasflowError(f"{path}: no column {name}; the columns must be {known}.{hint}")
+            has = one_line(", ".join(table.attrs.get("columns", table.columns)))
+            raise BiasflowError(f"{path}: no column {name}; the columns must be {known}. The file has {has}.")
     if table.empty:
         raise BiasflowError(f"{path}: no row after the header; check the file.")
     return best
@@ -93,10 +83,10 @@ def refuse(path: str | Path, values: pd.Series, wrong: pd.Series, why: str) -> N
 
     values: a column of `read_records`; its name is that of the column, its index the places."""
     if wrong.any():
-        place = wrong.idxmax()
-        raise BiasflowError(
-            f"{path}: {values.index.name} {place}: column {values.name}: {_shown(values[place])} {why}."
-        )
+        place, value = wrong.idxmax(), values[wrong.idxmax()]
+        if isinstance(value, str) and DECIMAL_COMMA.fullmatch(value.strip()):
+            why = f"{why} (a number with a comma: write a decimal point)"
+        raise BiasflowError(f"{path}: {values.index.name} {place}: column {values.name}: {_shown(value)} {why}.")
 
 
 def _shown(value: object) -> str:
@@ -145,10 +135,10 @@ def _parquet(path: Path, wanted: Collection[str] | None) -> pd.DataFrame:
     return _frame(columns, names, index)
 
 
-def _json_lines(path: Path, stream: TextIO, wanted: Collection[str] | None) -> pd.DataFrame:
+def _json_lines(path: Path, wanted: Collection[str] | None) -> pd.DataFrame:
     def objects() -> Iterator[tuple[int, object]]:
         """The object of each line that is not empty, with its number."""
-        for number, line in enumerate(stream, start=1):
+        for number, line in enumerate(text_lines(path), start=1):
             if not line.strip():
                 continue
             try:
@@ -176,38 +166,20 @@ def _named_once(pairs: list[tuple[str, object]]) -> dict:
 
 
 def _separated(
-    path: Path, stream: TextIO, wanted: Collection[str] | None, headerless: Headerless | None
+    path: Path,
+    wanted: Collection[str] | None,
+    headerless: Headerless | None,
+    quoted: Callable[[Sequence[str]], bool],
 ) -> pd.DataFrame:
-    by_tab = "\t" in stream.readline()
-    stream.seek(0)
-    csv.field_size_limit(max(csv.field_size_limit(), min(sys.maxsize, 1 << 30)))  # the module's own is 128 KiB
-    reader = csv.reader(stream, **({"delimiter": "\t", "quoting": csv.QUOTE_NONE} if by_tab else {"strict": True}))
-    names: list[str] = []
-    places: list[int] = []
-    rows: list[list[str]] = []
-    line = 1  # the one that a record starts on
-    try:
-        for row in reader:
-            if len(row) > 1 or "".join(row).strip():
-                if not names:
-                    header = headerless and headerless(row)
-                    names = list(header or row)
-                    _refuse_twice(path, names, None)
-                    kept = [place for place, name in enumerate(names) if wanted is None or name in wanted]
-                    if not header:
-                        line = reader.line_num + 1
-                        continue
-                if len(row) != len(names):
-                    more = len(row) > len(names)
-                    cause = "" if by_tab else f"; quote texts with {'commas' if more else 'commas or line breaks'}"
-                    raise BiasflowError(
-                        f"{path}: line {line}: {'more' if more else 'fewer'} fields than the header "
-                        f"({len(row)}, {len(names)}){cause}."
-                    )
-                places.append(line)
-                rows.append([row[place] for place in kept])
-            line = reader.line_num + 1
-    except csv.Error as error:
-        raise BiasflowError(f"{path}: line {line}: {error}; check the quotes around its texts.") from error
-    columns = {names[place]: [row[k] for row in rows] for k, place in enumerate(kept)} if names else {}
+    rows = table_rows(path, wanted or (), quoted=quoted)
+    first = next(rows, (1, []))
+    header = headerless and headerless(first[1])
+    names = list(header or first[1])
+    _refuse_twice(path, names, None)
+    kept = [place for place, name in enumerate(names) if wanted is None or name in wanted]
+    places, records = [], []
+    for line, row in chain([first] if header else [], rows):
+        places.append(line)
+        records.append([row[place] for place in kept])
+    columns = {names[place]: [record[k] for record in records] for k, place in enumerate(kept)}
     return _frame(columns, names, pd.Index(places, name="line"))

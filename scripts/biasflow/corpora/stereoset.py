@@ -279,7 +279,7 @@ def _by_label(where: str, item: dict) -> dict[str, str]:
 
 def _csv_rows(path: Path) -> Iterator[tuple[int, dict]]:
     """Each record with the line that it starts on (a quoted field may hold line breaks); blank lines are skipped."""
-    table = read_records(path).rename(columns=MISSPELT)
+    table = read_records(path, [*COLUMNS, *MISSPELT]).rename(columns=MISSPELT)
     table = table[list(columns_of(path, table, list(COLUMNS)))]
     for _, column in table.items():
         refuse(path, column, column.str.strip() == "", "is empty; fill it in")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_text
+from biasflow.base.tabular import table_rows
 from biasflow.corpora.professions import read_chinese_professions, read_professions
 from biasflow.corpora.seat import DENSRAY_TESTS, AssociationTest, densray_tests, in_sentences, read_association_test
 from biasflow.corpora.word_sets import read_word_sets, text_columns
@@ -48,7 +49,7 @@ def read_occupation_set(
 ) -> OccupationSet:
     """Read the set of this name: one of OCCUPATIONS, from `path` if it has a file, or a user's set.
 
-    The file of one's own has an occupation a line, or is a CSV with the column occupation; `template` has [MASK] and
+    The file of one's own has an occupation a line, or is a table with the column occupation; `template` has [MASK] and
     {occupation}, `pronouns` are the masculine and the feminine one. BiasflowError: an unknown set without these, a
     template without one of the two slots, a file without occupations, one that is there twice, pronouns as
     `check_pronouns`."""
@@ -92,8 +93,9 @@ def _own_set(name: str, path: str | Path, template: str, pronouns: Sequence[str]
 
 
 def _occupations(path: str | Path) -> dict[int, str]:
-    """Line -> occupation: the column `occupation` of a CSV file, or the lines of any other."""
-    if Path(path).suffix == ".csv":
+    """Line -> occupation: the column `occupation` of a table, or the lines of a file that is none."""
+    header = next(table_rows(path, ["occupation"]), (1, []))[1]
+    if "occupation" in header or Path(path).suffix == ".csv":
         return text_columns(path, ["occupation"])["occupation"].to_dict()
     return {number: line.strip() for number, line in enumerate(read_text(path).split("\n"), 1) if line.strip()}
 

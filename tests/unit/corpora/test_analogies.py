@@ -42,7 +42,7 @@ def test_each_pair_once_in_the_order_of_first_appearance(read):
         (TEXT.replace(": family", ": families"), "family"),
         (": family\n: plural\ncar cars dog dogs\n", "family"),
         ("", "family"),
-        (b"\xff\xfe: family", "byte 1"),
+        (b": family\n\xff", "line 2: byte 1"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_line(read, text, line):

@@ -83,11 +83,16 @@ def test_a_table_that_pandas_wrote_gives_its_texts_back(tmp_path_factory, texts)
     assert list(read_texts(path)) == [*kept, "end"]
 
 
-def test_quotes_are_plain_characters_between_tabs_and_hold_a_text_together_between_commas(tmp_path):
-    (tmp_path / "corpus.tsv").write_text('text\tid\n"Wow", she\t1\nsaid "no\t2\n')
-    assert list(read_texts(tmp_path / "corpus.tsv")) == ['"Wow", she', 'said "no']
-    (tmp_path / "corpus.csv").write_text('text,id\n"""Wow"", she\n\nsaid",1\n')
-    assert list(read_texts(tmp_path / "corpus.csv")) == ['"Wow", she\n\nsaid']
+@pytest.mark.parametrize(("ending", "separator"), [("csv", ","), ("csv", ";"), ("tsv", "\t")])
+def test_quotes_hold_a_text_together(tmp_path, ending, separator):
+    text = '"Wow", she\n\nsaid;\tno'
+    pd.DataFrame({"text": [text], "id": 1}).to_csv(tmp_path / f"corpus.{ending}", sep=separator, index=False)
+    assert list(read_texts(tmp_path / f"corpus.{ending}")) == [text]
+
+
+def test_a_table_of_one_column_has_the_separator_that_its_ending_names(tmp_path):
+    (tmp_path / "corpus.tsv").write_text("text\nfirst, then\n")
+    assert list(read_texts(tmp_path / "corpus.tsv")) == ["first, then"]
 
 
 def test_a_long_text_of_a_table(tmp_path):
@@ -123,11 +128,11 @@ def test_rows_come_one_at_a_time(tmp_path, ending):
         ("corpus.csv", b"id,words\n1,a\n", "corpus.csv.*'id', 'words'"),
         ("corpus.csv", b"id,text,Body\n1,a,b\n", "text, Body"),
         ("corpus.csv", b"text,text\na,b\n", "text, text"),
-        ("corpus.csv", b'text,id\n"a\nb",1\nHe sat, then,2\n', "line 4: 3 cells"),
-        ("corpus.csv", b"text,id\na,1\nb\n", "line 3: 1 cell"),
+        ("corpus.csv", b'text,id\n"a\nb",1\nHe sat, then,2\n', "line 4: more fields"),
+        ("corpus.csv", b"text,id\na,1\nb\n", "line 3: fewer fields"),
         ("corpus.csv", b'text,id\na,1\n"b,2\nc,3\n', "line 3"),
         ("corpus.csv", b'text,id\n"a" b,1\n', "line 2"),
-        ("corpus.tsv", b"text,id\na,1\n", "corpus.tsv.*'text,id'"),
+        ("corpus.tsv", b"text|id\na|1\n", "corpus.tsv.*'text|id'"),
         ("corpus.tsv.gz", gzip.compress(b"text\n" + bytes(range(32, 127)) * 1000, mtime=0)[:-20], "corpus.tsv.gz"),
         ("corpus.csv.xz", b"no archive", "corpus.csv.xz"),
         ("corpus.doc", b"text", "corpus.doc"),

@@ -6,7 +6,7 @@ import json
 
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
@@ -26,15 +26,23 @@ def read(tmp_path_factory):
     return read
 
 
-def written(rows, **dialect):
+def written(rows, lineterminator="\n", **dialect):
     stream = io.StringIO()
-    csv.writer(stream, lineterminator="\n", **dialect).writerows([["a", "b", "c"], *rows])
+    csv.writer(stream, lineterminator=lineterminator, **dialect).writerows([["a", "b", "c"], *rows])
     return stream.getvalue()
 
 
+@pytest.mark.parametrize(
+    ("end", "quoting"),
+    [("\n", csv.QUOTE_MINIMAL), ("\r\n", csv.QUOTE_MINIMAL), ("\n", csv.QUOTE_ALL), ("\r", csv.QUOTE_ALL)],
+)
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@settings(max_examples=20)
 @given(rows=rows)
-def test_what_was_written_is_read(read, rows):
-    table = read(written(rows))
+def test_what_was_written_is_read(read, separator, end, quoting, rows):
+    table = read("\ufeff" + written(rows, end, delimiter=separator, quoting=quoting))
+    while rows and not any(map(str.strip, rows[-1])):  # as spreadsheets write them at the end
+        rows = rows[:-1]
     assert table.to_numpy().tolist() == rows and list(table) == ["a", "b", "c"]
     breaks = [sum(cell.count("\n") for cell in row) for row in rows]
     assert table.index.tolist() == [2 + k + sum(breaks[:k]) for k in range(len(rows))] and table.index.name == "line"
@@ -48,19 +56,58 @@ def test_a_row_of_another_length_is_named(read, rows, place, length):
         read(written([*rows[:place], ["x"] * length, *rows[place:]]))
 
 
-def test_tabs_quotes_and_empty_lines(read):
-    table = read('a\tb\n"x, y\tno "z"\n\n"\t\n')
+def test_quotes_are_plain_characters_in_published_tables_with_tabs(read):
+    text = 'a\tb\n"x, y\tno "z"\n\n"\t\n'
+    table = read(text, quoted=lambda names: names != ["a", "b"])
     assert table.to_numpy().tolist() == [['"x, y', 'no "z"'], ['"', ""]] and table.index.tolist() == [2, 4]
-    assert read('a,b\n\n"x, ""y""",\n').to_numpy().tolist() == [['x, "y"', ""]]
+    with pytest.raises(BiasflowError, match=r"line 2: .*quotes"):
+        read(text)
+    assert read('a,b\n\n"x, ""y""",\n', quoted=lambda names: False).to_numpy().tolist() == [['x, "y"', ""]]
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted", "row"),
+    [
+        ("a,b;c\tb\nx, y;\tz", ["b"], ["z"]),  # tabs, whatever the names hold
+        ("id,a;b\n1,x;y", ["a", "b"], ["y"]),
+        ("id;a,b,c\n1;x", ["id"], ["1"]),
+        ("id;a\n1;x", None, ["1", "x"]),
+        (';;\n\na;b;\nx;"y;z";\n;;\n', ["b"], ["y;z"]),
+    ],
+)
+def test_the_header_tells_the_separator(read, text, wanted, row):
+    assert read(text, wanted).iloc[0].tolist() == row
+
+
+def test_words_for_nothing_are_text(read):
+    words = ["None", "NA", "nan", "null", "", "NULL"]
+    assert read("a,b,c\n" + ",".join(words[:3]) + "\n" + ",".join(words[3:])).to_numpy().ravel().tolist() == words
 
 
 @pytest.mark.parametrize(
     ("text", "named"),
-    [('a,b\nx,"y', "line 2"), ('a,b\nx,y\n"x"y,z', "line 3"), ("a,b,a\n", "column 'a'"), ("[1]", "JSON array")],
+    [
+        ('a,b\nx,"y', "line 2"),
+        ('a,b\nx,y\n"x"y,z', "line 3"),
+        ("a;b\nx;y\nx;y;z", "line 3: more .*semicolon"),
+        ("a,b,a\n", "column 'a'"),
+        ("[1]", "JSON array"),
+    ],
 )
 def test_broken_tables_are_named(read, text, named):
     with pytest.raises(BiasflowError, match=f"records: .*{named}"):
         read(text)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "named"),
+    [("utf-16", "UTF-16"), ("utf-16-le", "UTF-16"), ("cp1252", "line 3: byte 4 .*Windows-1252, where this is 'é'")],
+)
+@pytest.mark.parametrize("start", ["a,b\n1,2\n", '{"a": 1}\n{}\n'])
+def test_other_encodings_are_named_with_the_one_to_try(tmp_path, encoding, named, start):
+    (tmp_path / "records").write_bytes(f"{start}café,x\n".encode(encoding))
+    with pytest.raises(BiasflowError, match=f"records: .*{named}"):
+        read_records(tmp_path / "records")
 
 
 @pytest.mark.parametrize("text", ["", "\n \n", "a,b\n", "a\tb\n"])
