@@ -1,6 +1,9 @@
 """Vectors of words or sentences that somebody gives, by their text: word2vec's text format, npz, safetensors, h5."""
 
+import codecs
+import logging
 from collections.abc import Collection, Iterator, Sequence
+from itertools import takewhile
 from pathlib import Path
 
 import h5py
@@ -8,6 +11,10 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.files import byte_lines
+from biasflow.base.tabular import is_number
+
+log = logging.getLogger(__name__)
 
 NPZ, SAFETENSORS, HDF5 = ".npz", ".safetensors", (".h5", ".hdf5")
 TABLE = {"words", "vectors"}  # names of the arrays of an npz file that holds all vectors in one
@@ -23,7 +30,7 @@ def read_vectors(paths: Sequence[Path], wanted: Collection[str]) -> dict[str, np
         .npz          arrays `words` [n] and `vectors` [n, d], or one array [d] a text, named by it
         .safetensors  one tensor [d] a text, named by it
         .h5, .hdf5    one dataset [d] a text, named by it, in any group (the files of May et al. 2019)
-        any other     word2vec's text format: a text and d numbers a line; the first line may be the two sizes
+        any other     word2vec's text format, also packed: a text and d numbers a line; the first line may be the sizes
 
     BiasflowError names file and row (or array) and what was expected: no such file, numbers that are missing or not
     finite, vectors of unequal length, a wanted text that is there twice."""
@@ -57,42 +64,58 @@ def _reader(path: Path):
 
 
 def _text(path: Path, folded: Collection[str]) -> Named:
-    """Rows of word2vec's text format; numbers are read of the wanted texts alone."""
-    n, d, rows = None, None, 0
-    try:
-        with open(path, encoding="utf-8") as stream:
-            for number, line in enumerate(stream, start=1):
-                if number == 1 and len(sizes := line.split()) == 2 and all(size.isdigit() for size in sizes):
-                    n, d = map(int, sizes)
-                    continue
-                if not line.strip():
-                    continue
-                rows, d = rows + 1, d or len(line.split()) - 1
-                text, *numbers = line.rsplit(maxsplit=d) if d > 0 else line.split()
-                if not numbers or len(numbers) != d:
-                    raise BiasflowError(
-                        f"{path}: row {number}: {text[:40]!r} has {len(numbers)} numbers, not {max(d, 1)}; a line of "
-                        "word2vec's text format is a word and its numbers."
-                    )
-                if text.casefold() in folded:
-                    yield f"row {number}", text, np.array([_float(path, number, value) for value in numbers])
-    except UnicodeDecodeError as error:
-        raise BiasflowError(
-            f"{path}: no text in UTF-8; give word2vec's text format, npz, safetensors or h5."
-        ) from error
-    if n is not None and rows != n:
-        raise BiasflowError(f"{path}: row 1 says {n} words, but {rows} follow; is the file whole?")
-    if not rows:
-        raise BiasflowError(f"{path}: is empty; give a word and its numbers a line.")
+    """Rows of word2vec's text format, as GloVe and fastText publish it; numbers are read of the wanted texts alone.
+
+    Spaces and tabs alone separate, and line feeds alone end a row: any other blank may be a word, and a word may hold
+    spaces (GloVe has `. . .`). A row of another text that has too few numbers or is no UTF-8 is left out, with a
+    warning in the log; so is a first row that gives another number of words than the file has."""
+    n, d, rows = None, 0, 0
+    odd: list[str] = []
+    for number, line in enumerate(byte_lines(path), start=1):
+        fields = _fields(line)
+        if number == 1 and len(fields) == 2 and all(map(bytes.isdigit, fields)):
+            n, d = map(int, fields)
+            continue
+        if not fields:
+            continue
+        rows, d = rows + 1, d or _numbers_at_end(fields)
+        word = b" ".join(fields[:-d] or fields[:1])
+        text = word.decode("utf-8", "replace")
+        if len(fields) <= d:
+            odd.append(f"row {number}: {text[:40]!r} has {len(fields) - 1} numbers, not {d}")
+            if text.casefold() in folded:
+                raise BiasflowError(f"{path}: {odd[-1]}; a line is a word and its numbers, separated by spaces.")
+        elif text.casefold() in folded:
+            yield f"row {number}", text, np.array([_float(path, number, value) for value in fields[-d:]])
+        elif text.encode() != word:
+            odd.append(f"row {number}: {text[:40]!r} is no UTF-8 text")
+    if len(odd) == rows:
+        raise BiasflowError(f"{path}: {odd[0] if odd else 'is empty'}; give a word and its numbers a line, as text.")
+    if odd:
+        log.warning("%s: %d of %d rows are left out, the first is %s", path, len(odd), rows, odd[0])
+    if n not in (None, rows):
+        log.warning("%s: row 1 says %d words, but %d follow; is the file whole?", path, n, rows)
 
 
-def _float(path: Path, number: int, value: str) -> float:
+def _fields(line: bytes) -> list[bytes]:
+    line = line.removeprefix(codecs.BOM_UTF8).replace(b"\t", b" ").strip(b" \r\n")
+    while b"  " in line:
+        line = line.replace(b"  ", b" ")
+    return line.split(b" ") if line else []
+
+
+def _numbers_at_end(fields: Sequence[bytes]) -> int:
+    """How many numbers a row ends with; at least 1, and the first field is a word, even if it looks like a number."""
+    numbers = takewhile(lambda field: is_number(field.decode("ascii", "replace")), reversed(fields[1:]))
+    return max(1, sum(1 for _ in numbers))
+
+
+def _float(path: Path, number: int, value: bytes) -> float:
     try:
         return float(value)
     except ValueError:
-        raise BiasflowError(
-            f"{path}: row {number}: {value[:40]!r} is no number; give a word and its numbers."
-        ) from None
+        shown = value[:40].decode("utf-8", "replace")
+        raise BiasflowError(f"{path}: row {number}: {shown!r} is no number; give a word and its numbers.") from None
 
 
 def _npz(path: Path, folded: Collection[str]) -> Named:

@@ -1,5 +1,8 @@
 """Vectors that somebody gives: every format gives the same vectors, and one line says what is wrong with a file."""
 
+import codecs
+import gzip
+
 import h5py
 import numpy as np
 import pytest
@@ -47,6 +50,34 @@ def test_every_format_gives_the_same_vectors(tmp_path, name):
         np.testing.assert_array_equal(found[text], vector)
 
 
+# What GloVe and fastText have as words, or write besides: a row before the vectors of VECTORS, and what the log says.
+ODD = {
+    "nothing": (b"", ""),
+    "a byte-order mark": (codecs.BOM_UTF8, ""),
+    "NEL": ("\x85 1 2 3\n".encode(), ""),
+    "a space that does not break": ("\xa0 1 2 3\n".encode(), ""),
+    "an end of a line for Python": ("\u2028 1 2 3\n\x1c 1 2 3\n".encode(), ""),
+    "words with spaces": (b"x 1 2 3\n. . . 1 2 3\nat name@domain.com 1 2 3\n", ""),
+    "a number": (b"2008 1 2 3\n", ""),
+    "spaces at the end, and a carriage return": (b"x 1 2 3 \r\n", ""),
+    "tabs, and a row without a word": (b"x\t1\t2\t3\n 1 2 3\n", "1 of 5 rows are left out, the first is row 2"),
+    "another encoding": (b"x 1 2 3\ncaf\xe9 1 2 3\n", "is no UTF-8 text"),
+    "a wrong number of words": (b"7 3\n", "row 1 says 7 words, but 3 follow"),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_rows_as_they_are_published(tmp_path, caplog, name):
+    before, said = ODD[name]
+    write_text(tmp_path / "plain", VECTORS, header=False)
+    (tmp_path / "a.vec.gz").write_bytes(gzip.compress(before + (tmp_path / "plain").read_bytes()))
+    found = read_vectors([tmp_path / "a.vec.gz"], [*VECTORS])
+    assert {text: vector.tolist() for text, vector in found.items()} == {
+        text: vector.tolist() for text, vector in VECTORS.items()
+    }
+    assert said in caplog.text and bool(said) == bool(caplog.text)
+
+
 def test_a_text_file_without_sizes(tmp_path):
     one_word = {text: vector for text, vector in VECTORS.items() if " " not in text}
     write_text(tmp_path / "a.txt", one_word, header=False)
@@ -88,10 +119,10 @@ def test_text_files_lose_nothing(tmp_path, vectors):
         ("he 1 2 3\nshe 1 two 3\n", "row 2: 'two' is no number"),
         ("he 1 2 3\nshe 1 nan 3\n", "row 2: 'she' has no vector of finite numbers"),
         ("he 1 2 3\nshe 1 2 3\nhe 1 2 3\n", r"row 3: 'he' appears twice \(first in .*row 1\)"),
-        ("3 2\nhe 1 2\n", "row 1 says 3 words, but 1 follow"),
         ("he\n", "row 1: 'he' has 0 numbers"),
+        ("2 3\na 1 2\nb 1\n", "row 2: 'a' has 2 numbers, not 3"),
         ("", "is empty"),
-        (b"\xff\xfe\x00\x01", "no text in UTF-8"),
+        ("he 1 2 3\n".encode("utf-16"), "is no UTF-8 text; it may be UTF-16"),
     ],
 )
 def test_wrong_text_files_are_one_line_with_file_and_row(tmp_path, text, named):
