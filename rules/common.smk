@@ -23,6 +23,7 @@ from biasflow.base.files import check_remembered, check_writable
 from biasflow.corpora.stereoset import AUTHORS_STIMULI
 from biasflow.papers.paper import load as load_paper, load_tables, role
 from biasflow.base.planned import planned_jobs, start
+from biasflow.base.terminal import shorten
 from biasflow.base.provenance import start_facts
 from biasflow.base.code import code_digest, module_file
 from biasflow.plan.asked import remember
@@ -41,6 +42,9 @@ from biasflow.text.occupation_templates import PRONOUNS
 LAST = LastWord()
 logger.addHandler(LAST)
 atexit.register(LAST.say)
+OUTPUT, IS_MODULE = workflow.output_settings, workflow.modifier.parent_modifier is not None
+if workflow.is_main_process and not (IS_MODULE or OUTPUT.verbose or OUTPUT.quiet):
+    shorten(logger)
 
 try:
     PREPARED = prepared(config, workflow.configfiles)

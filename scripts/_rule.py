@@ -13,6 +13,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from biasflow.base.planned import check_as_planned, planned
+from biasflow.base.progress import TERMINAL, job_name
 from biasflow.base.provenance import rule_log, write_provenance
 from biasflow.base.records import check_unchanged, checked
 
@@ -48,6 +49,7 @@ def rule(smk) -> Iterator[dict]:
     os.environ["OMP_WAIT_POLICY"] = "PASSIVE"  # threads that spin while they wait slow every other job down
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     facts: dict = {}
+    TERMINAL.job = job_name(smk.rule, dict(smk.wildcards.items()).values())
     here = Path(__file__).resolve().parent
     if here != Path(smk.scriptdir).resolve():
         sys.exit(f"biasflow: the rule's script lies in {smk.scriptdir}, but its modules in {here}; unset PYTHONPATH")

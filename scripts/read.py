@@ -12,6 +12,7 @@ def main(smk) -> None:
     with rule(smk) as facts:
         from biasflow.base.errors import AbsentError
         from biasflow.base.files import whole_folder
+        from biasflow.base.progress import TERMINAL
         from biasflow.base.records import checkpoint_folder
         from biasflow.encoders.device import resolve_deterministic, resolve_device
         from biasflow.readouts.reasons import not_fitted, reasons_of, write_reasons
@@ -21,9 +22,9 @@ def main(smk) -> None:
         # Heads and probes are trained, too.
         facts |= {"device": str(device), "deterministic": resolve_deterministic(smk.params.deterministic, device)}
         methods_file = Path(smk.input.methods) if smk.input.get("methods") else None
-        inputs = by_role(smk.input, ["spares", "readouts"])
+        inputs, job = by_role(smk.input, ["spares", "readouts"]), TERMINAL.job
         with whole_folder(smk.output[0]) as folder:
-            for readout in smk.params.readout:
+            for position, readout in enumerate(smk.params.readout, start=1):
                 path, reasons = folder / readout["file"], not_fitted(methods_file)
                 data = picked(smk.input, readout["data"])
                 data |= {role: tuple(inputs["spares"][i] for i in at) for role, at in readout["spares"].items()}
@@ -33,6 +34,7 @@ def main(smk) -> None:
                 for file in itertools.chain(*data.values()):
                     reasons |= reasons_of(file)
                 name = str(Path(readout["file"]).with_suffix(""))
+                TERMINAL.job = f"{job}, {name} ({position} of {len(smk.params.readout)})"
                 source = Source(
                     model_folder=model_folder(smk.input.model),
                     methods=tuple(method for method in readout["methods"] if method not in reasons),

@@ -1,20 +1,73 @@
-"""Progress of long work: a bar on a terminal, plain lines in a log."""
+"""Progress of long work: about ten lines of a loop in the log of its job, and on a terminal now and then a line that
+says which job it is, how far it is with what, and how long that will still take.
+
+A bar would not do: jobs run side by side, and write to one terminal."""
 
 import logging
-from collections.abc import Iterable, Iterator
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
-from tqdm import tqdm
-
 Item = TypeVar("Item")
-LINES = 10  # plain lines per loop
+LINES = 10  # of a loop in the log
+EVERY = 15.0  # seconds between two lines of a job on the terminal
 
 
-def progress(items: Iterable[Item], *, total: int, description: str) -> Iterator[Item]:
-    """Yield `items`; shows a bar where standard error is a terminal, and logs about ten lines in any case."""
-    logger = logging.getLogger("biasflow")
-    step = max(1, total // LINES)
-    for number, item in enumerate(tqdm(items, total=total, desc=description, disable=None), start=1):
+class Terminal:
+    """The terminal of a job, if it has one. job: what the job is, and which of its parts it is at."""
+
+    def __init__(self) -> None:
+        self.job, self.last = "", time.monotonic()
+
+    def say(self, text: str) -> None:
+        """Write a line, unless one was written, or the job began, just before."""
+        if sys.stderr.isatty() and time.monotonic() - self.last >= EVERY:
+            self.last = time.monotonic()
+            print(f"{time.strftime('%H:%M:%S')} {self.job}: {text}", file=sys.stderr, flush=True)
+
+
+TERMINAL = Terminal()
+
+
+def job_name(rule: str, wildcards: Iterable[str]) -> str:
+    """What a job is called on the terminal: read_losses mine pretrained inside."""
+    return " ".join(filter(None, [rule, *wildcards]))
+
+
+class Progress:
+    """How far a loop is. total: what it counts to, in any unit; nothing is told of a loop without one."""
+
+    def __init__(self, total: float, description: str):
+        self.total, self.description, self.done, self.started = total, description, 0.0, time.monotonic()
+
+    def advance(self, units: float = 1) -> None:
+        """Count what was done, and tell of it: each tenth in the log, and now and then on the terminal."""
+        if self.total <= 0:
+            return
+        tenths = int(LINES * self.done / self.total)
+        self.done += units
+        share = self.done / self.total
+        left = (time.monotonic() - self.started) * (1 - share) / share
+        text = f"{self.description}: {share:.0%}, {duration(left)} left".replace("%", " %")
+        if int(LINES * share) > tenths:
+            logging.getLogger("biasflow").info("%s", text)
+        if share < 1:
+            TERMINAL.say(text)
+
+
+def progress(
+    items: Iterable[Item], *, total: float, description: str, size: Callable[[Item], float] = lambda item: 1
+) -> Iterator[Item]:
+    """Yield `items`, and tell how far they are. size: how much of the total an item is."""
+    counted = Progress(total, description)
+    for item in items:
         yield item
-        if number % step == 0 or number == total:
-            logger.info("%s: %d of %d", description, number, total)
+        counted.advance(size(item))
+
+
+def duration(seconds: float) -> str:
+    """A time in words, as exact as anyone needs it: 40 s, 12 min, 2.5 h."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 100 * 60 else f"{seconds / 3600:.1f} h"

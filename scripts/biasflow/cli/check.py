@@ -15,8 +15,8 @@ from biasflow.crate.records import results_in
 
 Digest = Callable[[str], str]
 AT_WORK = (
-    "biasflow: a run is making results in {folder} (or was killed and left its lock), so that what it is making now may "
-    "be listed as a fault; check again when it has ended"
+    "biasflow: a run is making results in {folder} (or was killed and left its lock), so that what it makes now may be "
+    "listed as a fault; check again when it has ended"
 )
 
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import requests
-from tqdm import tqdm
 from urllib3.exceptions import ConnectTimeoutError, HTTPError, InvalidHeader, NewConnectionError, ProxyError
 from urllib3.util import Retry as RetryAfter
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.progress import Progress
 from biasflow.corpora.catalogue import Entry
 from biasflow.corpora.form import PAGE
 
@@ -138,13 +138,12 @@ def _receive(entry: Entry, part: Path, response: requests.Response, limits: Limi
     most = entry.bytes or limits.largest
     if expected is not None and expected > most:
         raise _too_large(entry, f"{expected} bytes are to come, more", most)
-    # disable=None: a bar on a terminal, nothing in a log
-    bar = tqdm(total=expected, initial=have, unit="B", unit_scale=True, desc=entry.name, disable=None)
+    counted = Progress((expected or 0) - have, entry.name)
     try:
-        with open(part, "ab" if resumed else "wb") as stream, bar:
+        with open(part, "ab" if resumed else "wb") as stream:
             for block in _blocks(response, limits):
                 stream.write(block)
-                bar.update(len(block))
+                counted.advance(len(block))
                 if stream.tell() > most:
                     raise _too_large(entry, "more bytes came", most)
     except HTTPError as error:

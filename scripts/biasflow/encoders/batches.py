@@ -103,7 +103,7 @@ def over_batches(
 
     The longest rows come first, so that a batch too large fails at once; the shortest of a batch has at least SHORTEST
     of the longest's tokens. The order depends on the lengths alone (ties by row number): the same rows make the same
-    batches. description: what the progress is called; none is shown without it."""
+    batches. description: what the progress is called, which counts tokens; none is shown without it."""
     lengths = [len(ids) for ids in encoded["input_ids"]]
     order = sorted(range(len(lengths)), key=lambda row: (-lengths[row], row))
 
@@ -117,7 +117,13 @@ def over_batches(
         return [row for row in rows if lengths[row] >= SHORTEST * lengths[rows[0]]]
 
     results = batchwise(compute, order, batch_size=batch_size, name=name, together=alike)
-    return progress(results, total=-(-len(order) // batch_size), description=description) if description else results
+    if description is None:
+        return results
+
+    def tokens(result: tuple[list[int], Result]) -> int:
+        return sum(lengths[row] for row in result[0])
+
+    return progress(results, total=sum(lengths), description=description, size=tokens)
 
 
 def at_occurrences(

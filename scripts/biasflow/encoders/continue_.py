@@ -15,7 +15,6 @@ from transformers import (
     DataCollatorForLanguageModeling,
     PreTrainedModel,
     PreTrainedTokenizerBase,
-    PrinterCallback,
     Trainer,
     set_seed,
 )
@@ -41,7 +40,7 @@ from biasflow.encoders.recipes import (
     Recipe,
 )
 from biasflow.encoders.taps import set_dropout
-from biasflow.encoders.training_arguments import training_arguments
+from biasflow.encoders.training_arguments import training_arguments, with_progress
 
 
 def continue_encoder(
@@ -176,6 +175,5 @@ def _train(
         train_dataset=Dataset.from_dict({"input_ids": list(blocks)}),
         data_collator=DataCollatorForLanguageModeling(tokenizer, mlm_probability=how.share),
     )
-    trainer.remove_callback(PrinterCallback)
-    trainer.train()
+    with_progress(trainer, "further training").train()
     return {"blocks": len(blocks), "steps": trainer.state.global_step}

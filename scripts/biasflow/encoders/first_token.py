@@ -10,7 +10,7 @@ from torch.nn.functional import cross_entropy
 from transformers import BatchEncoding, PreTrainedModel, PreTrainedTokenizerBase, set_seed
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.progress import progress
+from biasflow.base.progress import Progress
 from biasflow.encoders.batches import Result, over_batches, shortened
 from biasflow.encoders.linear_head import save_head
 from biasflow.encoders.load import load_encoder
@@ -77,11 +77,12 @@ def text_batches(
     """Texts in batches of similar length, for a model: (row numbers, read(batch on its device)), every row once.
 
     They are batched within runs of CHUNK texts."""
-    starts = range(0, len(tokens), CHUNK)
-    for start in progress(starts, total=len(starts), description="vectors of texts"):
+    counted = Progress(len(tokens), "vectors of texts")
+    for start in range(0, len(tokens), CHUNK):
         some = tokens.of_all(range(start, min(start + CHUNK, len(tokens))))
         for rows, result in over_batches(lambda _, batch: read(batch), some, model, tokenizer, batch_size=batch_size):
             yield np.asarray(rows) + start, result
+            counted.advance(len(rows))
 
 
 def text_tokens(

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from torch.nn.functional import cross_entropy
-from transformers import PreTrainedModel, PreTrainedTokenizerBase, PrinterCallback, Trainer, TrainerCallback
+from transformers import PreTrainedModel, PreTrainedTokenizerBase, Trainer, TrainerCallback
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_text
@@ -23,7 +23,7 @@ from biasflow.encoders.examples import IGNORED, Sentences, blocks_of, draw_pairs
 from biasflow.encoders.masked_lm import outputs_at
 from biasflow.encoders.precision import on_gpu
 from biasflow.encoders.recipes import NewHeads
-from biasflow.encoders.training_arguments import training_arguments
+from biasflow.encoders.training_arguments import training_arguments, with_progress
 
 HELD_OUT_SHARE, HELD_OUT_MOST = 0.05, 200  # of blocks, or of documents and their pairs; they are not trained on
 EVALUATIONS = 10  # how often the held-out loss is measured while heads and encoder are trained together
@@ -176,8 +176,7 @@ def train_on(
         optimizers=(optimizer, schedule),
         callbacks=[HeadsFirst(model, new, alone, steps, held_out), PeriodicCheckpoint()],
     )
-    trainer.remove_callback(PrinterCallback)
-    trainer.train(resume_from_checkpoint=last_checkpoint(Path(work)))
+    with_progress(trainer, "training of heads").train(resume_from_checkpoint=last_checkpoint(Path(work)))
     noted = {entry["step"]: entry["held_out"] for entry in trainer.state.log_history if "held_out" in entry}
     if not all(map(math.isfinite, noted[max(noted)].values())):
         raise BiasflowError("masked LM: the held-out loss is not finite; nothing was saved. Lower learning_rate.")

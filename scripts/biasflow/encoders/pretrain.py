@@ -18,7 +18,6 @@ from transformers import (
     BertForPreTraining,
     BertTokenizer,
     PreTrainedTokenizerBase,
-    PrinterCallback,
     Trainer,
     TrainerCallback,
     set_seed,
@@ -31,7 +30,7 @@ from biasflow.encoders.checkpoints import PeriodicCheckpoint, claim, computed_by
 from biasflow.encoders.device import resolve_device
 from biasflow.encoders.examples import IGNORED, Pairs, Sentences, by_length, draw_pairs, mask_tokens, pack
 from biasflow.encoders.precision import full, half, on_gpu, trained_in
-from biasflow.encoders.training_arguments import training_arguments
+from biasflow.encoders.training_arguments import training_arguments, with_progress
 from biasflow.encoders.vocabulary import new_tokenizer
 
 HELD_OUT_SHARE, HELD_OUT_MOST = 0.05, 2000  # documents kept for the final metrics
@@ -312,8 +311,7 @@ def _train(
         optimizers=(optimizer, schedule),
         callbacks=[LogLines(), *([] if work is None else [PeriodicCheckpoint()])],
     )
-    trainer.remove_callback(PrinterCallback)
-    trainer.train(resume_from_checkpoint=begun)
+    with_progress(trainer, "pre-training").train(resume_from_checkpoint=begun)
 
 
 @torch.inference_mode()

@@ -211,7 +211,7 @@ class PairStates(PassStates):
             masks = {True: keep, False: torch.ones(len(keep), dtype=torch.bool)}
             return {tokens: int(states.sum()) // 2 for tokens, states in masks.items()}, read(batch, masks)
 
-        options = {"batch_size": self.batch_size}
+        options = {"batch_size": self.batch_size, "description": "states of sentence pairs"}
         for _, (sums, states) in over_batches(of_pairs, masculine, self.model, self.tokenizer, **options):
             rows = {}
             for tokens, n in sums.items():

@@ -39,7 +39,7 @@ def explained(prepared: Prepared, words: Sequence[str]) -> Iterator[str]:
     """Lines about a file of the run (one word: a path, or what comes after results/<run>/) or about the cells that all
     words name: encoder, task, strategy, seed, method, metric or measure, dataset, block. BiasflowError, with the
     nearest name, for what the plan lacks."""
-    if len(words) == 1 and (os.path.isabs(words[0]) or words[0].startswith((".", f"{RESULTS}/"))):
+    if len(words) == 1 and words[0].startswith(("/", ".", f"{RESULTS}/")):
         yield from _of_file(prepared, os.path.relpath(words[0]))
     elif len(words) == 1 and words[0].endswith(SUFFIXES):
         yield from _of_file(prepared, f"{prepared.find.paths.root}/{words[0]}")

@@ -15,7 +15,7 @@ import pandas as pd
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import sha256
-from biasflow.base.progress import progress
+from biasflow.base.progress import Progress
 from biasflow.base.tabular import write_parquet
 from biasflow.corpora.conll import read_conll
 from biasflow.encoders.batches import batchwise
@@ -118,15 +118,15 @@ def _store(reader: Reader, corpora: Mapping[str, Examples], path: Path, dtype: s
             length = len(row.window(segment, 1)) + SPECIAL
             return f"coreference: vectors: {name_of(reader.model)}: a segment of {length} tokens"
 
-        batches = batchwise(read_segments, range(row.n_segments), batch_size=SEGMENTS, name=name)
-        total = -(-row.n_segments // SEGMENTS)
-        for _, (window, states) in progress(batches, total=total, description="coreference: vectors"):
+        counted, segments = Progress(row.n_segments, "coreference: vectors"), range(row.n_segments)
+        for rows, (window, states) in batchwise(read_segments, segments, batch_size=SEGMENTS, name=name):
             if not (np.abs(states) <= np.finfo(dtype).max).all():
                 raise BiasflowError(
                     f"{name_of(reader.model)}: the states of its last layer are not finite in {dtype}; check its "
                     "training."
                 )
             vectors[:, window.start : window.start + len(window)] = states
+            counted.advance(len(rows))
 
 
 def _retrained(

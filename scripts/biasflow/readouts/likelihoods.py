@@ -109,11 +109,12 @@ def pair_likelihoods(
                 clozes += one_by_one(ids, at, reader.tokenizer)
             else:
                 clozes.append(masked(ids, at, mask))
+    description = f"pairs of sentences, masking {masking}"
     if masking == ATTENDED:
         with by_hand(reader.model):
-            log_p = read_at(reader, clozes, "pairs of sentences", attended_log_p_at, whole=True)
+            log_p = read_at(reader, clozes, description, attended_log_p_at, whole=True)
     else:
-        log_p = log_probabilities_of(reader, clozes, "pairs of sentences")
+        log_p = log_probabilities_of(reader, clozes, description)
     sums = np.add.reduceat(log_p, np.cumsum([0, *tokens[:-1]]), axis=1)
     return sums.reshape(len(reader.axis), -1, 2), np.reshape(tokens, (-1, 2))
 

@@ -10,7 +10,7 @@ from transformers import BatchEncoding, PreTrainedTokenizerBase
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_text
-from biasflow.base.progress import progress
+from biasflow.base.progress import Progress
 from biasflow.base.sample import sampled
 from biasflow.base.tabular import write_parquet
 from biasflow.encoders.batches import batchwise
@@ -103,7 +103,8 @@ def losses_at(reader: Reader, input_ids: np.ndarray, labels: np.ndarray) -> np.n
     def name(row: int) -> str:
         return f"masked tokens: {name_of(reader.model)}: a block of {labels.shape[1]} tokens"
 
-    batches = batchwise(of_blocks, range(len(labels)), batch_size=reader.batch_size, name=name)
-    total = -(-len(labels) // reader.batch_size)
-    parts = [part for _, part in progress(batches, total=total, description="masked tokens")]
+    parts, counted = [], Progress(len(labels), "masked tokens")
+    for rows, part in batchwise(of_blocks, range(len(labels)), batch_size=reader.batch_size, name=name):
+        parts.append(part)
+        counted.advance(len(rows))
     return np.concatenate(parts, axis=1)

@@ -9,7 +9,7 @@ import torch
 from transformers import BatchEncoding
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.progress import progress
+from biasflow.base.progress import Progress
 from biasflow.encoders import taps
 from biasflow.encoders.batches import Result
 from biasflow.readouts.files import TRUNCATED, load_arrays, save_arrays
@@ -56,12 +56,13 @@ def batches(
     """Yield (numbers of the examples, read(padded batch)) of all examples, with a chunk of them as text at a time.
 
     Input that is longer than max_length, or than the encoder takes, is cut from the longer text."""
-    starts = range(0, len(examples), CHUNK)
-    for start in progress(starts, total=len(starts), description="predictions"):
+    counted = Progress(len(examples), "predictions")
+    for start in range(0, len(examples), CHUNK):
         texts = examples.texts(start, min(start + CHUNK, len(examples)))
         tokens = reader.tokenised(*texts, max_length=max_length)
         for rows, values in reader.batches(lambda _, batch: read(batch), tokens.of_all(range(len(tokens)))):
             yield start + np.asarray(rows), values
+            counted.advance(len(rows))
 
 
 @torch.inference_mode()

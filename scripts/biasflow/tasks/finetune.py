@@ -17,7 +17,6 @@ from torch.utils.data import Dataset, Sampler
 from transformers import (
     DataCollatorWithPadding,
     PreTrainedTokenizerBase,
-    PrinterCallback,
     Trainer,
 )
 from transformers.trainer_pt_utils import nested_concat
@@ -31,7 +30,7 @@ from biasflow.encoders.load import new_classifier
 from biasflow.encoders.precision import mark_trained, on_gpu
 from biasflow.encoders.taps import name_of
 from biasflow.encoders.tokens import Tokens
-from biasflow.encoders.training_arguments import training_arguments
+from biasflow.encoders.training_arguments import training_arguments, with_progress
 from biasflow.tasks import TOLD
 from biasflow.tasks.examples import check_labels
 from biasflow.tasks.rows import LengthSampler, Rows, tokenised
@@ -256,8 +255,7 @@ def _trainer(
         compute_metrics=score_of(data["train"].beside, pearson if model.config.num_labels == 1 else accuracy),
         callbacks=[Watch(recipe.checkpoint_steps)],
     )
-    trainer.remove_callback(PrinterCallback)
-    return trainer
+    return with_progress(trainer, "fine-tuning")
 
 
 def score_of(beside: Iterable[str], score: Callable) -> Callable[..., dict[str, float]]:

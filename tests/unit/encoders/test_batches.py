@@ -1,6 +1,7 @@
 """Batches that are too large for the memory of a GPU: with layers that refuse more than a few texts in its place."""
 
 import logging
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -87,6 +88,20 @@ def test_a_batch_has_texts_of_similar_length_and_no_text_is_read_twice(lengths, 
     assert sorted(row for rows, _ in found for row in rows) == list(range(len(lengths)))
     for rows, batch in found:
         assert len(rows) <= batch_size and min(lengths[row] for row in rows) >= SHORTEST * batch["input_ids"].shape[1]
+
+
+@pytest.mark.parametrize("most", [64, 3])
+def test_progress_counts_to_the_whole_however_batches_are_split(caplog, most):
+    caplog.set_level(logging.INFO, "biasflow")
+
+    def forward(rows, batch):
+        if len(rows) > most:
+            raise torch.OutOfMemoryError("stand-in")
+
+    encoded, model = {"input_ids": [[5] * length for length in range(1, 60)]}, model_of("bert-pretraining")
+    list(over_batches(forward, encoded, model, TOKENIZER, batch_size=32, description="words"))
+    shares = [int(share) for line in caplog.messages for share in re.findall(r"words: (\d+) %", line)]
+    assert shares == sorted(set(shares)) and shares[-1] == 100
 
 
 @pytest.fixture
