@@ -9,7 +9,7 @@ export HF_HUB_OFFLINE ?= 1
 .PHONY: demo test lint bench cards docs env clean
 
 demo: env
-	$(BIN)/snakemake --cores $(CORES) --quiet rules
+	$(BIN)/snakemake --cores $(CORES)
 
 # One process per core and one thread in each; runs of the workflow use the cores themselves.
 test: env

@@ -29,7 +29,7 @@ def test_jobs_go_to_the_partition_of_their_resources(project):
     for hidden in (32, 512):  # what is read together, and readout by readout
         encoders = {**TINY["encoders"], "tiny-bert": {**TINY["encoders"]["tiny-bert"], "hidden": hidden}}
         project.configure({**TINY, "device": "cuda", "encoders": encoders})
-        done = project.snakemake("-n", "--workflow-profile", str(SLURM))
+        done = project.snakemake("-n", "--verbose", "--workflow-profile", str(SLURM))
         assert done.returncode == 0, done.stdout + done.stderr
         for job in (Job(*match.groups()) for match in JOB.finditer(done.stdout + done.stderr)):
             for factor in (1, 2):
@@ -51,5 +51,5 @@ def test_groups_of_the_slurm_profile_are_rules():
 
 def test_without_a_gpu_none_is_asked_for(project):
     project.configure({**TINY, "device": "cpu"})
-    done = project.snakemake("-n")
+    done = project.snakemake("-n", "--verbose")
     assert "gpu=0" in done.stdout + done.stderr and "gpu=1" not in done.stdout + done.stderr
