@@ -28,7 +28,7 @@ from biasflow.base.provenance import start_facts
 from biasflow.base.code import code_digest, module_file
 from biasflow.plan.asked import remember
 from biasflow.plan import datasets, own_words
-from biasflow.plan.device import CUDA, check_device, planned_device
+from biasflow.plan.device import CUDA, check_device, check_scheduler, planned_device
 from biasflow.plan.estimate import estimate
 from biasflow.plan.external import files_read
 from biasflow.plan.listing import not_measured
@@ -51,19 +51,23 @@ try:
     SETUP, CATALOGUE, PLAN, FIND = (getattr(PREPARED, each.name) for each in fields(PREPARED))
     config, PATHS = SETUP.config, SETUP.paths
     check_remembered(PATHS.root, ".snakemake")
+    # Snakemake sets its executor when it has read this file. What submits jobs is given their number, and no cores; its
+    # dry run is given cores, too, but also default resources.
+    MACHINE = workflow.resource_settings
+    SUBMITS = MACHINE.nodes is not None and (MACHINE.cores is None or MACHINE.default_resources is not None)
+    # A job of a cluster plans again, on its own machine: what it is given was decided before.
+    ON_CLUSTER = workflow.remote_exec or SUBMITS
+    DEVICE = planned_device(config["device"], cluster=ON_CLUSTER)
+    if workflow.is_main_process:
+        check_device(DEVICE, cluster=ON_CLUSTER)
 except BiasflowError as error:
     sys.exit(f"biasflow: {error}")
 
-# Snakemake sets its executor when it has read this file: what submits jobs is given their number, and no cores. (A dry run
-# is given cores: of device: auto it shows this machine's.)
-SUBMITS = workflow.resource_settings.cores is None and workflow.resource_settings.nodes is not None
-# A job of a cluster plans again, on its own machine: what it is given was decided before.
-DEVICE = planned_device(config["device"], cluster=workflow.remote_exec or SUBMITS)
 GPUS = int(DEVICE == CUDA)  # of a job that computes with an encoder
 RESULTS = PATHS.root
 if workflow.is_main_process:  # a dry run ends with it, another one begins with it
     LEFT = estimate(SETUP, PLAN, CATALOGUE, os.path.exists) if DEVICE != CUDA else None
-    SAID = [LEFT.sentence(workflow.resource_settings.cores or 1)] if LEFT else []
+    SAID = [LEFT.sentence(MACHINE.cores or 1)] if LEFT else []
     SAID += own_words.warnings(SETUP, PLAN)
     LAST.plan = "\nbiasflow: ".join(filter(None, [*SAID, not_measured(PLAN, f"{RESULTS}/plan.csv")]))
 STARTED = float(os.environ.setdefault("BIASFLOW_STARTED", str(time.time())))  # its jobs know when the run began
@@ -80,11 +84,11 @@ def code(name, *modules):
 
 
 def begin():
-    """Stop before the first job if nothing can be written, if there is no GPU that is asked for, or if a finished result
-    was not made by the job that the plan has for its path; note what is asked."""
+    """Stop before the first job if nothing can be written, if there is no scheduler that is asked for, or if a finished
+    result was not made by the job that the plan has for its path; note what is asked."""
     try:
         check_writable(RESULTS)
-        check_device(config["device"], cluster=workflow.remote_exec or not workflow.local_exec)
+        check_scheduler(workflow.executor_plugin.name)
         start(config["run"], planned_jobs(workflow.dag), start_facts(config))
         remember(PATHS.asked, PLAN.blocks, SETUP.facts.asked)
         LAST.say()

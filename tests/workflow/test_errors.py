@@ -3,6 +3,7 @@
 import copy
 import json
 import os
+import re
 import signal
 import time
 
@@ -67,10 +68,25 @@ def test_an_external_file_that_the_catalogue_does_not_have(project):
     assert line.startswith("biasflow: config: key 'files.stereoset_dev'") and "'stereoset-dev'" in line
 
 
-def test_a_configuration_file_that_is_not_there(project):
-    """Snakemake reads it before any line of ours; the last line of its traceback names the file."""
-    line = last_line(project, config="config/mien.yaml")
-    assert line.startswith("FileNotFoundError") and "config/mien.yaml" in line
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("--config", "run=a", "--config", "device=cpu"), "one --config takes both: --config run=a device=cpu"),
+        (("--config", "device=cuda"), "config: key 'device': cuda, but this machine has no GPU"),
+    ],
+)
+def test_what_a_dry_run_refuses(project, monkeypatch, arguments, named):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    assert last_line(project, "-n", *arguments).startswith(f"biasflow: {named}")
+
+
+def test_a_configuration_file_that_cannot_be_read(project):
+    """Snakemake reads it before any rule; its profile has us look at it first."""
+    (project.folder / "tab.yaml").write_text("run: a\nencoders:\n\tmine: {}\n")
+    for config, why in (("tab.yaml", "tab.yaml: line 3: .* a tab"), ("config/mien.yaml", "there is no file")):
+        done = project.snakemake("-n", config=config)
+        assert done.returncode == 1 and "Traceback" not in done.stderr
+        assert re.match(f"biasflow: {why}", done.stderr.splitlines()[-1])
 
 
 @pytest.mark.parametrize(

@@ -75,6 +75,7 @@ def configuration(files: Sequence[str] | None, settings: Sequence[str] | None) -
     """A configuration as Snakemake reads it, not yet checked, and its files."""
     import yaml
 
+    from biasflow.base.command_line import file_fault
     from biasflow.base.files import read_text
 
     if not files and not Path(DEFAULT).is_file():
@@ -85,10 +86,9 @@ def configuration(files: Sequence[str] | None, settings: Sequence[str] | None) -
     files = list(files or [DEFAULT])
     config: dict = {}
     for file in files:
-        try:
-            _lay_over(config, yaml.load(read_text(file), Loader=yaml.CSafeLoader) or {})
-        except yaml.YAMLError as error:
-            raise BiasflowError(f"{file}: not valid YAML: {' '.join(str(error).split())}") from error
+        if problem := file_fault(file):
+            raise BiasflowError(problem)
+        _lay_over(config, yaml.load(read_text(file), Loader=yaml.CSafeLoader))
     for setting in settings or ():
         key, equals, value = setting.partition("=")
         if not equals:

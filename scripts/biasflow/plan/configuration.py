@@ -19,7 +19,6 @@ from biasflow.asking.sources import (
     not_planted,
 )
 from biasflow.base.errors import BiasflowError
-from biasflow.base.files import read_text
 from biasflow.base.shipped import PACKAGE as FOLDER
 from biasflow.base.shipped import shipped
 from biasflow.corpora.catalogue import read_catalogue
@@ -31,8 +30,6 @@ from biasflow.plan.tasks import task_of, tasks_of_papers
 from biasflow.plan.validation import Validator, fault
 from biasflow.registry import PAPERS, TASKS
 from biasflow.stimuli.densray_sets import OCCUPATIONS
-
-MERGE = "tag:yaml.org,2002:merge"  # the key <<, which may stand more than once
 
 
 def load_schema() -> dict:
@@ -54,35 +51,6 @@ def load_schema() -> dict:
 
 def _read(path: Path) -> dict:
     return yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
-
-
-def check_keys_once(path: str | Path) -> None:
-    """BiasflowError that names file, line and key if a key of a YAML or JSON file stands twice in one place: whoever
-    reads it takes the last one without a word."""
-    try:
-        top = yaml.compose(read_text(path), Loader=yaml.CSafeLoader)
-    except yaml.YAMLError:
-        return  # Snakemake has read it: JSON, whose tabs are no YAML
-    waiting, seen = [(top, "")], set()
-    while waiting:
-        node, where = waiting.pop()
-        if id(node) in seen:  # an alias
-            continue
-        seen.add(id(node))
-        if isinstance(node, yaml.SequenceNode):
-            waiting += [(item, f"{where}{number}.") for number, item in enumerate(node.value)]
-        elif isinstance(node, yaml.MappingNode):
-            waiting += [(value, f"{where}{key.value}.") for key, value in node.value]
-            keys = [key for key, _ in node.value if isinstance(key, yaml.ScalarNode) and key.tag != MERGE]
-            lines: dict[str, int] = {}
-            for key in keys:
-                line = key.start_mark.line + 1
-                if key.value in lines:
-                    raise BiasflowError(
-                        f"{path}: line {line}: key {where + key.value!r} appears twice (first in line "
-                        f"{lines[key.value]}), and the last one would count; leave one of them"
-                    )
-                lines[key.value] = line
 
 
 def resolve(config: Mapping, schema: Mapping) -> dict:

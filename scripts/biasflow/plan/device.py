@@ -1,5 +1,5 @@
 """Decides before the first job whether a run computes on the CPU or on a GPU, so that no table mixes numbers of
-both."""
+both; and whether this machine has what the run asks for."""
 
 import importlib.metadata
 import shutil
@@ -32,6 +32,15 @@ def check_device(choice: str, *, cluster: bool) -> None:
         raise BiasflowError(
             "config: key 'device': cuda, but this machine has no GPU that the driver lists and CUDA_VISIBLE_DEVICES "
             "leaves to see; write auto or cpu"
+        )
+
+
+def check_scheduler(executor: str) -> None:
+    """BiasflowError for an executor of Slurm on a machine that cannot submit jobs to it."""
+    if executor.startswith("slurm") and shutil.which("sbatch") is None:
+        raise BiasflowError(
+            "the profile submits jobs to Slurm, but there is no sbatch on this machine; start on a login node of the "
+            "cluster, or leave --workflow-profile out"
         )
 
 

@@ -4,10 +4,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from biasflow.base.command_line import file_fault
+from biasflow.base.errors import BiasflowError
 from biasflow.corpora.catalogue import Catalogue, read_catalogue
 from biasflow.plan.cells import plan
 from biasflow.plan.checks import check_asked
-from biasflow.plan.configuration import check_keys_once, load_schema, resolve
+from biasflow.plan.configuration import load_schema, resolve
 from biasflow.plan.external import check_files
 from biasflow.plan.facts import gather
 from biasflow.plan.inputs import Inputs
@@ -28,8 +30,9 @@ class Prepared:
 def prepared(config: Mapping, files: Iterable[str | Path] = ()) -> Prepared:
     """Check and plan a configuration, which was read from `files`; BiasflowError, one line that names the key (or file
     and line), for whatever no job could do."""
-    for file in files:
-        check_keys_once(file)
+    for file in files:  # where Snakemake was told another profile, nobody has looked at them yet
+        if problem := file_fault(file):
+            raise BiasflowError(problem)
     schema, catalogue = load_schema(), read_catalogue()
     config = resolve(config, schema)
     check_files(config, schema, catalogue)

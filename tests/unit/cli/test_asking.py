@@ -87,7 +87,7 @@ def test_a_configuration_is_read_as_snakemake_reads_it(folder):
     assert config == {"run": "a", "fitting": {"n": 20, "words": "family"}, "ask": 3, "limit": 200, "mirror": "a b"}
     assert files == ["a.yaml", "b.yaml"]
     Path("c.yaml").write_text("a: [1\n")
-    for wrong, why in ((["c.yaml"], "c.yaml: not valid YAML"), (["d.yaml"], "d.yaml: cannot be read")):
+    for wrong, why in ((["c.yaml"], "c.yaml: line 2: not valid YAML"), (["d.yaml"], "no file d.yaml")):
         with pytest.raises(BiasflowError, match=why):
             configuration(wrong, [])
     with pytest.raises(BiasflowError, match="KEY=VALUE"):

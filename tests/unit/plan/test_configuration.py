@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 from biasflow.base.errors import BiasflowError
-from biasflow.plan.configuration import check_keys_once, load_schema, resolve
+from biasflow.plan.configuration import load_schema, resolve
 from biasflow.plan.datasets import TEXT_SOURCES
 from biasflow.registry import ERASERS, TASKS
 from tests.unit.plan.configs import ROOT, RUNS, SCHEMA, SMALL, asking, changed, of_file, planned
@@ -126,37 +126,6 @@ def test_no_key_that_is_not_known_is_let_through():
     found = dict(objects(SCHEMA, ""))
     assert len(found) > 20
     assert [path for path, schema in found.items() if "additionalProperties" not in schema] == []
-
-
-@pytest.mark.parametrize(
-    ("text", "named"),
-    [
-        ("run: a\nask: {}\nrun: b\n", r"line 3: key 'run' .*line 1"),
-        ("encoders:\n  own: {source: local, path: a, path: b}\n", r"line 2: key 'encoders\.own\.path'"),
-        ("ask:\n  one:\n  - a: 1\n    a: 1\n", r"line 4: key 'ask\.one\.0\.a'"),
-        ('{"run": "a",\n "run": "b"}\n', r"line 2: key 'run'"),
-    ],
-)
-def test_a_key_that_stands_twice_is_named_with_its_line(tmp_path, text, named):
-    (tmp_path / "run.yaml").write_text(text)
-    with pytest.raises(BiasflowError, match=f"run.yaml: {named}"):
-        check_keys_once(tmp_path / "run.yaml")
-
-
-def test_keys_of_anchors_and_of_other_places_stand_once(tmp_path):
-    text = "a: &one {x: 1}\nb: &two {y: 2}\nc: {<<: *one, <<: *two, x: 3}\nd: [*one, *one, {x: 2}]\n"
-    (tmp_path / "run.yaml").write_text(text)
-    check_keys_once(tmp_path / "run.yaml")
-    (tmp_path / "run.json").write_text('{"a": {"x": 1},\n\t"b": {"x": 1}}\n')
-    check_keys_once(tmp_path / "run.json")
-
-
-def test_no_key_of_the_project_stands_twice():
-    folders = ("config", "scripts", "profiles", "envs")
-    files = [path for folder in folders for path in (ROOT / folder).rglob("*.yaml")]
-    assert len(files) > 15
-    for path in files:
-        check_keys_once(path)
 
 
 def method(*steps) -> dict:

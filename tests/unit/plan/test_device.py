@@ -2,8 +2,9 @@
 
 import pytest
 
+from biasflow.base.errors import BiasflowError
 from biasflow.plan import device
-from biasflow.plan.device import planned_device
+from biasflow.plan.device import check_scheduler, planned_device
 
 
 @pytest.mark.parametrize("cluster", [False, True])
@@ -19,3 +20,13 @@ def test_a_torch_for_processors_alone_takes_no_gpu(monkeypatch):
     monkeypatch.setattr(device, "gpus_here", lambda: ["GPU-1"])
     monkeypatch.setattr(device.importlib.metadata, "version", lambda name: "2.13.0+cpu")
     assert planned_device("auto", cluster=False) == "cpu"
+
+
+def test_slurm_is_asked_for_where_jobs_can_be_submitted_to_it(monkeypatch):
+    for place in ("/usr/bin/sbatch", None):
+        monkeypatch.setattr(device.shutil, "which", lambda name, place=place: place)
+        check_scheduler("local")
+        if place:
+            check_scheduler("slurm")
+    with pytest.raises(BiasflowError, match="no sbatch"):
+        check_scheduler("slurm")
