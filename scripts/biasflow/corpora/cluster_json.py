@@ -3,6 +3,7 @@
 A file is a list of documents, or has one document a line."""
 
 import json
+import reprlib
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from biasflow.base.files import read_text
 from biasflow.corpora.conll import Clusters, Document
 
 WORDS, PREDICTED = ("tokens", "document", "sentences"), ("predicted_clusters", "clusters")
+AROUND = {"[CLS]", "[SEP]", "[PAD]", "<s>", "</s>", "<pad>"}  # pieces that are no part of a word
 
 
 def is_json(path: str | Path) -> bool:
@@ -24,18 +26,28 @@ def read_json_clusters(path: str | Path) -> tuple[Document, ...]:
 
     A document is an object with `doc_key` (optional; KEY_PART or KEY), its words (the first of WORDS that it has: a
     list of words, or of sentences that are lists of words) and its clusters (the first of PREDICTED that it has: lists
-    of [first, last]). The numbers are those of words, or of pieces if there is a list `subtoken_map` (piece -> word).
+    of [first, last]). If there is a list `subtoken_map` (piece -> word), the numbers are those of pieces, and so may be
+    the words.
 
-    BiasflowError names file and document: no JSON, no words, no clusters, numbers outside of the document."""
+    BiasflowError names file and document: no JSON, no words, no clusters, clusters that are no lists of [first, last],
+    numbers outside of the document."""
     documents = []
     for number, about in enumerate(_objects(Path(path)), start=1):
         where = f"{path}: document {number}"
         if not isinstance(about, dict):
             raise BiasflowError(f"{where}: is no object with words and clusters; give one object for each document.")
+        where = f"{where} ({about['doc_key']})" if "doc_key" in about else where
         words = _value(where, about, WORDS)
         if words and isinstance(words[0], list):
             words = [word for sentence in words for word in sentence]
-        clusters = _in_words(where, about, _value(where, about, PREDICTED), len(words))
+        numbers = about.get("subtoken_map", [*range(len(words))])
+        if not isinstance(numbers, list) or not all(type(number) is int and number >= 0 for number in numbers):
+            raise BiasflowError(
+                f"{where}: subtoken_map is no list of the number of the word of each piece; correct it."
+            )
+        if "subtoken_map" in about and len(words) == len(numbers):
+            words = _of_pieces(words, numbers)
+        clusters = _in_words(where, _value(where, about, PREDICTED), np.asarray(numbers), len(words))
         key, _, part = str(about.get("doc_key", number)).rpartition("_")
         if not key or not part.isdigit():
             key, part = str(about.get("doc_key", number)), "0"
@@ -52,7 +64,7 @@ def _objects(path: Path) -> list:
     try:
         if text.lstrip().startswith("["):
             return json.loads(text)
-        return [json.loads(line) for line in text.splitlines() if line.strip()]
+        return [json.loads(line) for line in text.split("\n") if line.strip()]
     except ValueError as error:
         raise BiasflowError(f"{path}: is no JSON ({error}); give a list of documents, or one a line.") from error
 
@@ -64,16 +76,31 @@ def _value(where: str, about: dict, names: tuple[str, ...]) -> list:
     return about[name]
 
 
-def _in_words(where: str, about: dict, clusters: list, n: int) -> Clusters:
-    """The clusters with numbers of words."""
-    try:
-        words = np.asarray(about.get("subtoken_map", range(n)), dtype=int)
-        spans = [np.asarray(cluster, dtype=int).reshape(-1, 2) for cluster in clusters]
-        if any((cluster < 0).any() for cluster in spans):
-            raise IndexError("a number below 0")
-        in_words = tuple(tuple(sorted((int(a), int(b)) for a, b in words[cluster])) for cluster in spans)
-    except (ValueError, TypeError, IndexError) as error:
-        raise BiasflowError(f"{where}: its clusters are no lists of [first, last] within it ({error}).") from error
+def _of_pieces(pieces: list, numbers: list) -> list[str]:
+    """The words that pieces of WordPiece or SentencePiece make up. numbers: of the word of each piece."""
+    words = [""] * (max(numbers, default=-1) + 1)
+    for piece, number in zip(map(str, pieces), numbers, strict=True):
+        words[number] += "" if piece in AROUND else piece.removeprefix("##").lstrip("\u2581\u0120")
+    return words
+
+
+def _in_words(where: str, clusters: list, numbers: np.ndarray, n: int) -> Clusters:
+    """The clusters with numbers of words; numbers: of the word of each piece or word."""
+    in_words = []
+    for cluster in clusters:
+        try:
+            spans = np.asarray(cluster)
+            if not spans.size:
+                continue
+            if spans.ndim != 2 or spans.shape[1] != 2 or spans.dtype.kind != "i" or spans.min() < 0:
+                raise ValueError
+            in_words.append(tuple(sorted((int(first), int(last)) for first, last in numbers[spans])))
+        except (ValueError, TypeError, IndexError) as error:
+            shown = reprlib.repr(cluster)
+            raise BiasflowError(
+                f"{where}: the cluster {shown} is no list of mentions [first, last] within the document; write "
+                "clusters as [[[0, 1], [7, 7]], [[3, 4], [9, 9]]]."
+            ) from error
     if outside := [span for cluster in in_words for span in cluster if not 0 <= span[0] <= span[1] < n]:
         raise BiasflowError(f"{where}: the mention {list(outside[0])} is not within its {n} words; correct it.")
-    return in_words
+    return tuple(in_words)

@@ -35,9 +35,9 @@ def matched(predicted: Files, gold: Files) -> dict[Path, list[Clusters]]:
     """Return file of the data -> the clusters predicted for its documents, in their order; a file without predictions
     is left out. A span that a cluster has twice is kept once.
 
-    A document is found by its words; where several of the data have these words, its name says which is meant.
-    BiasflowError names file and document: given twice; not of the data; of other words than the data's; missing, where
-    others of its file are given."""
+    A document is found by its words, in any case; where several of the data have these words, its name says which is
+    meant. BiasflowError names file and document: given twice; not of the data; of other words than the data's; missing,
+    where others of its file are given."""
     known: dict[tuple[str, ...], list[tuple]] = {}
     for document in (document for documents in gold.values() for document in documents):
         known.setdefault(_identity(document)[1], []).append(_identity(document))
@@ -69,7 +69,12 @@ def matched(predicted: Files, gold: Files) -> dict[Path, list[Clusters]]:
 
 
 def _identity(document: Document) -> tuple:
-    return _name(document), tuple(map(plain_word, document.words))
+    return _name(document), tuple(map(_folded, document.words))
+
+
+def _folded(word: str) -> str:
+    """A word as documents are compared: many systems lower-case."""
+    return plain_word(word).casefold()
 
 
 def _name(document: Document) -> tuple[str, str]:
@@ -85,7 +90,7 @@ def _difference(document: Document, gold: Files) -> str:
         return f"is in none of {', '.join(map(str, gold))}; leave it out."
     path, other = alike[0]
     for number, (theirs, ours) in enumerate(zip(document.words, other.words, strict=False), start=1):
-        if plain_word(theirs) != plain_word(ours):
+        if _folded(theirs) != _folded(ours):
             return f"word {number} is {theirs!r}, not {ours!r} as in {path}; predict the documents of the data."
     return f"has {len(document.words)} words, not {len(other.words)} as in {path}; write the words of the data."
 

@@ -155,6 +155,18 @@ def test_json_files_of_pieces(folder, lines):
     assert folder.read(text, name="given{}.json") == {"pro": [IN_WORDS] * 3, "anti": [IN_WORDS] * 3}
 
 
+@pytest.mark.parametrize(("start", "inner"), [("", "##"), ("\u2581", ""), ("\u0120", "")])
+def test_words_are_made_of_pieces_where_a_file_has_pieces_alone(folder, start, inner):
+    theirs = []
+    for document in JSON:
+        _, the, nur, se, *others, _ = document["sentences"][0]
+        pieces = ["<s>", *(start + piece for piece in (the, nur)), inner + se.removeprefix("##")]
+        pieces += [*(start + piece for piece in others), "</s>"]
+        theirs.append({**document, "sentences": [pieces[:3], pieces[3:]]})
+        del theirs[-1]["tokens"]
+    assert folder.read(json.dumps(theirs), name="given{}.json") == {"pro": [IN_WORDS] * 3, "anti": [IN_WORDS] * 3}
+
+
 def test_json_files_of_words_without_names_are_found_by_their_words(folder):
     one = {side: conll_text(f"wb/{side}", [words], GOLD) for side, words in (("pro", PRO), ("anti", ANTI))}
     theirs = [{"sentences": [words[:2], words[2:]], "clusters": [[[0, 1], [3, 3]]]} for words in (ANTI, PRO)]
@@ -165,11 +177,24 @@ def test_json_files_of_words_without_names_are_found_by_their_words(folder):
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ({"predicted_clusters": [[[1, 99]]]}, "document 1: its clusters are no lists of .first, last. within it"),
-        ({"predicted_clusters": [[[-1, 2]]]}, "document 1: its clusters are no lists"),
-        ({"predicted_clusters": [["a", "b"]]}, "document 1: its clusters are no lists"),
-        ({"predicted_clusters": [[[5, 1]]]}, "document 1: the mention .3, 0. is not within its 6 words"),
-        ({"predicted_clusters": None}, "document 1: has no list predicted_clusters or clusters"),
+        *(
+            ({"predicted_clusters": wrong}, r"document 1 \(wb/pro/0_0\): the cluster .* is no list of mentions")
+            for wrong in (
+                [[[1, 99]]],
+                [[[-1, 2]]],
+                [["a", "b"]],
+                [[1, 3], [5, 5]],  # one level short
+                ["1", "3", "5", "5"],
+                [1, 3],
+                [[[[1, 3]]]],
+                [[[1, 3, 5]]],
+                [[[1, 3], [5]]],
+                [[[1.5, 3]]],
+            )
+        ),
+        ({"predicted_clusters": [[[5, 1]]]}, "document 1 .*: the mention .3, 0. is not within its 6 words"),
+        ({"subtoken_map": [0, "x"]}, "document 1 .*: subtoken_map is no list"),
+        ({"predicted_clusters": None}, "document 1 .*: has no list predicted_clusters or clusters"),
         ({"tokens": PRO[:-1], "predicted_clusters": []}, r"document \(wb/pro/0\); part 0: has 5 words, not 6"),
         ({"tokens": [*PRO[:-1], "!"]}, r"document \(wb/pro/0\); part 0: word 6 is '!'"),
     ],
