@@ -57,23 +57,20 @@ def done(tmp_path_factory) -> Project:
 
 NEW_MODEL = {"finetune_occupation": 1, "fit_methods": 1, "read_together": 1, "score": 1, "describe": 1}
 MORE = {
-    "nothing": ({}, {}),
-    "a seed": ({"bios": {"seeds": [0, 1]}}, {**TABLES, **NEW_MODEL, "splits": 1}),
-    "a strategy": ({"bios": {"strategies": ["plain", "subsampling"]}}, {**TABLES, **NEW_MODEL, "splits": 1}),
+    "a seed, a metric and a block": (
+        {
+            "bios": {"seeds": [0, 1]},
+            "inside": {"metrics": ["occtmp", "strength"]},
+            "more": {"encoders": ["tiny"], "methods": ["pca"], "metrics": ["occtmp"]},
+        },
+        {**TABLES, **NEW_MODEL, "splits": 1, "stimuli_planted": 1, "fit_methods": 2, "read_together": 3, "score": 3},
+    ),
     "a method in training": (
         {"bios": {"strategies": ["plain", "with-leace"]}},
         {**TABLES, "finetune_occupation": 1, "read_together": 1, "score": 1, "describe": 1},
     ),
     "a method": (
         {"bios": {"methods": ["densray", "none", "leace"]}},
-        {**TABLES, "fit_methods": 1, "read_together": 1, "score": 1},
-    ),
-    "a metric": (
-        {"inside": {"metrics": ["occtmp", "strength"]}},
-        {**TABLES, "stimuli_planted": 1, "read_together": 1, "score": 1},
-    ),
-    "a block": (
-        {"more": {"encoders": ["tiny"], "methods": ["pca"], "metrics": ["occtmp"]}},
         {**TABLES, "fit_methods": 1, "read_together": 1, "score": 1},
     ),
 }
@@ -89,19 +86,17 @@ def test_only_what_is_new_would_run(done, what):
 DEAR = ("models/**/*", "methods/**/*", "readouts/**/*", "scores/**/*", "data/bios/biographies.parquet")
 
 
-def digests(project: Project, *patterns: str) -> dict[str, tuple[int, bytes]]:
-    """When each of these results was written, and what is in it."""
+def digests(project: Project) -> dict[str, tuple[int, bytes]]:
+    """When each of the dear results was written, and what is in it."""
     results = project.folder / "results/own"
-    files = [file for pattern in patterns for file in sorted(results.glob(pattern)) if file.is_file()]
+    files = [file for pattern in DEAR for file in sorted(results.glob(pattern)) if file.is_file()]
     assert files
     return {str(file.relative_to(results)): (file.stat().st_mtime_ns, file.read_bytes()) for file in files}
 
 
 def test_a_seed_a_method_and_a_metric_are_added_and_nothing_is_touched(done):
     done.configure(CONFIG)
-    before = digests(
-        done, "models/**/*", "methods/**/*", "readouts/**/*", "scores/**/*", "data/bios/biographies.parquet"
-    )
+    before = digests(done)
     scores = (done.folder / "results/own/scores.csv").read_text().splitlines()
     more = {
         "bios": {"seeds": [0, 1], "methods": ["densray", "none", "leace"]},
@@ -110,9 +105,7 @@ def test_a_seed_a_method_and_a_metric_are_added_and_nothing_is_touched(done):
     done.configure(asking(**more))
     finished = done.snakemake()
     assert finished.returncode == 0, finished.stdout + finished.stderr
-    after = digests(
-        done, "models/**/*", "methods/**/*", "readouts/**/*", "scores/**/*", "data/bios/biographies.parquet"
-    )
+    after = digests(done)
     assert {name: after[name] for name in before} == before
     assert set(scores) < set((done.folder / "results/own/scores.csv").read_text().splitlines())
     assert done.jobs() == {}

@@ -10,7 +10,6 @@ from biasflow.stimuli.ceat_sets import ceat_tests, words_of
 from tests.loopback import serving
 from tests.unit.conftest import SIZES
 from tests.unit.fake_tokenizer import word_tokenizer
-from tests.workflow.test_errors import last_line
 
 WORDS = words_of(ceat_tests(["C6"]).values())
 LOWER = [word.lower() for word in WORDS]
@@ -93,24 +92,6 @@ def test_a_file_of_ones_own_is_one_part(own, hub):
     own.configure({**CONFIG, "metrics": {"ceat": options}}, "own.yaml")
     found = counts(own)
     assert found["found"].tolist() == [3] * len(WORDS) and set(found["text"]) == {"comments.csv"} and not hub.asked
-
-
-def test_a_page_in_the_place_of_a_file_is_named(own, hub):
-    hub.body = b"<html>Please log in.</html>"
-    line = last_line(own, CONTEXTS, config="own.yaml")
-    assert line.startswith("biasflow: rule download: english-wikipedia-32: ")
-    assert not (own.folder / "results/corpora/english-wikipedia-32").exists()
-    assert not (own.folder / CONTEXTS).exists()
-
-
-def test_a_mirror_that_altered_a_known_file_is_named(own, hub):
-    place = own.folder / "mirror/wikipedia/20231101.en"
-    place.mkdir(parents=True)
-    (own.folder / "mirror/MANIFEST.tsv").write_text("path\tbytes\tsha256\tupstream\tlicence\tnote\n")
-    own.configure({**CONFIG, "files": {}, "mirror": "mirror"}, "own.yaml")
-    (place / "train-00000-of-00041.parquet").write_bytes(parquet(2))
-    line = last_line(own, CONTEXTS, config="own.yaml")
-    assert line.startswith("biasflow: rule download: ") and "MANIFEST.tsv" in line
 
 
 def test_an_edited_list_of_ones_own_is_all_that_is_searched_for_again(own):

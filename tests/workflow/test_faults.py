@@ -41,7 +41,6 @@ ROUNDS: list[list[tuple[str, Callable[[bytes], bytes], str]]] = [
         ("methods/tiny/pretrained/weat.safetensors", bit, f"{READOUTS}/weat/together"),
     ],
     [("encoders/tiny/model.safetensors", bit, f"{READOUTS}/weat/together")],
-    [("encoders/tiny/tokenizer.json", another_digit, f"{READOUTS}/occtmp/together")],
     [("data/texts/tiny.txt", bit, "encoders/tiny")],
 ]
 
@@ -79,4 +78,4 @@ def test_damaged_results_are_named_by_the_job_that_reads_them(run, capsys):
         assert not any((folder / asked).exists() for *_, asked in damages)  # nothing was made of what was damaged
     with capsys.disabled():
         print(f"\ndamaged results in a run: {trials} trials, {len(failures)} failures")
-    assert trials == 10 and failures == []
+    assert trials == 9 and failures == []

@@ -2,7 +2,9 @@
 
 import pytest
 
+from biasflow.base.errors import BiasflowError
 from biasflow.base.tabular import read_text_csv
+from biasflow.plan.prepared import prepared
 from tests.workflow.conftest import ROOT, TINY
 
 COMMAND = "{python} {script} {encoder} {output}"
@@ -63,15 +65,15 @@ def test_a_coin_and_a_constant_of_every_encoder(given):
         ({"coin": {"command": COMMAND, "script": "none.py"}}, "given.coin.script"),
     ],
 )
-def test_a_wrong_measure_ends_before_the_first_job(given, change, said):
-    given.configure({**CONFIG, "given": change})
-    done = given.snakemake("-n")
-    assert done.returncode != 0 and f"config: key '{said}'" in done.stderr.strip().splitlines()[-1]
+def test_a_wrong_measure_is_refused_by_the_plan(given, change, said, monkeypatch):
+    monkeypatch.chdir(given.folder)
+    with pytest.raises(BiasflowError, match=f"key '{said}'"):
+        prepared({**CONFIG, "given": change})
 
 
-def test_a_measure_without_a_study_is_refused(given):
-    encoders = {"tiny-bert": TINY["encoders"]["tiny-bert"]}
+def test_a_measure_without_a_study_is_refused_by_the_plan(given, monkeypatch):
+    monkeypatch.chdir(given.folder)
     ask = {"inside": {"encoders": ["tiny-bert"], "metrics": ["weat"]}}
-    given.configure({"run": "given", "given": CONFIG["given"], "encoders": encoders, "ask": ask})
-    done = given.snakemake("-n")
-    assert "config: key 'given.coin': no study judges it" in done.stderr.strip().splitlines()[-1]
+    config = {"run": "given", "given": CONFIG["given"], "encoders": {"tiny-bert": TINY["encoders"]["tiny-bert"]}}
+    with pytest.raises(BiasflowError, match=r"key 'given\.coin': no study"):
+        prepared({**config, "ask": ask})

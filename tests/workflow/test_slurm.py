@@ -31,6 +31,8 @@ LIMIT = 600  # seconds for one run, which takes a tenth of it on a machine with 
 
 @pytest.fixture(scope="module")
 def slurm(tmp_path_factory):
+    if not os.environ.get("BIASFLOW_SLURM"):
+        pytest.skip("BIASFLOW_SLURM is unset: with BIASFLOW_SLURM=1 a real Slurm is installed and started")
     cluster = Slurm(tmp_path_factory.mktemp("slurm"))
     with pytest.MonkeyPatch.context() as patch:
         try:

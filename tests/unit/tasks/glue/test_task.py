@@ -47,7 +47,7 @@ def test_a_trained_encoder_predicts_as_it_was_watched(tmp_path, name, max_length
     found = load_arrays(tmp_path / "output")
     own, gold = found.arrays["own"][0], np.array(found.meta["gold"])
     watched = (own == gold).mean() if name == "cola" else np.corrcoef(own, gold)[0, 1]
-    assert watched == pytest.approx(facts["validation_score"], abs=1e-5)
+    assert watched == pytest.approx(facts["validation_score"], abs=1e-4)
     assert ("majority_share" in facts) == (name == "cola")
     assert found.meta["name"] == name
 
