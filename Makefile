@@ -1,12 +1,13 @@
-# make demo | test | lint | bench | cards | docs | env | clean
+# make demo | test | test-quick | lint | bench | cards | docs | env | clean
 PYTHON ?= python3
 CORES ?= 2
+BASE ?= main
 BIN := .venv/bin
 # config/mine.yaml waits for an encoder's folder
 CONFIGS := config/config.yaml config/small.yaml config/paper.yaml config/planted.yaml config/matrix.yaml
 export HF_HUB_OFFLINE ?= 1
 
-.PHONY: demo test lint bench cards docs env clean
+.PHONY: demo test test-quick lint bench cards docs env clean
 
 demo: env
 	$(BIN)/snakemake --cores $(CORES)
@@ -15,6 +16,12 @@ demo: env
 test: env
 	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses $(CORES) --ignore tests/workflow
 	$(BIN)/pytest --numprocesses $(CORES) --dist loadfile tests/workflow
+
+# The unit tests of the folders in which something differs from BASE, and those of how folders import each other.
+test-quick: env
+	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses $(CORES) tests/unit/test_walls.py $$( \
+	  { git diff --name-only $(BASE); git ls-files --others --exclude-standard; } \
+	  | sed -nE 's#^(scripts/biasflow|tests/unit)/(\w+)/.*#tests/unit/\2#p' | sort -u | xargs -r ls -d 2>/dev/null)
 
 lint: env
 	$(BIN)/ruff check .

@@ -4,12 +4,10 @@ import json
 import re
 
 import numpy as np
-import pandas as pd
 import pytest
 from transformers import BertTokenizer, RobertaTokenizer
 
 from biasflow.corpora.plain_text import read_texts
-from biasflow.corpora.wikipedia import read_paragraphs
 from biasflow.encoders.load import load_encoder
 from biasflow.metrics.association import ceat
 from biasflow.metrics.combined_effect import ceat_rows, draw_effects
@@ -46,19 +44,6 @@ def contexts(encoder, sentences):
 
 
 @with_encoder
-def test_most_words_occur_in_wikitext(contexts, sentences):
-    counts = contexts.counts.set_index("word")
-    assert contexts.texts == len(sentences)
-    assert set(contexts.dropped) == set(counts.index[counts["found"] == 0])
-    assert set(contexts.dropped) == {"Donna", "calculus", "equations"}
-    assert 100 < counts["found"].median() < 130
-    assert counts.loc[["he", "his", "her", "family"], "found"].min() > 300
-    assert (counts["used"] == counts["found"].clip(upper=60)).all()
-    for row in contexts.table.itertuples():
-        assert row.text[row.start : row.end].lower() == row.word.lower()
-
-
-@with_encoder
 @pytest.mark.parametrize("name", TESTS)
 def test_ceat_of_a_small_bert(encoder, contexts, name):
     table = contexts.table[contexts.table["word"].isin(words_of([TESTS[name]]))]
@@ -87,26 +72,6 @@ def test_words_of_real_vocabularies_end_with_their_last_piece(sentences, kind, n
         last = encoded.char_to_token(i, row.end - 1)
         piece = tokenizer.convert_ids_to_tokens(encoded["input_ids"][i][last]).lstrip("Ġ#")
         assert row.word.lower().endswith(piece.lower())
-
-
-def test_real_articles_in_shards_are_read_like_one_text(tmp_path):
-    """WikiText-2's articles as the hub's Wikipedia has its own: in several Parquet files, with bare headings."""
-    tokenizer = RobertaTokenizer.from_pretrained(DATA / "tokenizers/roberta-base", local_files_only=True)
-    lines = (DATA / "wikitext-2/wiki.train.tokens").read_text(encoding="utf-8").split("\n")
-    lines = [line.strip(" =") for line in lines[:12_000]]
-    shards = [tmp_path / str(number) for number in range(3)]
-    for number, shard in enumerate(shards):
-        own = lines[number * 4_000 : (number + 1) * 4_000]
-        articles = ["\n\n".join(own[first : first + 50]) for first in range(0, 4_000, 50)]
-        pd.DataFrame({"id": map(str, range(80)), "text": articles}).to_parquet(shard, row_group_size=9)
-    words = words_of(TESTS.values())
-    paragraphs = [line for line in lines if line.rstrip("\"'”’)] ").endswith((".", "!", "?"))]
-    options = {"per_word": 20, "max_length": 24, "missing": "drop"}
-    found = find_word_contexts(tokenizer, map(read_paragraphs, shards), words, **options)
-    assert (found.parts, found.texts) == (3, len(paragraphs)) and 3_000 < len(paragraphs) < 5_000
-    pd.testing.assert_frame_equal(found.table, find_word_contexts(tokenizer, [paragraphs], words, **options).table)
-    few = find_word_contexts(tokenizer, map(read_paragraphs, shards), ["he", "his", "family"], per_word=50)
-    assert few.parts == 1 and (few.counts["used"] == 50).all()
 
 
 def test_contexts_come_from_reddit_comments():

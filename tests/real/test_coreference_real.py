@@ -5,12 +5,10 @@ from collections import Counter
 import pandas as pd
 import pytest
 
-from biasflow.base.errors import BiasflowError
 from biasflow.corpora.conll import read_conll, without_singletons, write_conll
-from biasflow.corpora.winobias import PRONOUNS, masked_words, professions, read_pairs, two_professions
-from biasflow.metrics import winobias as winobias_metric
+from biasflow.corpora.winobias import PRONOUNS, professions, read_pairs, two_professions
 from biasflow.metrics.coreference import conll_f1, f1_difference
-from biasflow.metrics.winobias import NONE, class_counts, predicted_professions, profession_gaps, pronoun_kinds, score
+from biasflow.metrics.winobias import class_counts, predicted_professions, profession_gaps, pronoun_kinds, score
 from biasflow.readouts.predicted_clusters import cluster_rows
 from biasflow.tasks.coreference.professions import profession_rows
 from biasflow.tasks.coreference.rules import rule_clusters
@@ -62,14 +60,6 @@ def test_ontogum(ontogum, part, documents, words, clusters, mentions, merged, si
     assert {speaker for document in corpus.documents for speaker in document.speakers} == {"Speaker#1"}
 
 
-def test_ontogum_has_a_second_test_file_with_a_broken_document():
-    path = DATA / "ontogum/test2.v4_gold_conll"
-    with pytest.raises(BiasflowError, match=r"\(mz/GENTLE_poetry_road\); part 000: line 11755: .*'3'"):
-        read_conll(path)
-    corpus = read_conll(path, broken="drop")
-    assert corpus.dropped == ("(mz/GENTLE_poetry_road); part 000",) and len(corpus.documents) == 25
-
-
 def test_files_are_written_as_they_were_read(tmp_path):
     paths = [*(DATA / f"ontogum/{part}.v4_gold_conll" for part in ONTOGUM), *(DATA / "winobias").glob("*conll")]
     assert len(paths) == 11
@@ -87,24 +77,6 @@ def test_strategies_lose_no_document_of_ontogum(ontogum, strategy):
     assert [document.clusters for document in found.documents] == [each.clusters for each in documents] * copies
     assert found.documents[-1].key.startswith(documents[-1].key)
     assert ("anonymised" in found.counts, "swapped" in found.counts) == ("anon" in strategy, "ca" in strategy)
-
-
-def test_names_and_gender_in_ontogum(ontogum):
-    documents = ontogum["train"].documents
-    assert sum(cell.count("(PERSON") for document in documents for cell in document.names) == 1386
-    words = [{word.lower() for document in found.documents for word in document.words} for found in ontogum.values()]
-    anonymous = debias("anon", documents)
-    assert anonymous.counts["anonymised"] == sum(
-        word.startswith("ANON_") for document in anonymous.documents for word in document.words
-    )
-    assert not any(word.startswith("anon_") for each in words for word in each)
-    pronouns = {"she": "he", "he": "she", "him": "her", "himself": "herself", "herself": "himself"}
-    copies = debias("ca", documents).documents[177:]
-    swaps = [
-        pair for old, new in zip(documents, copies, strict=True) for pair in zip(old.words, new.words, strict=True)
-    ]
-    found = {pair for pair in swaps if pair[0] in pronouns}
-    assert found == set(pronouns.items())
 
 
 def test_winobias(winobias, sentences):
@@ -125,23 +97,6 @@ def test_articles_in_winobias(sentences):
     assert counts == {"the": 3163, "a": 2, "an": 1, "none": 2}
 
 
-def test_leaving_out_articles_as_released_changes_no_class_of_gold_clusters(sentences, monkeypatch):
-    """And one gold label, of "an assistant", since the authors' rule does not know "an"."""
-    gold, clusters = [each.profession for each in sentences], [each.document.clusters for each in sentences]
-    labels = []
-    for each in sentences:
-        ((first, last),) = set(each.document.clusters[0]) - set(each.pronouns)
-        words = each.document.words[first : last + 1]
-        labels.append("".join(words[1:] if set(words) & winobias_metric.RELEASED_ARTICLES else words))
-    differ = [label for label, name in zip(labels, gold, strict=True) if label != name.replace(" ", "")]
-    assert len(gold) == 3168 and differ == ["anassistant"]
-    assert predicted_professions(sentences, clusters, reading="released") == gold
-    winobias_metric._in_pieces.cache_clear()
-    monkeypatch.setattr(winobias_metric, "RELEASED_ARTICLES", frozenset())
-    assert predicted_professions(sentences, clusters, reading="released") == gold
-    winobias_metric._in_pieces.cache_clear()
-
-
 def test_pairs_of_winobias_differ_in_more_than_the_pronoun_19_times(winobias):
     def masked(sentence):
         return ["_" if word.lower() in PRONOUNS else word for word in sentence.document.words]
@@ -149,19 +104,6 @@ def test_pairs_of_winobias_differ_in_more_than_the_pronoun_19_times(winobias):
     pairs = [pair for each in winobias.values() for pair in each]
     assert sum(masked(pair.pro) != masked(pair.anti) for pair in pairs) == 19
     assert sum(pair.pro.profession != pair.anti.profession for pair in pairs) == 2
-
-
-def test_gendered_pronouns_outside_the_gold_cluster(sentences):
-    gendered = [sum(word.lower() in PRONOUNS for word in sentence.document.words) for sentence in sentences]
-    assert sum(n > len(sentence.pronouns) for n, sentence in zip(gendered, sentences, strict=True)) == 5
-
-
-def test_every_sentence_has_a_profession_of_either_stereotype(winobias):
-    """3,168 rows for a probe, 72 to 84 of each profession; 46 sentences have two pronouns to mask."""
-    sentences = [pair.pro for pairs in winobias.values() for pair in pairs]
-    rows = Counter(name for sentence in sentences for name, _ in two_professions(sentence).values())
-    assert (rows.total(), len(rows), min(rows.values()), max(rows.values())) == (3168, 40, 72, 84)
-    assert Counter(masked_words(sentence, "_").count("_") for sentence in sentences) == {1: 1538, 2: 46}
 
 
 def test_what_is_probed_of_winobias(winobias):
@@ -175,19 +117,6 @@ def test_what_is_probed_of_winobias(winobias):
     assert list(rows[["profession", "first", "last"]].itertuples(index=False, name=None)) == named_first
 
 
-def test_the_lists_of_winobias_are_ours():
-    table = professions()
-    for name, gender in (("male", "M"), ("female", "F")):
-        listed = (DATA / f"winobias/{name}_occupations.txt").read_text().split("\n")
-        assert {line.strip() for line in listed} - {""} == set(table.index[table["stereotype"] == gender])
-
-
-def test_17_professions_are_not_in_ontogums_training_part(ontogum):
-    words = [" ".join(document.words).lower() for document in ontogum["train"].documents]
-    text = f" {' '.join(words)} "
-    assert sum(f" {name.lower()} " not in text for name in professions().index) == 17
-
-
 @pytest.mark.parametrize("reading", ["tokens", "released"])
 def test_gold_clusters_are_perfect_predictions(sentences, reading):
     gold = [sentence.document.clusters for sentence in sentences]
@@ -196,20 +125,6 @@ def test_gold_clusters_are_perfect_predictions(sentences, reading):
     assert set(pronoun_kinds(sentences, gold)) == {"right"}
     gaps = profession_gaps(class_counts(sentences, predicted))
     assert gaps.tpr.gap_sum() == gaps.fpr.gap_sum() == gaps.precision.gap_sum() == 0
-
-
-def test_a_system_that_knows_the_stereotypes_only(winobias):
-    """Right on every pro-stereotypical sentence and on no other: a difference of 100 points, and TPR gaps of 1."""
-    pairs = winobias[1]
-    gold = [[getattr(pair, side).document.clusters for pair in pairs] for side in ("pro", "anti")]
-    pro, anti = (conll_f1(*sides).per_document for sides in ((gold[0], gold[0]), (gold[1], [()] * len(pairs))))
-    found = f1_difference(pro, anti)
-    assert (found.pro, found.anti, found.value, found.low, found.high, found.n) == (100, 0, 100, 100, 100, 792)
-    sentences = [pair.pro for pair in pairs] + [pair.anti for pair in pairs]
-    predicted = predicted_professions(sentences, gold[0] + [()] * len(pairs))
-    assert Counter(predicted)[NONE] == 792
-    gaps = profession_gaps(class_counts(sentences, predicted))
-    assert gaps.tpr.gap_sum() == 40 and gaps.tpr.gap_pearson(professions()["share_of_women"]) > 0.5
 
 
 def test_scores_of_a_file_of_such_a_system(winobias, tmp_path):

@@ -97,12 +97,6 @@ def test_the_gold_clusters_are_a_perfect_system(scores, files):
     assert found["tpr_gap_sum", "-", "tokens"] == 0
 
 
-def test_no_cluster_at_all_scores_nothing(scores, predict):
-    found = scores(predict(lambda sentence: ()))
-    assert found["f1_difference", "all", "-"] == found["conll_f1", "pro", "-"] == found["conll_f1", "anti", "-"] == 0
-    assert found["pronoun_accuracy", "none", "pro"] == found["pronoun_accuracy", "none", "anti"] == 1
-
-
 def test_a_system_that_goes_by_stereotype(scores, predict):
     """Right where the sentence has the stereotype, and with the other profession where it has not."""
     found = scores(predict(by_stereotype))

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from biasflow.corpora.catalogue import read_catalogue
-from biasflow.corpora.nli import LABELS, check_classes, hold_out, read_nli
+from biasflow.corpora.nli import LABELS, check_classes, read_nli
 from biasflow.text.occupation_pairs import LISTS, all_templates, read_word_lists, select
 from tests.real.files import DATA, needs_data
 
@@ -43,13 +43,6 @@ def test_pairs_of_each_label(place, name, of_label):
     check_classes(data, name)
 
 
-def test_holding_out_a_tenth_of_the_premises(place):
-    pairs = read_nli(place("snli-validation")).pairs
-    train, validation = hold_out(pairs, 0.1, 0)
-    assert 0.09 < len(validation) / len(pairs) < 0.11 and len(train) + len(validation) == 9842
-    assert not set(train["premise"]) & set(validation["premise"])
-
-
 def test_the_full_set_has_1936512_pairs(lists):
     pairs = select(lists.occupations, all_templates(lists), **FULL, form="a")
     assert pairs.shape == (164, 1968, 2, 3) and len(pairs) == 1_936_512
@@ -66,10 +59,3 @@ def test_the_papers_size_is_33_templates_for_man_and_woman(lists):
     assert len(set(zip(*pairs.sentences(0, len(pairs)), strict=True))) == 10_824
     kinds = {kind for verb, _ in pairs.templates for kind, verbs in lists.verbs.items() if verb in verbs}
     assert {"commerce", "interaction", "eating"} <= kinds
-
-
-def test_the_gendered_words_are_the_released_ones(place):
-    assert place("dev2020-gendered-words").read_text(encoding="utf-8").split() == [
-        *FULL["masculine"],
-        *FULL["feminine"],
-    ]

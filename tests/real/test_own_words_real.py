@@ -34,11 +34,6 @@ def test_religion_differs_from_neutral_and_race_does_not(tmp_path):
     assert race.loc["weat_split_words", ["value", "n"]].tolist() == [11, 48]
 
 
-def test_sentences_of_own_words(tmp_path):
-    seat = found(tmp_path, "religion", templates=["This is {word}.", "{word} is here."])
-    assert seat.loc["seat_effect_size", "n"] == 2 * 16 and seat.loc["seat_effect_size", "value"] > 0
-
-
 def test_the_lists_are_balanced_and_their_pairs_known_to_the_vocabulary():
     for name, single in product(("race", "religion"), (False, True)):
         test = read_word_sets(LISTS / f"{name}.csv", name, single=single)

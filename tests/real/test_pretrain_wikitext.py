@@ -2,10 +2,8 @@
 
 import math
 
-import numpy as np
 import pytest
 
-from biasflow.encoders.examples import Sentences, draw_pairs
 from biasflow.encoders.load import load_encoder
 from biasflow.encoders.pretrain import pretrain
 from tests.real.files import DATA, needs_data
@@ -27,15 +25,3 @@ def test_a_few_steps_beat_the_uniform_guess(documents, tmp_path):
     assert metrics["masked_lm_loss"] < math.log(metrics["vocabulary"]) - 0.5
     model, tokenizer = load_encoder(tmp_path, head="pretraining")
     assert len(tokenizer) == metrics["vocabulary"] == model.config.vocab_size
-
-
-def test_pairs_come_from_the_whole_text(documents):
-    """Lengths in words stand for pieces: every pair is within the limit, and one pass reaches the last article."""
-    lengths = [[len(sentence.split()) for sentence in article] for article in documents if len(article) >= 2]
-    flat = [length for article in lengths for length in article]
-    sentences = Sentences.from_ids([[9] * length for length in flat], [len(article) for article in lengths])
-    pairs = draw_pairs(sentences, n=1000, max_length=128, rng=np.random.default_rng(0))
-    assert pairs.lengths.max() <= 128
-    assert np.mean(pairs.lengths) > 40
-    starts = np.unique(pairs.a[:, 0])
-    assert np.ptp(starts) > 0.9 * len(sentences.ids)  # from the first article to the last

@@ -10,8 +10,7 @@ import pytest
 from biasflow.corpora.catalogue import read_catalogue
 from biasflow.corpora.download import fetch
 from biasflow.corpora.stereoset import LABELS, align, changes, read_gender_swapped, read_stereoset
-from biasflow.corpora.wikitext import contents, read_articles, running_text
-from biasflow.stimuli.gendered_words import read_gendered_words
+from biasflow.corpora.wikitext import running_text
 from tests.real.wikitext import read_wikitext
 
 pytestmark = pytest.mark.skipif("BIASFLOW_DATA" not in os.environ, reason="BIASFLOW_DATA names no folder of real files")
@@ -47,16 +46,6 @@ def test_the_authors_have_234_triples(authors):
     assert authors["gender"].value_counts().to_dict() == {"M": 363, "F": 339}
 
 
-def test_the_authors_test_file_has_749_triples(data):
-    file = data / "stereoset/gender_swapped_test.csv"
-    if not file.is_file():
-        pytest.skip(f"{file} is not there")
-    test = read_gender_swapped(file)
-    assert test["triple"].nunique() == 749
-    assert list(test["label"]) == [*LABELS] * 749
-    assert set(test["gender"]) == {"F", "M"}
-
-
 def test_the_authors_context_id_is_the_position_among_stereosets_gender_triples(original, authors):
     position = {triple: place for place, triple in enumerate(original["triple"].unique())}
     links = align(original, authors)
@@ -81,22 +70,6 @@ def test_wikitext_2_has_60_articles_of_natural_text(data, valid):
     assert not any(mark in sentence for sentence in sentences for mark in (" @-@ ", " @.@ ", " , "))
     whole = read_wikitext(data / "wikitext-2/wiki.valid.tokens", whole=True)
     assert len(whole) == 60 and all("<unk>" not in sentence for document in whole for sentence in document)
-
-
-@pytest.mark.parametrize(
-    ("part", "words", "feminine", "whole_words", "whole_feminine"),
-    [("train", 2_051_910, 8_414, 1_058_615, 4_486), ("test", 241_211, 483, 56_868, 115)],
-)
-def test_wikitext_2_is_read_whole_and_what_its_sentences_leave_out_is_counted(
-    data, part, words, feminine, whole_words, whole_feminine
-):
-    path = data / f"wikitext-2/wiki.{part}.tokens"
-    assert running_text(path) == path.read_bytes().decode() and len(running_text(path).split()) == words
-    family = read_gendered_words("family", [data / "analogies/questions-words.txt"])
-    table = contents(read_articles(path), family).set_index("kind")
-    assert table.loc["all", ["words", "feminine"]].tolist() == [words, feminine]
-    assert table.loc["whole sentence", ["words", "feminine"]].tolist() == [whole_words, whole_feminine]
-    assert table.loc["heading", "feminine"] < 0.01 * feminine  # what the sentences leave out
 
 
 def test_wikitext_2_as_the_hub_has_it_gives_the_same(data, valid, tmp_path):

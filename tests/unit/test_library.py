@@ -9,13 +9,11 @@ import sys
 import zipfile
 from pathlib import Path
 
-import pytest
 import torch
 from hatchling.build import build_editable
 from transformers import BertConfig, BertModel
 
 import biasflow
-from biasflow.base.errors import BiasflowError
 from tests.unit.conftest import SIZES
 from tests.unit.fake_tokenizer import word_tokenizer
 
@@ -48,13 +46,6 @@ def said(code: str, **options) -> str:
 def test_importing_it_loads_nothing_heavy():
     loaded = said("import sys, biasflow; print('\\n'.join(sys.modules))").split()
     assert not {"torch", "pandas", "numpy", "transformers", "yaml"} & set(loaded)
-
-
-def test_a_name_that_it_lacks_is_an_error():
-    with pytest.raises(AttributeError, match=r"biasflow.*'fitt'"):
-        biasflow.fitt  # noqa: B018
-    with pytest.raises(BiasflowError, match=r"no eraser 'lease'.*leace"):
-        biasflow.fit("lease", torch.zeros(2, 2), torch.tensor([0, 1]))
 
 
 def test_the_lines_of_the_documentation_run(tmp_path, capsys):

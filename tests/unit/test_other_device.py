@@ -13,8 +13,7 @@ from biasflow.encoders import pretrain
 from biasflow.encoders.first_token import first_token_vectors
 from biasflow.encoders.load import load_encoder
 from biasflow.methods.fitted import NONE, Active, Fitted
-from biasflow.readouts import clusters
-from biasflow.readouts.files import load_arrays, save_arrays
+from biasflow.readouts.files import save_arrays
 from biasflow.readouts.gender_shares import gender_places, gender_shares
 from biasflow.readouts.linear_heads import train_heads as train_linear_heads
 from biasflow.readouts.probe import Code, send
@@ -90,15 +89,6 @@ def test_vectors_of_texts_shares_of_gender_and_scores_of_tokens():
         vectors, _ = first_token_vectors(model, TOKENIZER, SENTENCES, max_length=16)
         shares = gender_shares(occurrences(model), gender_places(model), one.methods[1].edits)
         return [vectors.numpy(), shares["share"], token_scores(one, SENTENCES[:3])["score"]]
-
-    on_both(run)
-
-
-def test_vectors_of_professions(folder, monkeypatch):
-    def run(device):
-        monkeypatch.setattr("biasflow.readouts.reader.resolve_device", lambda name: device)
-        path, _ = test_professions.read(folder, ("none", "deep", "last"))
-        return [load_arrays(path).arrays[VECTORS]]
 
     on_both(run)
 
@@ -189,16 +179,3 @@ def test_coreference_is_trained_and_predicts(tmp_path):
         return [states, *weights, [each.f1 for each in course.scores], [len(clusters) for clusters in predicted]]
 
     on_both(run, tolerance=1e-4)
-
-
-def test_segments_of_documents(tmp_path):
-    documents = made_up.documents(tmp_path, range(3))
-    corpora = {"test": Examples(documents, Segmenter(TOKENIZER, 9)(documents))}
-
-    def run(device):
-        one = reader("bert-classification")
-        one.model.to(device)
-        clusters._store(one, corpora, tmp_path / device.type, "float32")
-        return [load_arrays(tmp_path / device.type).arrays[VECTORS]]
-
-    on_both(run)

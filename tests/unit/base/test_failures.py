@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from biasflow.base.errors import BiasflowError, headline
+from biasflow.base.errors import BiasflowError
 from biasflow.base.failures import LastWord, ended, failures
 from biasflow.base.provenance import rule_log
 
@@ -40,21 +40,6 @@ def test_the_job_says_what_was_wrong_and_its_log_where(tmp_path):
     assert line.startswith(f"rule download: words missing (log: {tmp_path / 'download.log'}).")
     assert "example.org" not in line and "\n" not in line
     assert "example.org" in (tmp_path / "download.log").read_text()
-
-
-def test_several_failed_jobs(tmp_path):
-    for name in ("one", "two"):
-        fail(tmp_path / name, name, ValueError(f"of\n{name}"))
-    line = failures(snakemake_log(tmp_path, ("one", tmp_path / "one"), ("two", tmp_path / "two")))
-    assert line.startswith("rule two: ValueError: of two") and "(and 1 more)" in line
-
-
-@pytest.mark.parametrize("begun", [True, False])
-def test_a_killed_job_has_no_message_of_its_own(tmp_path, begun):
-    if begun:
-        (tmp_path / "x.log").write_text("12:00 INFO biasflow: begun\n")
-    line = failures(snakemake_log(tmp_path, ("pretrain", tmp_path / "x.log")))
-    assert "pretrain" in line and "killed" in line and str(tmp_path / "x.log") in line
 
 
 REFUSED = """
@@ -179,15 +164,6 @@ def test_a_quiet_log_names_no_job_so_that_their_own_logs_are_asked(tmp_path):
     os.utime(own / "words.log", (begun, begun))
     line = failures([quiet], [own, tmp_path / "none"], since=begun)
     assert line.startswith(f"rule download: words missing (log: {own / 'words.log'}).") and "more" not in line
-
-
-def test_a_run_that_was_stopped(tmp_path):
-    assert "stopped" in failures([tmp_path / "not there"]) and "stopped" in failures([])
-
-
-def test_the_headline_of_an_error():
-    assert headline(BiasflowError("file x\ndetails")) == "file x"
-    assert headline(ValueError("a\nb")) == "ValueError: a b"
 
 
 def test_a_run_ends_with_the_summary_that_it_wrote(tmp_path):

@@ -125,17 +125,6 @@ def test_visible_are_those_that_cuda_would_see(nvidia_smi, monkeypatch, choice, 
     assert gpus_here() == expected
 
 
-@pytest.mark.parametrize("lines", ["No devices found.\n", ""])
-def test_a_driver_may_list_none(nvidia_smi, lines):
-    nvidia_smi(lines)
-    assert gpus_here() == []
-
-
-def test_without_a_driver_there_is_none(monkeypatch, tmp_path):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert gpus_here() == []
-
-
 def test_the_parts_of_a_divided_gpu_are_taken_one_by_one(nvidia_smi):
     nvidia_smi(DIVIDED)
     assert gpus_here() == ["GPU-aa1", "MIG-c1", "MIG-c2"]

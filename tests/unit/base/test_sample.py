@@ -34,12 +34,6 @@ def test_items_are_whole_and_as_many_as_the_limit(table, limit):
     assert len(found) == table["item"].isin(found["item"]).sum()
 
 
-@given(tables())
-def test_without_a_limit_and_with_a_large_one_all_rows_are_there(table):
-    for limit in (None, 1000):
-        assert sampled(table, limit, unit=["item"], strata=["group"]).equals(table)
-
-
 @pytest.mark.parametrize("limit", [10, 50, 100, 700])
 def test_groups_keep_their_shares(limit):
     table = pd.DataFrame({"group": np.repeat(["a", "b", "c"], [700, 200, 100])})
@@ -51,11 +45,6 @@ def test_groups_are_alike_as_long_as_they_have_items():
     table = pd.DataFrame({"group": np.repeat(["a", "b", "c"], [700, 200, 4])})
     found = sampled(table, 100, strata=["group"], alike=True)["group"].value_counts()
     assert found["c"] == 4 and {found["a"], found["b"]} == {48}
-
-
-def test_a_sample_is_not_the_beginning():
-    found = sampled(pd.DataFrame({"row": range(1000)}), 100)["row"]
-    assert 400 < found.mean() < 600
 
 
 def test_a_limited_dataset_has_its_limit_in_its_name():

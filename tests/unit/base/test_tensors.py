@@ -41,13 +41,6 @@ def test_metadata_are_in_the_order_of_their_names_and_the_rest_is_read_back(tmp_
     assert len(written) == 1
 
 
-def test_no_metadata_and_no_tensors(tmp_path):
-    for name, tensors, metadata in [("plain", {"a": np.ones(2)}, None), ("empty", {}, {"b": "1", "a": "2"})]:
-        save_tensors(tensors, tmp_path / name, metadata)
-        with safe_open(tmp_path / name, "np") as file:
-            assert (file.metadata(), list(file.keys())) == (metadata, list(tensors))
-
-
 def test_two_processes_write_the_same_bytes(tmp_path):
     written = set()
     for seed in "012":

@@ -60,17 +60,6 @@ def test_list(folder):
     assert "key 'encoder'" in fault("list", "encoders", *files)
 
 
-def test_list_without_a_word_lists_what_can_be_listed(folder):
-    assert all(f"{word} " in said("list") for word in ("metrics", "erasers", "keys"))
-    assert [line.split()[0] for line in said("list", "--of", "bert").splitlines()] == ["metrics", "measures", "places"]
-
-
-def test_outside_a_clone_a_configuration_is_asked_for(folder):
-    line = "there is no config/config.yaml in this folder; start biasflow in the clone"
-    assert fault("explain", "weat").startswith(line) and "--configfile" in fault("explain", "weat")
-    assert fault("list", "encoders", "--config", "run=x").startswith(line)
-
-
 def test_init_says_on_the_terminal_what_no_method_can_do(folder):
     folder_of(Path("funnel"), model_type="funnel")
     text = said("init", "funnel", "-o", "funnel.yaml")

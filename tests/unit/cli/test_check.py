@@ -68,13 +68,6 @@ def said(code: int) -> list[str]:
     return result.output.splitlines()
 
 
-def test_a_run_that_is_as_it_was_made(run):
-    (line,) = said(0)
-    assert line.startswith("results/own: 5 results in 7 files compared") and line.endswith("all as recorded")
-    plan()
-    assert CliRunner().invoke(app, ["check", f"{RUN}/"]).exit_code == 0
-
-
 def test_a_run_that_is_at_work_is_told(run):
     lock = Path(".snakemake/locks/0.output.lock")
     lock.parent.mkdir(parents=True)
@@ -117,14 +110,6 @@ def test_a_model_of_another_learning_rate_is_named_by_the_start_by_its_reader_an
     assert any(line.startswith(f"{PLAIN} was made with other parameters") for line in said(1))
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[]", '{"output": 1'])
-def test_an_emptied_record_is_named(run, text):
-    record_file(MATRIX).write_text(text)
-    assert any(line.startswith(f"{record_file(MATRIX)} does not say") for line in said(1))
-    with pytest.raises(BiasflowError, match="does not say what"):
-        plan()
-
-
 def test_an_edited_record_is_named(run):
     record = json.loads(record_file(READOUT).read_text())
     record_file(READOUT).write_text(json.dumps(record | {"wall_seconds": 1}))
@@ -161,18 +146,6 @@ def test_deleted_results_and_inputs_are_counted(run):
     assert "1 results were deleted since; 2 inputs are there no more" in line
     Path(PLAIN, "model.safetensors").unlink()
     assert any(line.startswith(f"{PLAIN}/model.safetensors is gone") for line in said(1))
-
-
-def test_a_lost_plan_is_named(run):
-    run_file("own").unlink()
-    assert "run.json is gone" in said(1)[0]
-    run_file("own").write_text("[]")
-    assert "run.json" in str(CliRunner().invoke(app, ["check", "own"]).exception)
-
-
-def test_results_that_a_run_planned_before_stay_known(run):
-    start("own", {MATRIX: Planned(*JOBS[MATRIX][::2], finished=True)}, FACTS)
-    assert set(planned("own")) == set(JOBS)
 
 
 def test_a_record_that_was_written_anew_for_its_result_is_no_fault(run):

@@ -43,7 +43,3 @@ def test_it_runs_the_code_of_the_checkout_in_whose_folder_it_is_started(tmp_path
     assert "Usage" in command("--help", cwd=tmp_path, start=MAIN).stdout  # a folder of that name alone is none
     (tmp_path / "Snakefile").touch()
     assert command("check", "a b", cwd=tmp_path, start=MAIN).stdout == "another checkout ['check', 'a b']\n"
-
-
-def test_in_its_own_checkout_it_runs_itself():
-    assert "Usage" in command("--help", cwd=ROOT, start=MAIN).stdout

@@ -5,12 +5,10 @@ import pickle
 from pathlib import Path
 
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet
 import pytest
 
 from biasflow.base.errors import BiasflowError
-from biasflow.corpora.bios import COLUMNS, PROFESSIONS, collect_bios, keep_professions, left_out, name_parts
+from biasflow.corpora.bios import COLUMNS, PROFESSIONS, collect_bios, name_parts
 
 ROWS = [
     {"text": 'She heals "all", always.', "profession": "nurse", "gender": "F"},
@@ -58,11 +56,6 @@ def labels(bios):
     return list(zip(bios["profession"], bios["gender"], strict=True))
 
 
-def test_professions_are_the_28_in_alphabetical_order():
-    assert len(PROFESSIONS) == 28 and list(PROFESSIONS) == sorted(set(PROFESSIONS))
-    assert PROFESSIONS.index("nurse") == 13 and PROFESSIONS.index("professor") == 21
-
-
 @pytest.mark.parametrize("how", [as_json, as_csv, as_tsv, as_parquet, as_pickle])
 def test_every_format_gives_the_same_table(write, how):
     bios = read_bios(write(ROWS, how))
@@ -80,24 +73,10 @@ def test_the_hubs_numbers(write):
         assert labels(read_bios(write(rows, how))) == EXPECTED
 
 
-def test_other_files_have_no_numbers(write):
-    """1 means a woman on the hub, and may mean a man elsewhere."""
-    rows = [{**row, "gender": number} for number, row in enumerate(ROWS)]
-    with pytest.raises(BiasflowError, match=r"line 1: column gender: 0"):
-        read_bios(write(rows))
-    with pytest.raises(BiasflowError, match=r"line 2: column gender: '0'"):
-        read_bios(write(rows, as_csv))
-
-
 def test_a_number_beyond_the_hubs_is_refused(write):
     rows = [{"hard_text": "She heals.", "profession": 28, "gender": 1}]
     with pytest.raises(BiasflowError, match="row 1: column profession: 28"):
         read_bios(write(rows, as_parquet))
-
-
-@pytest.mark.parametrize("gender", ["f", "F", "female", "Female", " F "])
-def test_spellings_of_gender(write, gender):
-    assert read_bios(write([{**ROWS[0], "gender": gender}]))["gender"].tolist() == ["F"]
 
 
 @pytest.mark.parametrize("gender", ["x", "", None, "woman", 1])
@@ -205,27 +184,6 @@ def test_a_pickle_with_a_global_is_refused_and_runs_nothing(tmp_path, protocol, 
     assert sprung.exists()  # the trap works
 
 
-@pytest.mark.parametrize("start", [None, -1, 2.5, "3"])
-def test_a_wrong_start_is_named(tmp_path, start):
-    as_pickle([BIOS_PKL, {**BIOS_PKL, "start_pos": start}], tmp_path / "BIOS.pkl")
-    with pytest.raises(BiasflowError, match="record 2: column start_pos"):
-        read_bios(tmp_path / "BIOS.pkl")
-
-
-@pytest.mark.parametrize("text", ["", "  ", None, 3])
-def test_an_empty_text_is_named(write, text):
-    with pytest.raises(BiasflowError, match="line 2: column text"):
-        read_bios(write([ROWS[0], {**ROWS[1], "text": text}]))
-
-
-@pytest.mark.parametrize("column", ["text", "profession", "gender"])
-@pytest.mark.parametrize("how", [as_json, as_csv, as_parquet])
-def test_a_missing_column_is_named(write, column, how):
-    rows = [{key: value for key, value in row.items() if key != column} for row in ROWS]
-    with pytest.raises(BiasflowError, match=column):
-        read_bios(write(rows, how))
-
-
 @pytest.mark.parametrize(
     ("content", "named"),
     [
@@ -294,36 +252,12 @@ def test_a_label_of_any_kind_is_refused_in_one_line(write, column, value):
     assert f"line 2: column {column}" in refused(path)
 
 
-@pytest.mark.parametrize("column", ["text", "profession", "gender", "name", "scrubbed"])
-def test_half_a_character_is_refused(write, column):
-    path = write([ROWS[0], {**ROWS[1], column: "Dr \ud83d who"}])  # JSON can write it, UTF-8 cannot
-    assert f"line 2: column {column}" in refused(path)
-    with pytest.raises(BiasflowError, match=f"line 2: column {column}"):
-        read_bios(path, professions=None)
-
-
-def test_half_a_character_in_the_name_of_a_column(tmp_path):
-    (tmp_path / "bios").write_text('{"\\ud83d": 1, "text": "A."}')
-    assert "no column profession" in refused(tmp_path / "bios")
-
-
-@pytest.mark.parametrize("name", [5, ["Ada", 5], {"first": "Ada"}, [[["Ada"]]]])
-def test_a_name_that_is_no_text_is_refused(write, name):
-    assert "line 2: column name" in refused(write([ROWS[0], {**ROWS[1], "name": name}]))
-
-
 @pytest.mark.parametrize("depth", [500, 100_000])
 def test_deep_nesting_is_refused(tmp_path, depth):
     line = json.dumps(ROWS[0])
     deep = line.replace('"F"', "[" * depth + "]" * depth)
     (tmp_path / "bios").write_text(f"{line}\n{deep}\n")
     assert "line 2" in refused(tmp_path / "bios")
-
-
-@pytest.mark.parametrize("start", ["[{", " \n[\n {", "[[1, "])
-def test_a_json_array_is_refused(tmp_path, start):
-    (tmp_path / "bios.json").write_text(start + json.dumps(ROWS[0])[1:] * 100 + "]")
-    assert "JSON array" in refused(tmp_path / "bios.json")
 
 
 @pytest.mark.parametrize(
@@ -361,13 +295,6 @@ def test_a_pickle_is_refused_in_one_line(tmp_path, content):
 HUB = [("She heals.", 13, 1), ("He reads.", 21, 0), ("He cuts.", 25, 0)]
 
 
-@pytest.mark.parametrize("suffix", ["", ".0"])
-def test_the_hubs_numbers_in_csv(tmp_path, suffix):
-    rows = [f"{text},{profession}{suffix},{gender}{suffix}\n" for text, profession, gender in HUB]
-    (tmp_path / "hub.csv").write_text("hard_text,profession,gender\n" + "".join(rows))
-    assert labels(read_bios(tmp_path / "hub.csv")) == [("nurse", "F"), ("professor", "M"), ("surgeon", "M")]
-
-
 @pytest.mark.parametrize("kind", ["parquet", "csv", "json"])
 @pytest.mark.parametrize("row", [0, 1, 2])
 def test_a_missing_number_is_named(tmp_path, kind, row):
@@ -381,103 +308,3 @@ def test_a_missing_number_is_named(tmp_path, kind, row):
         "json": lambda: table.to_json(path, orient="records", lines=True),
     }[kind]()
     assert f"{row + 1 + (kind == 'csv')}: column gender: None" in refused(path)
-
-
-@pytest.mark.parametrize("kind", ["parquet", "csv"])
-def test_a_missing_profession_of_the_hubs_is_counted(tmp_path, kind):
-    table = pd.DataFrame(HUB, columns=["hard_text", "profession", "gender"])
-    table.loc[0, "profession"] = None
-    path = tmp_path / "hub"
-    table.to_parquet(path) if kind == "parquet" else table.to_csv(path, index=False)
-    bios, summary = collect_bios({"hub": path})
-    assert labels(bios) == [("professor", "M"), ("surgeon", "M")] and summary["no_profession"].tolist() == [1]
-
-
-@pytest.mark.parametrize(
-    ("column", "value"), [("profession", "nurse"), ("gender", "F"), ("profession", 28), ("gender", 2)]
-)
-def test_all_values_of_a_column_are_numbers(write, column, value):
-    table = [dict(zip(("hard_text", "profession", "gender"), row, strict=True)) for row in HUB]
-    assert f"line 3: column {column}: {value!r}" in refused(write([*table[:2], {**table[2], column: value}]))
-
-
-def test_the_hubs_numbers_where_the_run_takes_other_professions(write):
-    path = write([dict(zip(("hard_text", "profession", "gender"), row, strict=True)) for row in HUB])
-    assert labels(read_bios(path, professions=None)) == [("nurse", "F"), ("professor", "M"), ("surgeon", "M")]
-    with pytest.raises(BiasflowError, match="line 2: column profession: 'professor'"):
-        read_bios(path, professions=["nurse", "surgeon"])
-
-
-def test_a_column_that_is_there_twice(tmp_path):
-    (tmp_path / "csv").write_text("text,profession,gender,text\nA.,nurse,F,B.\n")
-    (tmp_path / "json").write_text('{"text": "A.", "profession": "nurse", "gender": "F", "text": "B."}\n')
-    twice = pa.table([["A."], ["nurse"], ["F"], ["B."]], names=["text", "profession", "gender", "text"])
-    pyarrow.parquet.write_table(twice, tmp_path / "parquet")
-    for name in ("csv", "json", "parquet"):
-        assert "'text' appears twice" in refused(tmp_path / name)
-
-
-def test_no_file(tmp_path):
-    with pytest.raises(BiasflowError, match="absent"):
-        read_bios(tmp_path / "absent")
-    with pytest.raises(BiasflowError, match="no file"):
-        collect_bios({})
-
-
-def test_nothing_left(write):
-    with pytest.raises(BiasflowError, match="no biography of 1 can be used"):
-        read_bios(write([{"text": "A.", "gender": "F", "profession": None}]))
-
-
-def bios_of(**counts):
-    rows = [
-        (f"{name} {gender} {k}", name, gender, "", "")
-        for name, (women, men) in counts.items()
-        for gender, count in (("F", women), ("M", men))
-        for k in range(count)
-    ]
-    return pd.DataFrame(rows, columns=list(COLUMNS))
-
-
-def test_professions_that_are_too_small():
-    bios = bios_of(nurse=(5, 3), dj=(0, 9), poet=(3, 3), model=(2, 8))
-    with pytest.raises(BiasflowError, match=r"dj \(0 women, 9 men\), model \(2 women, 8 men\)"):
-        keep_professions(bios, least=3)
-    kept, table = keep_professions(bios, least=3, small="drop")
-    assert set(kept["profession"]) == {"nurse", "poet"} and len(kept) == 14
-    assert kept.index.tolist() == list(range(14))
-    assert table[["profession", "women", "men", "kept"]].to_numpy().tolist() == [
-        ["dj", 0, 9, False],
-        ["model", 2, 8, False],
-        ["nurse", 5, 3, True],
-        ["poet", 3, 3, True],
-    ]
-    assert (table["reason"] == "").tolist() == table["kept"].tolist()
-
-
-def test_all_large_enough_and_all_too_small():
-    bios = bios_of(nurse=(5, 3), poet=(3, 3))
-    kept, table = keep_professions(bios, least=3)
-    assert kept.equals(bios) and table["kept"].all()
-    with pytest.raises(BiasflowError, match="poet"):
-        keep_professions(bios, least=4, small="drop")
-
-
-@pytest.mark.parametrize("wrong", [{"least": 1}, {"least": 2, "small": "keep"}])
-def test_wrong_arguments(wrong):
-    with pytest.raises(BiasflowError, match=str(list(wrong.values())[-1])):
-        keep_professions(bios_of(nurse=(5, 3), poet=(3, 3)), **wrong)
-
-
-def test_the_advice_for_a_profession_that_is_too_small():
-    with pytest.raises(BiasflowError, match="more planted ones"):
-        keep_professions(bios_of(nurse=(5, 3), poet=(1, 3)), least=2, advice="ask for more planted ones")
-
-
-def test_what_was_left_out_in_a_sentence():
-    summary = pd.DataFrame(
-        [("a", 1000, 30, 7, 4, 959), ("b", 500, 0, 2, 1, 497)],
-        columns=["file", "read", "no_profession", "duplicate", "conflicting", "kept"],
-    )
-    found = [int(word) for word in left_out(summary).split() if word.isdigit()]
-    assert found == [1500, 30, 9, 5]

@@ -13,7 +13,6 @@ import threading
 import time
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from hashlib import sha256
 
 import pyarrow as pa
@@ -24,7 +23,7 @@ from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.catalogue import Entry
-from biasflow.corpora.download import fetch, missing_files_message
+from biasflow.corpora.download import fetch
 from biasflow.corpora.lock import agree
 from biasflow.corpora.transfer import BLOCK, Limits, Retry
 from tests.loopback import serving
@@ -79,10 +78,6 @@ def drops_after(size):
 
 def without_ranges(request):
     request.answer(200, BODY)
-
-
-def altered(request):
-    request.answer(200, BODY[:-1] + b"?")
 
 
 def status(code, *headers):
@@ -195,11 +190,6 @@ def test_wherever_it_drops_the_file_is_whole(get, drops):
     assert (get.folder / "target").read_bytes() == BODY
 
 
-def test_passing_errors_are_retried_with_back_off(get, waits):
-    get([status(503), status(429), status(500)])
-    assert waits == [1, 2, 4] and left(get.folder) == ["target"]
-
-
 @pytest.mark.parametrize("spelling", ["seconds", "date"])
 def test_retry_after_is_respected(get, waits, spelling):
     asked = "7" if spelling == "seconds" else email.utils.formatdate(time.time() + 7, usegmt=True)
@@ -212,11 +202,6 @@ def test_a_server_that_asks_for_too_long_a_wait_is_an_error_at_once(get, waits):
     assert waits == []
 
 
-def test_an_unreadable_retry_after_is_ignored(get, waits):
-    get([status(503, ("Retry-After", "soon"))])
-    assert waits == [1]
-
-
 def test_404_fails_at_once_with_the_address(get, server, waits):
     fails(get, status(404), match=server.url)
     assert waits == [] and len(server.ranges) == 1
@@ -225,34 +210,6 @@ def test_404_fails_at_once_with_the_address(get, server, waits):
 def test_a_truncated_body_is_given_up_after_all_attempts(get, server):
     message = fails(get, *[drops_after(0)] * 4, match="words")
     assert server.url in message and str(SIZE) in message and len(server.ranges) == 4
-
-
-def test_a_body_shorter_than_the_catalogue_says_is_truncated(get, server):
-    """A server that states no length and closes early is found out by the known size."""
-    short = [lambda request: request.answer(200, BODY[:99], length=False)] * 4
-    message = fails(get, *short, match="truncated")
-    assert str(SIZE) in message and "99" in message
-
-
-def test_an_altered_body_says_what_was_expected_and_what_came(get):
-    came = sha256(BODY[:-1] + b"?").hexdigest()
-    assert DIGEST in fails(get, altered, match=came)
-
-
-def test_what_stood_at_the_target_stays_when_a_download_fails(get):
-    get.folder.mkdir()
-    (get.folder / "target").write_text("earlier")
-    with pytest.raises(BiasflowError):
-        get([altered])
-    assert (get.folder / "target").read_text() == "earlier" and left(get.folder) == ["target"]
-
-
-def test_a_folder_that_cannot_be_written(get, server, monkeypatch):
-    def refuse(**options):
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr("biasflow.base.files.tempfile.mkstemp", refuse)  # as root, no folder refuses
-    fails(get, match=str(get.folder))
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
@@ -304,7 +261,6 @@ def table(rows, **columns):
 
 PARQUET = table(1000, sentence="They drank the pub dry.", label=1, idx=0)
 CSV = b"sentence,label\n" + b"".join(b"They drank the pub dry %d times.,1\n" % k for k in range(1000))
-JSON_LINES = b'{"sentence": "They drank the pub dry.", "label": 1}\n' * 1000
 PAGE = b"\xef\xbb\xbf \n<!DOCTYPE html><html><body>Log in<table><tr><td>sentence,label</td></tr></table></body></html>"
 ERROR = b'{"error": "rate limit"}'
 
@@ -356,16 +312,6 @@ def test_of_a_file_without_a_sha256_nothing_else_is_taken_for_it(get, server, tm
     assert not (tmp_path / "lock.json").exists()
 
 
-@pytest.mark.parametrize(
-    ("name", "body"), [("words.parquet", PARQUET), ("words.csv", CSV), ("words.jsonl", JSON_LINES)]
-)
-@pytest.mark.parametrize("length", [None, False])
-def test_a_file_of_the_right_form_is_taken_and_not_called_verified(get, server, name, body, length):
-    origin = get([sends(body, length=length)], entry=unverified(server, name))
-    assert (get.folder / "target").read_bytes() == body
-    assert origin.verified_by == "form" and origin.byte_equal_to_upstream is None
-
-
 def redirects(*headers):
     """To another address of the same server, with headers of its own."""
     return lambda request: request.answer(302, b"", headers=[("Location", "/storage"), *headers])
@@ -382,16 +328,6 @@ def test_the_sha256_that_the_host_states_is_checked(get, server, tmp_path):
     assert not (tmp_path / "lock.json").exists()
 
 
-def test_a_host_that_states_something_else_states_no_sha256(get, server):
-    headers = ("X-Linked-ETag", 'W/"1234"')
-    assert get([redirects(headers), sends(PARQUET)], entry=unverified(server)).verified_by == "form"
-
-
-def test_a_page_for_a_known_file_is_called_one(get):
-    fails(get, sends(PAGE), match="HTML page")
-    fails(get, sends(PAGE, ("Content-Type", "Text/HTML")), match="HTML page")
-
-
 # A server that takes what it can
 
 
@@ -402,27 +338,6 @@ def take(get):
 
 
 LIMITS = Limits(largest=100_000, slowest=1_000_000, window=0.1, deadline=2)
-
-
-@pytest.mark.parametrize("length", [None, False])
-def test_more_than_the_catalogue_says_is_refused(get, take, server, length):
-    take(sends(BODY + b"?", length=length), match=str(SIZE))
-    assert server.ranges == [None]  # not tried again
-
-
-@pytest.mark.parametrize("length", [None, False])
-def test_a_file_of_unknown_size_has_a_largest_one(take, server, length):
-    take(sends(BODY, length=length), entry=unverified(server), match="100000")
-
-
-def test_a_length_that_is_too_large_is_refused_before_anything_comes(take, server):
-    take(sends(b"", length=10**15), entry=unverified(server), match=str(10**15))
-
-
-@pytest.mark.parametrize("known", [False, True])
-def test_what_is_unpacked_counts(take, server, known):
-    bomb = sends(gzip.compress(bytes(50_000_000)), ("Content-Encoding", "gzip"))
-    take(bomb, entry=None if known else unverified(server), match=str(SIZE if known else 100_000))
 
 
 def trickles(body, *, pause, times=200):
@@ -459,14 +374,6 @@ def test_a_server_that_never_ends_its_headers_meets_the_deadline(take):
 # No network
 
 
-@pytest.mark.parametrize(
-    "answer", [b"\x00\xff garbage\r\n\r\n", b"SSH-2.0-OpenSSH_9.6\r\n", b"", b"HTTP/1.1 two hundred\r\n\r\n"]
-)
-def test_a_garbled_answer_is_somebodys(get, answer):
-    message = fails(get, *[lambda request: request.wfile.write(answer)] * 4, match="given up after 4 attempts")
-    assert "no network" not in message
-
-
 def test_without_a_network_one_message_lists_every_missing_file(get, nobody, tmp_path, waits):
     mirror = make_mirror(tmp_path / "mirror", {"texts/mirrored.txt": b"x"})
     (tmp_path / "there").write_text("x")
@@ -487,20 +394,7 @@ def test_without_a_network_one_message_lists_every_missing_file(get, nobody, tmp
     assert waits == [1, 2, 4]
 
 
-def test_the_message_without_a_mirror_names_the_configuration_key():
-    message = missing_files_message([file_at("https://example.org/a")], reason="refused")
-    assert "files: {words: PATH}" in message and "MANIFEST" not in message
-
-
 # A local file
-
-
-def test_a_local_file_is_used_before_all_else(get, server, tmp_path):
-    (tmp_path / "own.txt").write_bytes(BODY)
-    mirror = make_mirror(tmp_path / "mirror", {"texts/words.txt": b"other"})
-    origin = get(local_files={"words": tmp_path / "own.txt"}, mirror=mirror)
-    assert (get.folder / "target").read_bytes() == BODY and server.ranges == []
-    assert origin.source == "local" and origin.byte_equal_to_upstream is True
 
 
 def test_a_local_variant_is_used_with_a_warning(get, tmp_path, caplog):
@@ -509,17 +403,6 @@ def test_a_local_variant_is_used_with_a_warning(get, tmp_path, caplog):
     assert origin.byte_equal_to_upstream is False and origin.sha256 == sha256(b"my own").hexdigest()
     assert origin.verified_by == "nothing"
     assert "own.txt" in caplog.text and DIGEST in caplog.text
-
-
-def test_a_local_file_of_a_file_whose_sha256_is_unknown(get, server, tmp_path):
-    (tmp_path / "own.txt").write_bytes(b"my own")
-    entry = file_at(server.url, sha256=None, bytes=None)
-    assert get(entry=entry, local_files={"words": tmp_path / "own.txt"}).byte_equal_to_upstream is None
-
-
-def test_a_local_file_that_is_not_there(get, tmp_path):
-    message = fails(get, match="files: words", local_files={"words": tmp_path / "none.txt"})
-    assert str(tmp_path / "none.txt") in message
 
 
 # A mirror
@@ -542,28 +425,11 @@ def test_a_mirror_is_used_before_upstream(get, server, tmp_path):
     assert origin.location == str(tmp_path / "mirror/texts/words.txt") and origin.upstream == server.url
 
 
-def test_a_file_that_the_mirror_lacks_comes_from_upstream(get, tmp_path):
-    assert get(mirror=make_mirror(tmp_path / "mirror", {"other.txt": b"x"})).source == "upstream"
-
-
 def test_a_mirror_file_that_was_altered(get, tmp_path):
     mirror = make_mirror(tmp_path / "mirror", {"texts/words.txt": BODY})
     (mirror / "texts/words.txt").write_bytes(BODY + b"?")
     message = fails(get, match="texts/words.txt", mirror=mirror)
     assert DIGEST in message and sha256(BODY + b"?").hexdigest() in message
-
-
-def test_a_mirror_file_that_its_manifest_does_not_list(get, tmp_path):
-    mirror = make_mirror(tmp_path / "mirror", {"other.txt": b"x"})
-    (mirror / "texts").mkdir()
-    (mirror / "texts/words.txt").write_bytes(BODY)
-    fails(get, match=r"MANIFEST\.tsv.*texts/words.txt", mirror=mirror)
-
-
-def test_a_mirror_without_a_manifest(get, tmp_path):
-    mirror = make_mirror(tmp_path / "mirror", {"texts/words.txt": BODY})
-    (mirror / "MANIFEST.tsv").unlink()
-    fails(get, match=r"MANIFEST\.tsv", mirror=mirror)
 
 
 def test_a_manifest_with_a_byte_order_mark_and_capitals(get, tmp_path):
@@ -573,33 +439,9 @@ def test_a_manifest_with_a_byte_order_mark_and_capitals(get, tmp_path):
     assert get(mirror=mirror).source == "mirror"
 
 
-def test_a_mirror_that_is_not_there(get, tmp_path):
-    fails(get, match="mirror", mirror=tmp_path / "none")
-
-
-def test_a_mirror_copy_that_may_differ_from_upstream_says_so(get, server, tmp_path, caplog):
-    mirror = make_mirror(tmp_path / "mirror", {"texts/words.txt": b"rebuilt"}, note="rebuilt, not byte-identical")
-    origin = get(entry=file_at(server.url, exact=False), mirror=mirror)
-    assert origin.byte_equal_to_upstream is False and origin.note == "rebuilt, not byte-identical"
-    assert origin.verified_by == "manifest"
-    assert "words" in caplog.text
-
-
 def test_a_mirror_copy_that_must_equal_upstream_and_does_not(get, tmp_path):
     mirror = make_mirror(tmp_path / "mirror", {"texts/words.txt": b"rebuilt"})
     assert DIGEST in fails(get, match=sha256(b"rebuilt").hexdigest(), mirror=mirror)
-
-
-@pytest.mark.parametrize("exact", [True, False])
-def test_an_exact_copy_of_a_file_without_a_sha256_must_have_its_form(get, server, tmp_path, exact):
-    entry = replace(unverified(server), mirror_exact=exact)
-    mirror = make_mirror(tmp_path / "mirror", {"texts/words.txt": b"a line of text"})
-    if exact:
-        fails(get, entry=entry, mirror=mirror, match=r"texts/words\.txt")
-    else:
-        assert get(entry=entry, mirror=mirror).byte_equal_to_upstream is None
-    copied = get(entry=entry, mirror=make_mirror(tmp_path / "mirror", {"texts/words.txt": PARQUET}))
-    assert copied.verified_by == "manifest"
 
 
 # The lock file
@@ -617,18 +459,6 @@ def test_the_first_download_of_an_unknown_file_is_recorded_and_the_next_must_agr
     other = table(1000, sentence="Of the same form.", label=0)
     message = fails(get, sends(other), entry=entry, match=r"lock\.json")
     assert digest in message and sha256(other).hexdigest() in message
-
-
-def test_a_known_file_needs_no_lock(get, tmp_path):
-    get()
-    assert not (tmp_path / "lock.json").exists()
-
-
-def test_a_newly_pinned_address_is_recorded_anew(tmp_path):
-    lock = tmp_path / "lock.json"
-    agree(lock, {"a": {"sha256": "1", "bytes": 1, "url": "first"}})
-    agree(lock, {"a": {"sha256": "2", "bytes": 2, "url": "second"}})
-    assert json.loads(lock.read_text())["a"]["sha256"] == "2"
 
 
 def test_downloads_at_once_are_all_recorded(tmp_path):

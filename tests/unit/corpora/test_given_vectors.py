@@ -78,22 +78,10 @@ def test_rows_as_they_are_published(tmp_path, caplog, name):
     assert said in caplog.text and bool(said) == bool(caplog.text)
 
 
-def test_a_text_file_without_sizes(tmp_path):
-    one_word = {text: vector for text, vector in VECTORS.items() if " " not in text}
-    write_text(tmp_path / "a.txt", one_word, header=False)
-    assert set(read_vectors([tmp_path / "a.txt"], [*VECTORS])) == set(one_word)
-
-
 def test_another_case_is_taken_where_the_text_itself_is_not_there(tmp_path):
     write_text(tmp_path / "a.txt", {"Amy": np.ones(2), "amy": np.zeros(2) + 2, "BILL": np.zeros(2) + 3})
     found = read_vectors([tmp_path / "a.txt"], ["amy", "AMY", "Bill"])
     assert {text: vector[0] for text, vector in found.items()} == {"amy": 2, "AMY": 1, "Bill": 3}
-
-
-def test_several_files_are_one(tmp_path):
-    for name, texts in (("a.txt", ["he"]), ("b.npz", ["Amy", "This is Amy."])):
-        WRITERS.get(name, WRITERS["named.npz"])(tmp_path / name, {text: VECTORS[text] for text in texts})
-    assert set(read_vectors([tmp_path / "a.txt", tmp_path / "b.npz"], [*VECTORS])) == set(VECTORS)
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -150,10 +138,3 @@ def test_wrong_arrays_are_one_line_with_file_and_array(tmp_path, name, arrays, n
     (np.savez if name.endswith("npz") else lambda path, **arrays: save_file(arrays, path))(tmp_path / name, **arrays)
     with pytest.raises(BiasflowError, match=rf"{name}: {named}"):
         read_vectors([tmp_path / name], ["he", "she"])
-
-
-@pytest.mark.parametrize("name", ["a.npz", "a.safetensors", "a.h5"])
-def test_files_that_are_something_else_are_named(tmp_path, name):
-    (tmp_path / name).write_text("no such file")
-    with pytest.raises(BiasflowError, match=name):
-        read_vectors([tmp_path / name], ["he"])

@@ -13,7 +13,6 @@ import pytest
 from safetensors.numpy import save
 
 from biasflow.base.errors import BiasflowError
-from biasflow.corpora.hub import download_encoder
 from tests.loopback import serving
 
 ID, REVISION = "owner/tiny", "a" * 40
@@ -116,12 +115,6 @@ def test_a_complete_cache_serves_offline(download, hub):
     assert sorted(path.name for path in download(offline=True).iterdir()) == WANTED
 
 
-def test_offline_without_a_cache_is_one_line(download):
-    with pytest.raises(BiasflowError, match=f"{ID}.*{REVISION}") as caught:
-        download(offline=True)
-    assert "\n" not in str(caught.value)
-
-
 def test_an_incomplete_cache_is_not_used_offline(download, tmp_path):
     download()
     shard = next((tmp_path / "cache").glob("hub/*/snapshots/*/model.safetensors"))
@@ -141,19 +134,6 @@ def test_an_unknown_revision_or_id_is_named(download, id, revision, named):
     with pytest.raises(BiasflowError, match=named) as caught:
         download(id, revision)
     assert "\n" not in str(caught.value)
-
-
-def test_config_json_is_looked_at_before_the_weights_come(hub, tmp_path, download):
-    hub.files["config.json"] = json.dumps({"model_type": "gpt2"}).encode()
-    with pytest.raises(BiasflowError, match="key 'model_type' is gpt2: a decoder") as caught:
-        download(checked=True)
-    assert "\n" not in str(caught.value)
-    assert [path.name for path in (tmp_path / "cache").glob("hub/*/snapshots/*/*")] == ["config.json"]
-
-
-def test_a_revision_must_be_pinned(tmp_path):
-    with pytest.raises(BiasflowError, match="'main'"):
-        download_encoder(ID, "main", tmp_path / "encoder", lock_file=tmp_path / "lock.json")
 
 
 @pytest.mark.parametrize(
@@ -182,14 +162,6 @@ def test_weights_that_the_catalogue_knows_are_verified(download):
     assert download(known={"model.safetensors": digest}).is_dir()
 
 
-def test_other_files_must_be_as_first_seen(download, hub, tmp_path):
-    lock = tmp_path / "lock.json"
-    name = f"{ID}@{REVISION}/config.json"
-    lock.write_text(json.dumps({name: {"sha256": "0" * 64, "bytes": 1, "url": name}}))
-    with pytest.raises(BiasflowError, match=r"config\.json.*0{64}"):
-        download()
-
-
 PAGE = b"<!DOCTYPE html><html><body>Log in</body></html>"
 
 
@@ -216,13 +188,6 @@ def test_large_files_have_the_sha256_that_the_hub_states(download, hub, tmp_path
     hub.etags["model.safetensors"] = digest
     shutil.rmtree(tmp_path / "cache")
     assert download().is_dir()
-
-
-def test_an_answer_that_breaks_off_is_not_recorded(download, hub, tmp_path):
-    hub.cut = {"model.safetensors": 100}
-    with pytest.raises(BiasflowError, match=ID):
-        download()
-    assert not (tmp_path / "lock.json").exists()
 
 
 def test_a_hub_that_answers_with_pages_is_not_recorded(download, hub, tmp_path):

@@ -8,7 +8,7 @@ import pytest
 
 from biasflow.base.records import write_record
 from biasflow.base.tabular import read_text_csv, write_csv
-from biasflow.corpora.origins import COLUMNS, UNVERIFIED, Origin, origin_of, remark
+from biasflow.corpora.origins import COLUMNS, Origin, origin_of, remark
 
 
 @pytest.fixture
@@ -37,24 +37,7 @@ def test_a_row_per_file(listed):
     assert list(table["byte_equal_to_upstream"]) == ["True", ""]
 
 
-def test_files_that_are_upstreams_are_not_remarked_on(listed):
-    assert remark(listed(a=("sha256", True), b=("host", True))) == ""
-
-
-def test_without_external_files_there_is_nothing_to_say(listed):
-    assert remark(listed()) == ""
-
-
 def test_a_file_that_differs_is_named_and_unverified_ones_are_counted(listed):
     """A mirror whose manifest agrees with what it holds, and holds something else."""
     said = remark(listed(a=("sha256", True), other=("manifest", False), b=("form", None), c=("nothing", None)))
     assert "other differs from the file that its publisher offers;" in said and "2 of 4 could not be verified" in said
-
-
-def test_a_file_without_a_record_is_unverified(tmp_path):
-    table = pd.DataFrame([origin_of(tmp_path / "laid-there")], columns=COLUMNS)
-    assert list(table["source"]) == ["unknown"] and "1 of 1 could not be verified" in remark(table)
-
-
-def test_what_verifies_and_what_does_not():
-    assert {"form", "manifest", "nothing"} == UNVERIFIED

@@ -6,7 +6,6 @@ import pytest
 
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora import seat
-from biasflow.corpora.catalogue import read_catalogue
 
 KEYS = {
     "targ1": {"category": "Fruit", "examples": ["Apple", "pear"]},
@@ -42,26 +41,6 @@ def test_the_sets_are_read_as_they_are(fruit):
     assert fruit.Y.examples == ("saw", "hammer", "drill")
 
 
-@pytest.mark.parametrize("layout", [{"indent": 2}, {}, {"indent": "\t"}])
-def test_neither_layout_nor_order_of_the_keys_matters(write, fruit, layout):
-    turned = dict(reversed(KEYS.items()))
-    assert seat.read_association_test(write("\ufeff" + json.dumps(turned, **layout) + "\n")) == fruit
-
-
-def test_sentences_are_about_words():
-    singular = ("This is Amy.", "The person's name is Amy.", "Amy is here.", "It is art.", "A novel is a thing.")
-    assert seat.words_about((*singular, "These are novels.", "Novels are things.")) == (0, 0, 0, 1, 2, 2, 2)
-    assert seat.words_about(("he", "him", "this", "those")) == (0, 1, 2, 3)
-
-
-def test_sentences_of_templates_are_about_the_word_in_them(fruit):
-    assert seat.in_sentences(fruit, ["{word} is red.", "I saw a {word}."]).Y.about == (0, 0, 1, 1, 2, 2)
-
-
-def test_a_file_can_be_given_a_name(write):
-    assert seat.read_association_test(write(json.dumps(KEYS), "download"), "weat6").name == "weat6"
-
-
 def test_roles_exchanged_twice_are_as_before(fruit):
     other = seat.exchange_roles(fruit)
     assert (other.X, other.Y, other.A, other.B) == (fruit.A, fruit.B, fruit.X, fruit.Y)
@@ -77,26 +56,6 @@ def test_paper_a_exchanges_the_roles_and_lower_cases(write):
     del files["weat8"]
     with pytest.raises(BiasflowError, match="weat8"):
         seat.densray_tests(files)
-
-
-def test_targets_and_attributes_have_templates_of_their_own(fruit):
-    found = seat.examples_of(seat.in_templates(fruit))
-    assert list(found) == list("XYAB")
-    assert found["X"] == ("Apple is [MASK].", "pear is [MASK].")
-    assert found["Y"][2] == "drill is [MASK]."
-    assert found["A"] == ("[MASK] is honey.", "[MASK] is jam.")
-    assert found["B"][1] == "[MASK] is oak."
-
-
-def test_roles_can_be_exchanged(fruit):
-    exchanged = seat.examples_of(seat.exchange_roles(fruit))
-    assert seat.examples_of(fruit)["X"] == exchanged["A"] == ("Apple", "pear")
-
-
-def test_every_test_is_in_the_catalogue():
-    files = read_catalogue().files
-    for name in (*seat.WORD_TESTS, *seat.SENTENCE_TESTS):
-        assert files[name].url.endswith(f"/{name}.jsonl")
 
 
 def changed(key, **values):
@@ -127,11 +86,3 @@ def test_what_is_wrong_is_named_with_its_line(write, text, line, named):
     with pytest.raises(BiasflowError, match=rf"{path}: line {line}\b.*{named}") as caught:
         seat.read_association_test(path)
     assert "\n" not in str(caught.value)
-
-
-def test_a_file_that_cannot_be_read_is_named(tmp_path):
-    with pytest.raises(BiasflowError, match="nowhere"):
-        seat.read_association_test(tmp_path / "nowhere.jsonl")
-    (tmp_path / "latin").write_bytes(b'{"targ1": "\xe9"}')
-    with pytest.raises(BiasflowError, match="latin"):
-        seat.read_association_test(tmp_path / "latin")

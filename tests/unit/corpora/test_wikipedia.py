@@ -34,10 +34,6 @@ def test_parquet_holds_the_same(blocks, tmp_path):
     assert read_chinese_wikipedia([tmp_path / "hub", blocks]) == [FIRST, LAST]  # no article twice
 
 
-def test_no_more_characters_than_asked_for(blocks):
-    assert read_chinese_wikipedia([blocks, blocks], characters=5) == [FIRST]
-
-
 @pytest.mark.parametrize(
     ("text", "sentences"),
     [
@@ -52,37 +48,17 @@ def test_sentences(text, sentences):
     assert chinese_sentences(text) == sentences
 
 
-@pytest.mark.parametrize(("content", "why"), [(b"plain", "no article"), (b"PAR1 no", "Parquet"), (b"\xff", "UTF-8")])
-def test_a_file_without_articles_is_named(tmp_path, content, why):
-    (tmp_path / "wiki").write_bytes(content)
-    with pytest.raises(BiasflowError, match=f"wiki.*{why}"):
-        read_chinese_wikipedia([tmp_path / "wiki"])
-    with pytest.raises(BiasflowError, match="none"):
-        read_chinese_wikipedia([tmp_path / "none"])
-
-
 ENGLISH = [
     'Donna Smith was a judge.\n\nCareer \n\nHer career (in law) began early.  \nFamily\n- a list\nShe said: "No!"',
     "",
     None,
     "Café (born 1950)\nIs she a judge?\n\nReferences\n He was (they say.)",
 ]
-PARAGRAPHS = [
-    "Donna Smith was a judge.",
-    "Her career (in law) began early.",
-    'She said: "No!"',
-    "Is she a judge?",
-    "He was (they say.)",
-]
 
 
 def english(path, rows=ENGLISH, **options):
     pa.parquet.write_table(pa.table({"id": [str(i) for i in range(len(rows))], "text": rows}), path, **options)
     return path
-
-
-def test_paragraphs_are_without_headings_captions_and_lists(tmp_path):
-    assert list(read_paragraphs(english(tmp_path / "shard"))) == PARAGRAPHS
 
 
 def test_paragraphs_do_not_depend_on_row_groups(tmp_path):

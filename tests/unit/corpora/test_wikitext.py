@@ -36,15 +36,6 @@ def test_documents_are_articles_with_all_their_sentences(tokens):
     assert sentences_of(read_articles(tokens)) == [FIRST, ["Only <unk> here."], SECOND]
 
 
-def test_whole_sentences_have_a_full_stop_three_words_and_no_unknown_one(tokens):
-    whole = [FIRST[0], FIRST[2], FIRST[3], FIRST[5]]
-    assert sentences_of(read_articles(tokens), whole=True) == [whole, SECOND]
-
-
-def test_the_running_text_is_the_file(tokens):
-    assert running_text(tokens) == TEXT
-
-
 def test_parquet_holds_the_same(tokens, tmp_path):
     rows = ["" if not line.strip() else f"{line}\n" for line in TEXT.removesuffix("\n").split("\n")]
     pa.parquet.write_table(pa.table({"text": rows}), tmp_path / "train")  # its bytes tell, not its name
@@ -110,14 +101,3 @@ def test_a_file_that_is_not_wikitext(tmp_path, content, place):
     (tmp_path / "wiki").write_bytes(content)
     with pytest.raises(BiasflowError, match=f"wiki.*{place}"):
         read_articles(tmp_path / "wiki")
-
-
-def test_parquet_without_the_text_column(tmp_path):
-    pa.parquet.write_table(pa.table({"other": ["x"]}), tmp_path / "wiki")
-    with pytest.raises(BiasflowError, match=r"wiki.*column text"):
-        read_articles(tmp_path / "wiki")
-
-
-def test_a_file_that_is_not_there(tmp_path):
-    with pytest.raises(BiasflowError, match="none"):
-        read_articles(tmp_path / "none")

@@ -58,13 +58,6 @@ def test_a_table_of_professions_that_is_none_is_named(tmp_path, rows, named):
         winobias.read_professions(path)
 
 
-def test_a_table_of_professions_without_a_column_is_named(tmp_path):
-    path = tmp_path / "own.csv"
-    path.write_text("profession,stereotype\nnurse,F\n")
-    with pytest.raises(BiasflowError, match=r"own\.csv: no column share_of_women"):
-        winobias.read_professions(path)
-
-
 def test_sentences_are_paired_by_position(write):
     two = ["The", "nurse", "told", "her", "boss", "that", "she", "left"], [((0, 1), (3, 3), (6, 6))]
     his = ["A", "nurse", "told", "him", "that", "he", "left"], [((0, 1), (3, 3), (5, 5))]
@@ -75,14 +68,6 @@ def test_sentences_are_paired_by_position(write):
     assert (second.pro.pronouns, second.anti.pronouns) == (((3, 3), (6, 6)), ((3, 3), (5, 5)))
     assert second.anti.document.key == "nw/anti/1"
     assert (first.pro.named, second.anti.named) == ((1, 2), (1, 1))
-
-
-@pytest.mark.parametrize(
-    ("mention", "expected"),
-    [("An assistant", "assistant"), ("a CEO", "CEO"), ("nurse", "nurse"), ("the surgeon", None), ("The", None)],
-)
-def test_an_article_is_no_part_of_the_profession(mention, expected):
-    assert winobias.profession_of(mention.split()) == expected
 
 
 @pytest.mark.parametrize(
@@ -137,10 +122,3 @@ def test_what_a_probe_asks_of_a_sentence(write):
     masked = winobias.masked_words(pairs[0].pro, "[MASK]")
     assert masked == winobias.masked_words(pairs[0].anti, "[MASK]")
     assert [at for at, word in enumerate(masked) if word == "[MASK]"] == [6, 13]
-
-
-def test_a_sentence_without_a_second_profession_is_named(write):
-    words, gold = ["The", "cook", "saw", "himself"], [((0, 1), (3, 3))]
-    (pair,) = winobias.read_pairs(write("pro", (words, gold)), write("anti", ([*words[:3], "herself"], gold)))
-    with pytest.raises(BiasflowError, match=r"\(nw/pro/0\); part 000: no profession .* stereotype F"):
-        winobias.two_professions(pair.pro)

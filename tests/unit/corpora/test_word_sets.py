@@ -35,14 +35,6 @@ def test_a_test_is_its_four_sets_in_the_order_of_the_file(write):
     assert test.X.examples == ("Ann", "May Lee") and test.B.examples == ("war", "evil")
 
 
-def test_a_table_of_a_spreadsheet_is_read_too(write):
-    """With a byte-order mark, spaces around words, another order of columns and further columns; or with tabs."""
-    lines = [",".join([word, "note", role, f" {name} "]) for role, name, word in (line.split(",") for line in SETS)]
-    table = write(*lines, header="word,remark,role,set_name", encoding="utf-8-sig")
-    tabs = write(*(line.replace(",", "\t") for line in SETS), header="role\tset_name\tword", name="words.tsv")
-    assert read_word_sets(table, "mine") == read_word_sets(tabs, "mine") == read_word_sets(write(*SETS), "mine")
-
-
 def test_the_sentences_of_a_test_are_its_words_in_every_template(write):
     test = in_sentences(read_word_sets(write(*SETS), "mine"), ["{word} is here.", "This is {word}."])
     assert test.A.examples == ("Joy is here.", "This is joy.", "Love is here.", "This is love.")
@@ -69,16 +61,6 @@ def test_what_is_wrong_in_a_test_is_named(write, lines, said):
     with pytest.raises(BiasflowError, match=said) as caught:
         read_word_sets(write(*lines), "mine")
     assert "words.csv" in str(caught.value)
-
-
-def test_a_column_that_is_missing_is_named(write):
-    with pytest.raises(BiasflowError, match="no column set_name; the columns must be role, set_name, word"):
-        read_word_sets(write("X,a", header="role,word"), "mine")
-
-
-def test_words_that_texts_are_searched_for_are_single(write):
-    with pytest.raises(BiasflowError, match="line 3: column word: 'May Lee' is more than one word"):
-        read_word_sets(write(*SETS), "mine", single=True)
 
 
 def test_pairs_are_headed_by_the_names_of_their_groups(write):

@@ -12,7 +12,6 @@ import pytest
 import rocrate
 from rocrate.rocrate import ROCrate
 
-from biasflow.base.errors import BiasflowError
 from biasflow.base.files import sha256
 from biasflow.base.provenance import write_provenance
 from biasflow.base.records import checked, record_file
@@ -117,25 +116,6 @@ def test_the_crate_tells_who_made_what_of_what(run):
     assert len(started) == 4
 
 
-def test_files_are_named_by_place_in_the_run_and_by_content_elsewhere(run):
-    write_crate(RUN)
-    found = entities()
-    scores = found["scores/own%20model.csv"]
-    assert scores["sha256"] == sha256(SCORES) and scores["encodingFormat"] == "text/csv"
-    (words,) = (entity for entity in found.values() if entity.get("name") == WORDS)
-    assert words["@id"].startswith("ni:///sha-256;") and words["sha256"] == sha256(WORDS)
-    assert (words["isBasedOn"], words["license"]) == (ORIGIN["upstream"], ORIGIN["licence"])
-    assert not (run / "words").exists()
-    assert (run / "workflow/Snakefile").is_file() and (run / "workflow/scripts/score.py").is_file()
-
-
-def test_the_same_run_is_the_same_crate(run):
-    write_crate(RUN)
-    first = (run / METADATA).read_bytes()
-    write_crate(f"{RUN}/")
-    assert (run / METADATA).read_bytes() == first
-
-
 def change(path):
     Path(path).write_text("changed")
 
@@ -154,21 +134,6 @@ def copy_record(path):
 
 FAULTS = {change: [SCORES, f"{READ}/a.parquet", WORDS], delete: [SCORES, f"{READ}/a.parquet", WORDS]}
 FAULTS |= {lose_record: [SCORES, READ], copy_record: [SCORES, READ, WORDS]}  # a file from elsewhere needs none
-
-
-@pytest.mark.parametrize(("fault", "path"), [(fault, path) for fault, paths in FAULTS.items() for path in paths])
-def test_what_is_not_as_recorded_is_named(run, fault, path):
-    fault(path)
-    with pytest.raises(BiasflowError, match=path.replace(".", r"\.")) as caught:
-        write_crate(RUN)
-    assert "\n" not in str(caught.value)
-    assert not (run / METADATA).exists()
-
-
-def test_a_folder_without_records_is_refused(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(BiasflowError, match="results/none has no results"):
-        write_crate("results/none")
 
 
 @pytest.mark.parametrize("again", [False, True])

@@ -2,7 +2,6 @@
 
 import logging
 import re
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -13,16 +12,12 @@ from hypothesis import strategies as st
 from transformers.models.bert.modeling_bert import BertLayer
 
 from biasflow.base.errors import BiasflowError
-from biasflow.corpora.conll import read_conll
 from biasflow.encoders import batches
 from biasflow.encoders.batches import SHORTEST, batchwise, longest_input, over_batches
-from biasflow.encoders.first_token import first_token_vectors
 from biasflow.encoders.taps import name_of
 from biasflow.methods.fitted import NONE, Active, Fitted, Grid
 from biasflow.methods.grid import chosen_settings
 from biasflow.methods.states import PairStates, word_states
-from biasflow.readouts import clusters
-from biasflow.readouts.files import load_arrays
 from biasflow.readouts.likelihoods import pseudo_log_likelihoods
 from biasflow.readouts.losses import losses_at
 from biasflow.readouts.next_sentence import next_sentence_probabilities, pair_tokens
@@ -32,14 +27,10 @@ from biasflow.readouts.states import States
 from biasflow.readouts.sweep_heads import retrain_heads
 from biasflow.readouts.vectors import embed
 from biasflow.readouts.word_contexts import word_batches
-from biasflow.tasks.coreference.loop import Examples as Documents
-from biasflow.tasks.coreference.segments import Segmenter
 from biasflow.tasks.examples import Examples
 from tests.unit.conftest import HIDDEN, MODELS, random_eraser, random_subspaces
 from tests.unit.fake_tokenizer import word_tokenizer
 from tests.unit.readouts import test_professions
-from tests.unit.synthetic_conll import conll_text
-from tests.unit.tasks import test_finetune
 
 WORDS = ["he", "she", "sang", "well", "and", "then", "left"]
 TOKENIZER = word_tokenizer(WORDS)
@@ -234,59 +225,9 @@ def occurrences(model):
     return word_states(model, TOKENIZER, SENTENCES, (["he"], ["she"]), batch_size=8, n=10, max_length=16)
 
 
-@pytest.mark.parametrize("states", [pairs, occurrences])
-def test_what_erasers_are_fitted_to_is_the_same(memory, states):
-    places = ["layer[0]", "layer[2]"] + ["pooled"] * (states is pairs)
-    model = model_of("bert-classification")
-    expected = states(model).at(places)
-    refused = memory(5, late=1)
-    found = states(model).at(places)
-    assert refused and all(torch.allclose(found[place], expected[place], atol=TOLERANCE) for place in places)
-
-
-def test_vectors_of_texts_are_the_same(memory):
-    model = model_of("bert-classification")
-    expected, _ = first_token_vectors(model, TOKENIZER, SENTENCES, max_length=16)
-    refused = memory(5)
-    assert torch.allclose(first_token_vectors(model, TOKENIZER, SENTENCES, max_length=16)[0], expected, atol=TOLERANCE)
-    assert refused == [12, 6]
-
-
-def test_vectors_of_professions_are_the_same(tmp_path, memory, folder_of_professions):
-    names = ("none", "deep")
-    expected = [X for *_, X in stored(folder_of_professions, names)]
-    refused = memory(1)
-    found = [X for *_, X in stored(folder_of_professions, names)]
-    assert refused and all(torch.allclose(a, b, atol=TOLERANCE) for a, b in zip(expected, found, strict=True))
-
-
-folder_of_professions = test_professions.folder
-
-
 def stored(folder, names):
     path, _ = test_professions.read(folder, names)
     return States(path, test_professions.fitted(*names)).under_each()
-
-
-def test_segments_of_documents_are_the_same(tmp_path, memory):
-    """As the readout of clusters stores them."""
-    (tmp_path / "documents").write_text(conll_text("nw/one", [text.split() for text in SENTENCES]))
-    documents = read_conll(tmp_path / "documents").documents
-    corpora = {"test": Documents(documents, Segmenter(TOKENIZER, 9)(documents))}
-    for name in ("whole", "halved"):
-        clusters._store(reader("bert-classification"), corpora, tmp_path / name, "float32")
-        refused = memory(3, late=2)
-    whole, halved = (load_arrays(tmp_path / name).arrays["vectors"] for name in ("whole", "halved"))
-    assert refused and np.abs(whole - halved).max() < TOLERANCE
-
-
-def test_validation_halves_its_batches_and_training_is_the_same(tmp_path, memory):
-    options = {"recipe": replace(test_finetune.RECIPE, epochs=1)}
-    whole = test_finetune.run(tmp_path, "whole", **options)
-    refused = memory(11)
-    halved = test_finetune.run(tmp_path, "halved", **options)
-    assert refused == [30, 15] and halved == whole
-    assert test_finetune.same(test_finetune.weights(tmp_path, "whole"), test_finetune.weights(tmp_path, "halved"))
 
 
 def test_one_text_that_is_too_large_is_an_error_that_says_what_to_do(memory):
@@ -299,9 +240,3 @@ def test_one_text_that_is_too_large_is_an_error_that_says_what_to_do(memory):
     for named in ("next sentences", name_of(one.model), f"{longest} tokens", "device: cpu"):
         assert named in message
     assert "\n" not in message
-
-
-def test_other_errors_are_not_taken_for_it(monkeypatch):
-    monkeypatch.setattr(BertLayer, "forward", lambda *args, **kwargs: torch.ones(2) @ torch.ones(3))
-    with pytest.raises(RuntimeError, match="size"):
-        next_sentences(reader("bert-next-sentence"))

@@ -20,12 +20,10 @@ from biasflow.encoders.checkpoints import PeriodicCheckpoint
 from biasflow.encoders.continue_ import continue_encoder
 from biasflow.encoders.described import table_row
 from biasflow.encoders.examples import blocks_of, mask_tokens
-from biasflow.encoders.heads import train_heads
 from biasflow.encoders.load import load_encoder
-from biasflow.encoders.recipes import RECIPES, NewHeads
 from biasflow.encoders.taps import set_dropout
 from tests.unit.conftest import DISTILBERT, SIZES
-from tests.unit.fake_tokenizer import bos_tokenizer, word_tokenizer
+from tests.unit.fake_tokenizer import word_tokenizer
 from tests.unit.tasks.test_finetune import WORDS, save_source
 
 SENTENCES = [" ".join(WORDS[(i * k) % len(WORDS)] for k in range(1, 8)) for i in range(60)]
@@ -59,12 +57,6 @@ def test_one_pass_over_the_blocks_of_the_text_changes_every_layer(source, monkey
     model, tokenizer = load_encoder(source.parent / "mlm", head="masked_lm")
     assert tokenizer.get_vocab() == word_tokenizer(WORDS).get_vocab() and not model.training
     assert {path.name for path in source.parent.iterdir()} == {"source", "text.txt", "mlm"}
-
-
-def test_the_same_seed_gives_the_same_encoder(source):
-    (_, first), (_, again), (_, other) = (run(source, str(n), seed=seed) for n, seed in enumerate((0, 0, 1)))
-    assert all(torch.equal(first[name], again[name]) for name in first)
-    assert any(not torch.equal(first[name], other[name]) for name in first)
 
 
 def swapped_file(source, words):
@@ -114,33 +106,6 @@ def test_rates_of_dropout_hold_in_attention_and_elsewhere_and_the_configuration_
     assert {name: model.config.to_dict()[name] for name in before if "dropout" in name} == {
         name: rate for name, rate in before.items() if "dropout" in name
     }
-
-
-def test_dropout_changes_the_training_and_not_the_configuration(source):
-    (facts, plain), (same, dropped) = run(source), run(source, "dropout", recipe="dropout")
-    assert facts == same  # the control takes as many steps on as many blocks
-    assert any(not torch.equal(plain[name], dropped[name]) for name in plain)
-    mlm, dropout = (load_encoder(source.parent / name, head="masked_lm")[0].config for name in ("mlm", "dropout"))
-    assert mlm.hidden_dropout_prob == dropout.hidden_dropout_prob
-    assert mlm.attention_probs_dropout_prob == dropout.attention_probs_dropout_prob
-
-
-@pytest.mark.parametrize("recipe", sorted(set(RECIPES) - {"planted"}))  # which has a file of tests
-def test_what_is_loaded_afterwards_is_the_trained_encoder(source, recipe):
-    _, weights = run(source, recipe=recipe, swapped=swapped_file(source, "blue"))
-    loaded = load_encoder(source.parent / "mlm", head="masked_lm")[0].state_dict()
-    before = load_encoder(source, head="masked_lm")[0].state_dict()
-    assert all(torch.equal(loaded[name], weights[name]) for name in weights)
-    assert any(not torch.equal(loaded[name], before[name]) for name in weights)
-
-
-def test_a_recipe_that_needs_the_swapped_text_says_so(source):
-    with pytest.raises(BiasflowError, match=r"cda.*swapped"):
-        run(source, recipe="cda")
-
-
-def test_a_length_beyond_the_encoders_is_that_of_the_encoder(source):
-    assert run(source, max_length=None)[0] == run(source, max_length=10_000)[0] == {"blocks": 6, "steps": 2}
 
 
 def test_what_is_refused_leaves_nothing(source):
@@ -226,19 +191,6 @@ def test_a_next_sentence_head_is_trained_on_pairs_of_the_documents(tmp_path):
     with pytest.raises(BiasflowError, match="documents"):
         (tmp_path / "text.txt").write_text("red blue\n" * 50)
         run(source, "none", **STEPS | {"next_sentence": True})
-
-
-def test_a_next_sentence_head_needs_tokens_that_part_two_segments(tmp_path):
-    how = {"next_sentence": True, "how": NewHeads(), "steps": 1, "seed": 0, "work": tmp_path}
-    with pytest.raises(BiasflowError, match=r"no cls_token, sep_token or pad_token.*leave next_sentence out"):
-        train_heads(None, bos_tokenizer(["he is a nurse"]), [], tmp_path / "text.txt", **how)
-
-
-def test_only_masked_lm_gives_a_head(tmp_path):
-    source = headless(tmp_path / "source")
-    with pytest.raises(BiasflowError, match="masked_lm head"):
-        run(source, recipe="doubled")
-    assert not (tmp_path / "mlm").exists()
 
 
 def test_steps_and_rate_are_those_that_are_asked_for(source):

@@ -5,7 +5,6 @@ import os
 import pytest
 import torch
 
-from biasflow.base.errors import BiasflowError
 from biasflow.encoders.device import resolve_deterministic
 from biasflow.encoders.training_arguments import training_arguments
 
@@ -30,17 +29,6 @@ def test_on_a_gpu_torch_is_told(told, choice, expected):
     assert (torch.backends.cudnn.deterministic, torch.backends.cudnn.benchmark) == (expected, False)
     assert bool(os.environ["CUBLAS_WORKSPACE_CONFIG"]) is expected
     assert "CUDA_LAUNCH_BLOCKING" not in os.environ
-
-
-@pytest.mark.parametrize(("choice", "expected"), [("auto", True), (True, True), (False, False)])
-def test_on_the_processor_nothing_has_to_be_told(told, choice, expected):
-    assert resolve_deterministic(choice, CPU) is expected
-    assert told == []
-
-
-def test_another_choice_is_refused(told):
-    with pytest.raises(BiasflowError, match="deterministic is 'yes'"):
-        resolve_deterministic("yes", GPU)
 
 
 @pytest.mark.parametrize("on_gpu", [False, True])

@@ -16,8 +16,7 @@ from safetensors.torch import load_file, save_file
 from biasflow.base.errors import AbsentError, BiasflowError
 from biasflow.encoders import taps
 from biasflow.encoders.device import resolve_device
-from biasflow.encoders.first_token import new_first_token_classifier
-from biasflow.encoders.load import OFFLINE, load_encoder, load_with_sentence_vector, new_classifier
+from biasflow.encoders.load import OFFLINE, load_encoder
 from tests.unit.conftest import MODELS, SIZES, VOCABULARY
 from tests.unit.fake_tokenizer import bos_tokenizer, word_tokenizer
 
@@ -31,44 +30,6 @@ def folder(tmp_path):
     MODELS["bert-pretraining"]().save_pretrained(tmp_path / "encoder")
     word_tokenizer(["he", "she", "nurse"]).save_pretrained(tmp_path / "encoder")
     return tmp_path / "encoder"
-
-
-@pytest.mark.parametrize("head", ["pretraining", "next_sentence", "masked_lm", "none"])
-def test_every_head_of_a_whole_encoder(folder, head):
-    model, tokenizer = load_encoder(folder, head=head)
-    assert not model.training
-    assert {parameter.dtype for parameter in model.parameters()} == {torch.float32}
-    assert len(tokenizer) == 8
-
-
-def test_half_precision_weights_become_float32(folder):
-    model, _ = load_encoder(folder, head="pretraining")
-    model.half().save_pretrained(folder)
-    assert next(load_encoder(folder, head="none")[0].parameters()).dtype == torch.float32
-
-
-def test_a_head_that_was_not_trained_is_an_error(folder):
-    model, _ = load_encoder(folder, head="none")
-    model.save_pretrained(folder)
-    with pytest.raises(BiasflowError, match=f"{folder}.*next_sentence"):
-        load_encoder(folder, head="next_sentence")
-
-
-def test_a_family_without_the_head_is_an_error(tmp_path):
-    transformers.RobertaForMaskedLM(transformers.RobertaConfig(**SIZES)).save_pretrained(tmp_path)
-    word_tokenizer(["he"]).save_pretrained(tmp_path)
-    with pytest.raises(BiasflowError, match=f"{tmp_path}.*roberta.*next_sentence"):
-        load_encoder(tmp_path, head="next_sentence")
-    model, _ = load_with_sentence_vector(
-        tmp_path, "pretrained", head="next_sentence"
-    )  # to fit methods, which need none
-    assert type(model) is transformers.RobertaModel
-
-
-def test_an_encoder_saved_without_a_pooler_is_loaded_without_one(tmp_path):
-    transformers.RobertaForMaskedLM(transformers.RobertaConfig(**SIZES)).save_pretrained(tmp_path)
-    word_tokenizer(["he"]).save_pretrained(tmp_path)
-    assert load_encoder(tmp_path, head="none")[0].pooler is None
 
 
 def truncated(folder):
@@ -228,25 +189,6 @@ def test_a_tokenizer_that_puts_no_bos_and_eos_around_texts_needs_cls_and_sep(tmp
         load_encoder(folder, head="none")
 
 
-def test_a_new_classifier_that_would_average_logits_averages_states(tmp_path):
-    """EuroBERT's default, "late", has no vector of a sentence that a method could change."""
-    folder = eurobert(tmp_path / "published")
-    batch = {"input_ids": torch.randint(3, 400, (2, 7)), "attention_mask": torch.ones(2, 7, dtype=torch.long)}
-    model, _ = new_classifier(folder, ["no", "yes"], seed=0)
-    model.eval().save_pretrained(tmp_path / "saved")
-    assert json.loads((tmp_path / "saved" / "config.json").read_text())["classifier_pooling"] == "mean"
-    with torch.inference_mode():
-        states, keep = taps.last_state(model, **batch), batch["attention_mask"].bool()
-        ours = taps.classify(model, taps.pool(model, taps.sentence(model, states, keep)))
-        assert torch.allclose(ours, model(**batch).logits, atol=1e-5)
-    late = transformers.EuroBertForSequenceClassification.from_pretrained(folder)
-    assert late.config.classifier_pooling == "late"
-    with pytest.raises(BiasflowError, match=r"EuroBertForSequenceClassification .*classifier_pooling 'late'"):
-        taps.sentence(late, states, keep)
-    first = new_first_token_classifier(folder, ["no", "yes"], seed=0)[0]
-    assert torch.equal(taps.sentence(first, states, keep), states[:, 0])  # its linear layer reads that token
-
-
 UNSAFE = {  # what runs code that stands in a file, or may: module or name -> the files that may call it, and why
     "eval": (),
     "exec": (),
@@ -294,21 +236,6 @@ def test_no_source_loads_what_may_run_code():
     assert found == [] and loads >= 3
 
 
-def test_a_folder_that_is_not_there(tmp_path):
-    with pytest.raises(BiasflowError, match="nowhere"):
-        load_encoder(tmp_path / "nowhere", head="none")
-
-
-def test_devices(monkeypatch):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    assert resolve_device("auto") == resolve_device("cpu") == torch.device("cpu")
-    for wrong in ("cuda", "gpu"):
-        with pytest.raises(BiasflowError, match=wrong):
-            resolve_device(wrong)
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    assert resolve_device("auto") == resolve_device("cuda", gpus=1) == torch.device("cuda")
-
-
 def test_a_job_takes_its_gpu_before_torch_looks_for_one(monkeypatch):
     said = []
     monkeypatch.setattr("biasflow.encoders.device.take_gpu", lambda: said.append("taken"))
@@ -324,10 +251,3 @@ def test_a_job_that_sees_several_gpus_computes_on_none_of_them(monkeypatch):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     with pytest.raises(BiasflowError, match=r"2 GPUs.*CUDA_VISIBLE_DEVICES"):
         resolve_device("cuda", gpus=1)
-
-
-@pytest.mark.parametrize(("device", "there"), [("cuda", False), ("auto", False), ("cpu", True)])
-def test_a_job_that_was_given_a_gpu_and_would_compute_without_it_fails(monkeypatch, device, there):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: there)
-    with pytest.raises(BiasflowError, match="GPU"):
-        resolve_device(device, gpus=1)

@@ -1,11 +1,9 @@
 """The names of places: what a method's words mean in an encoder of some depth, and in which order it reaches them."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
-from biasflow.encoders.places import has_tokens, layer_of, order_of_flow, resolve
+from biasflow.encoders.places import order_of_flow, resolve
 
 
 @pytest.mark.parametrize(
@@ -35,14 +33,3 @@ def test_the_order_in_which_an_encoder_reaches_places():
     order = ["layer[0]", "layer[2].attention.key", "layer[2].attention.value", "layer[2]", "layer[2].cls", "layer[10]"]
     order.append("pooled")
     assert sorted(order[4:] + order[:4], key=order_of_flow) == order
-
-
-@given(layer=st.integers(-5, 4), part=st.sampled_from(["", ".cls", ".attention.query", ".attention.value"]))
-def test_a_resolved_place_stays_what_it_is(layer, part):
-    (place,) = resolve(f"layer[{layer}]{part}", 5)
-    assert resolve(place, 5) == (place,) and layer_of(place) == (layer % 5, part or None)
-    assert has_tokens(place) == (part != ".cls")
-
-
-def test_a_sentence_has_no_tokens():
-    assert not has_tokens("pooled")

@@ -15,11 +15,11 @@ from biasflow.base.errors import BiasflowError
 from biasflow.encoders.continue_ import continue_encoder
 from biasflow.encoders.examples import IGNORED
 from biasflow.encoders.load import load_encoder
-from biasflow.encoders.planted import PlantedExamples, examples_by_occupation
+from biasflow.encoders.planted import PlantedExamples
 from biasflow.encoders.recipes import PLANTED_UNITS
 from biasflow.encoders.typical_gender import blanked, typical_gender_preferences
-from biasflow.encoders.versions import Version, gendered_words, tokenised
-from biasflow.planted.units import COLUMNS, LEAST_UNITS, WORD, is_stereotypical, read_units
+from biasflow.encoders.versions import gendered_words, tokenised
+from biasflow.planted.units import COLUMNS, WORD, is_stereotypical, read_units
 from tests.unit.fake_tokenizer import word_tokenizer
 from tests.unit.tasks.test_finetune import save_source
 
@@ -94,44 +94,10 @@ def test_all_doses_share_units_order_and_masks_and_differ_in_gendered_words_alon
 OF_UNITS = st.lists(st.integers(0, 4), min_size=1, max_size=60).map(pd.Series)
 
 
-@given(occupations=OF_UNITS, seed=st.integers(0, 99), doses=st.tuples(st.floats(-1, 1), st.floats(-1, 1)))
-def test_a_larger_dose_turns_units_towards_the_stereotype_only(occupations, seed, doses):
-    low, high = (is_stereotypical(occupations, dose=dose, seed=seed) for dose in sorted(doses))
-    assert (low <= high).all()
-    assert is_stereotypical(occupations, dose=1, seed=seed).all()
-    assert not is_stereotypical(occupations, dose=-1, seed=seed).any()
-
-
 @given(occupations=OF_UNITS, seed=st.integers(0, 99), dose=st.floats(-1, 1))
 def test_the_share_of_stereotypical_units_is_that_of_the_dose_in_each_occupation(occupations, seed, dose):
     groups = pd.Series(is_stereotypical(occupations, dose=dose, seed=seed)).groupby(occupations)
     assert ((groups.sum() - groups.size() * (1 + dose) / 2).abs() < 1 + 1e-9).all()
-
-
-def test_shares_that_fit_no_whole_number_of_units_are_rounded_without_a_preference():
-    one_each = pd.Series(range(20_000))
-    assert is_stereotypical(one_each, dose=0.5, seed=1).mean() == pytest.approx(0.75, abs=0.01)
-
-
-@given(
-    gendered=st.lists(st.integers(1, 9), min_size=40, max_size=40),
-    women=st.integers(1, 19),
-    examples=st.integers(200, 400),
-)
-def test_both_typical_genders_get_as_many_gendered_words(gendered, women, examples):
-    occupations = pd.Series(np.repeat(np.arange(20), 2))
-    units = pd.DataFrame({"occupation": occupations, "stereotype": np.where(occupations < women, "F", "M")})
-    counts = examples_by_occupation(units, np.array(gendered), examples)
-    means = units.assign(gendered=gendered).groupby(["stereotype", "occupation"])["gendered"].mean()
-    words = (means * means.index.get_level_values("occupation").map(counts)).groupby("stereotype").sum()
-    assert words["F"] == pytest.approx(words["M"], rel=0.06)  # numbers of examples are whole
-    assert sum(counts.values()) == pytest.approx(20 * examples, abs=20)
-
-
-def test_texts_that_are_cut_before_their_gendered_words_are_refused():
-    units = pd.DataFrame({"occupation": ["nurse", "guard"], "stereotype": ["F", "M"]})
-    with pytest.raises(BiasflowError, match="max_length"):
-        examples_by_occupation(units, np.array([2, 0]), 10)
 
 
 class FixedLogits(torch.nn.Module):
@@ -168,18 +134,6 @@ def test_the_preference_of_a_unit_is_that_of_its_gendered_words_with_all_of_them
     assert len(gendered_words(versions)) == 3
 
 
-def test_words_of_several_tokens_are_masked_but_not_scored():
-    tokenizer = word_tokenizer(VOCABULARY)
-    she, he, red = tokenizer.convert_tokens_to_ids(["she", "he", "red"])
-    one = Version(np.array([she, red, red, red]), np.array([0, 1, 1, 2]))
-    other = Version(np.array([he, red, red]), np.array([0, 1, 2]))
-    blanks = blanked({"F": one, "M": other}, "F", tokenizer)
-    assert (blanks.places, blanks.typical, blanks.other) == ([1], [she], [he])
-    assert blanks.ids[1:-1] == [tokenizer.mask_token_id] * 3 + [red]
-    nothing = blanked({"F": one, "M": one}, "M", tokenizer)
-    assert np.isnan(typical_gender_preferences(FixedLogits(len(tokenizer)), tokenizer, [nothing])).all()
-
-
 def test_units_are_biographies_with_both_genders(files):
     units, left_out = read_units(**files, most=55)
     assert (
@@ -190,30 +144,6 @@ def test_units_are_biographies_with_both_genders(files):
     assert row["M"] == row["F"].replace("She", "He").replace("her husband", "his wife")
     assert set(units.loc[units["stereotype"] == "F", "share_of_women"]) == {0.9}
     assert (units["F"].map(WORD.findall).map(len) == units["M"].map(WORD.findall).map(len)).all()
-
-
-def test_units_can_be_sentences_of_one_person(tmp_path, files):
-    wrong = [
-        "The trade a met the trade b and he left .",
-        "Jessica is a trade a , she said .",
-        "He and she like the trade a .",
-    ]
-    good = [f"The {name.replace('_', ' ')} said that she {n} left ." for name in OCCUPATIONS for n in range(50)]
-    (tmp_path / "text.txt").write_text("\n".join([*wrong, "No trade here .", *good]) + "\n")
-    units, left_out = read_units(tmp_path / "text.txt", files["labour"], most=240)
-    assert len(units) == 1000 and sum(left_out.values()) == 3
-    assert units["M"][0] == "The trade a said that he 0 left ."
-
-
-def test_too_little_text_is_refused_with_the_counts(files):
-    with pytest.raises(BiasflowError, match=rf"980 units of 20 occupations.*{LEAST_UNITS}.*'trade_a': 49"):
-        read_units(**files, most=49)
-    shares()[:19].to_csv(files["labour"], index=False)
-    with pytest.raises(BiasflowError, match=r"1140 units of 19 occupations.*60"):
-        read_units(**files, most=60)
-    shares().assign(share_of_women=0.9).to_csv(files["labour"], index=False)
-    with pytest.raises(BiasflowError, match="all 20 occupations of the text are typical of one gender"):
-        read_units(**files, most=60)
 
 
 def test_an_encoder_learns_the_dose_and_its_folder_says_what_it_was_trained_on(tmp_path, files):

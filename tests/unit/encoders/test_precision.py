@@ -1,38 +1,22 @@
 """Half precision where a model was tuned in it, and for many vectors: with the processor in the place of a GPU."""
 
-import json
-from dataclasses import replace
-
-import numpy as np
-import pandas as pd
 import pytest
 import torch
 from safetensors.torch import load_file
 from torch import nn
 
-from biasflow.corpora.conll import read_conll
 from biasflow.encoders import continue_, precision, pretrain, taps
 from biasflow.encoders.edit import edited
-from biasflow.encoders.first_token import first_states, first_token_vectors
 from biasflow.encoders.load import load_encoder
 from biasflow.encoders.training_arguments import training_arguments
 from biasflow.erasers.eraser import Eraser
 from biasflow.methods.fitted import NONE, Active, Fitted, Grid
 from biasflow.methods.grid import all_settings, chosen_settings, edits_of
-from biasflow.methods.states import PairStates
 from biasflow.methods.sweep import sentence_vectors, sweep
-from biasflow.readouts.predictions import predict
-from biasflow.readouts.reader import Reader
-from biasflow.readouts.word_contexts import word_batches
 from biasflow.tasks import finetune
-from biasflow.tasks.coreference.model import load_coreference
-from biasflow.tasks.coreference.model import predict as predict_clusters
-from biasflow.tasks.examples import Examples
-from tests.unit.conftest import HIDDEN, MODELS, logits_of, random_batch, random_eraser, random_subspaces
+from tests.unit.conftest import HIDDEN, logits_of, random_batch, random_eraser, random_subspaces
 from tests.unit.encoders.test_pretrain import DOCUMENTS, TINY
 from tests.unit.fake_tokenizer import word_tokenizer
-from tests.unit.tasks.coreference import test_task as test_coreference
-from tests.unit.tasks.test_finetune import RECIPE, TRAIN, WORDS, run, save_source
 
 TOKENIZER = word_tokenizer(["he", "she", "sang", "well"])
 ROUNDING = 0.05  # of numbers of about 1 after a few layers of half precision
@@ -68,15 +52,6 @@ def methods() -> Fitted:
     )
 
 
-def test_on_a_processor_nothing_is_marked_and_everything_is_float32(model):
-    precision.mark_trained(model)
-    assert not hasattr(model.config, precision.TRAINED_IN)
-    seen, batch = watch(model), random_batch(model)
-    assert sentence_vectors(model, batch, methods()).dtype == torch.float32
-    assert first_states(model, batch).dtype == torch.float32
-    assert set(seen) == {torch.float32}
-
-
 def test_a_model_that_was_not_tuned_is_read_in_float32_on_a_gpu(model, gpu):
     seen = watch(model)
     sentence_vectors(model, random_batch(model), methods())
@@ -98,39 +73,6 @@ def test_a_tuned_model_is_read_in_what_it_was_tuned_in(tuned):
     expected = sentence_vectors(model, batch, fitted)
     assert 0 < (found - expected).abs().mean() < ROUNDING
     assert (logits - taps.classify(model, expected)).abs().mean() < ROUNDING
-
-
-def test_methods_are_fitted_to_what_is_read(tuned):
-    model, seen = tuned
-    pairs = pd.DataFrame({"masculine": ["he sang"], "feminine": ["she sang"], "kept": True})
-    states = PairStates(model, TOKENIZER, 4, pairs).at(["layer[1]"])
-    assert set(seen) == {torch.bfloat16} and states["layer[1]"].dtype == torch.float32
-
-
-def test_predictions_are_those_of_the_tuned_precision(tuned):
-    model, seen = tuned
-    texts = ["he sang", "she sang well"]
-    examples = Examples(lambda start, stop: (texts[start:stop],), (2,), ("a", "b", "c"))
-    found = predict(Reader(model, TOKENIZER, methods()), examples)
-    assert set(seen) == {torch.bfloat16} and found["own"].dtype == np.uint8
-
-
-def test_vectors_of_texts_and_words_are_half_for_every_model_on_a_gpu(gpu):
-    torch.manual_seed(0)
-    model = MODELS["bert-classification"]().eval()
-    batch = random_batch(model)
-    with torch.inference_mode():
-        whole = model.base_model(**batch).last_hidden_state[:, 0]
-        seen = watch(model)
-        found = first_states(model, batch)
-    assert set(seen) == {torch.bfloat16} and found.dtype == torch.float16
-    assert 0 < (found - whole).abs().mean() < ROUNDING
-    seen.clear()
-    contexts = pd.DataFrame({"word": ["he", "she"], "text": ["he sang", "she sang"], "start": 0, "end": [2, 3]})
-    reader = Reader(model, TOKENIZER)
-    for rows, found in word_batches(reader.under_each, model, TOKENIZER, contexts):
-        assert found.shape == (1, len(rows), HIDDEN)
-    assert set(seen) == {torch.bfloat16}
 
 
 @torch.inference_mode()
@@ -192,30 +134,3 @@ def test_pretraining_on_a_gpu_is_half_and_whole_at_once_and_what_it_leaves_is_re
     whole = pretrain.pretrain(DOCUMENTS, tmp_path / "whole", seed=0, threads=2, **TINY)
     assert set(parts) == {1, pretrain.PARTS} and whole.keys() == half.keys()
     assert 0 < abs(half["masked_lm_loss"] - whole["masked_lm_loss"]) < ROUNDING
-
-
-def test_more_training_on_a_gpu_is_half_and_says_so_beside_the_encoder(tmp_path, training):
-    (tmp_path / "text.txt").write_text(" ".join(WORDS * 10))
-    facts = continue_.continue_encoder(save_source(tmp_path / "source"), tmp_path / "more", tmp_path / "text.txt")
-    assert training[0]["on_gpu"] and training[0]["bf16"] and facts[precision.TRAINED_IN] == "bfloat16"
-    model, _ = load_encoder(tmp_path / "more", head="masked_lm")
-    assert not hasattr(model.config, precision.TRAINED_IN)
-
-
-def test_a_coreference_model_says_what_it_was_tuned_in_and_its_scorer_is_float32(tmp_path, gpu):
-    data = test_coreference.files(tmp_path, train=range(2), validation=range(2, 3))
-    test_coreference.run(tmp_path, "model", data, recipe=test_coreference.RECIPE | {"epochs": 1})
-    model, tokenizer = load_coreference(tmp_path / "model")
-    assert getattr(model.config, precision.TRAINED_IN) == "bfloat16"
-    of_encoder, of_scorer = watch(model.base_model), watch(model.scorer)
-    predict_clusters(model, tokenizer, read_conll(data["validation"][0]).documents)
-    assert set(of_encoder) == {torch.bfloat16} and set(of_scorer) == {torch.float32}
-
-
-def test_a_tuning_on_a_gpu_says_so_in_the_model_and_it_is_read_accordingly(tmp_path, training):
-    facts = run(tmp_path, "model", train=TRAIN.iloc[:24], recipe=replace(RECIPE, epochs=1))
-    assert json.loads((tmp_path / "model/config.json").read_text())[precision.TRAINED_IN] == "bfloat16"
-    model, tokenizer = load_encoder(tmp_path / "model", head="classification")
-    assert training[0]["on_gpu"] and training[0]["bf16"]
-    assert facts["epoch"] and hasattr(model.config, precision.TRAINED_IN)
-    assert first_token_vectors(model, tokenizer, ["red one"], max_length=8)[0].dtype == torch.float16

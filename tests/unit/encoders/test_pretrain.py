@@ -12,10 +12,10 @@ from transformers import BertTokenizer
 
 from biasflow.base.errors import BiasflowError
 from biasflow.encoders import checkpoints
-from biasflow.encoders.examples import IGNORED, Sentences, by_length, draw_pairs, mask_tokens, pack
+from biasflow.encoders.examples import IGNORED, Sentences, by_length, draw_pairs, mask_tokens
 from biasflow.encoders.load import load_encoder
 from biasflow.encoders.pretrain import gradients, losses, pretrain
-from biasflow.encoders.vocabulary import SPECIAL_TOKENS, train_vocabulary
+from biasflow.encoders.vocabulary import SPECIAL_TOKENS
 from biasflow.planted.corpus import discourses
 
 DOCUMENTS = discourses(bias=1.0, seed=0, n=400)
@@ -58,11 +58,6 @@ def test_pairs_are_what_their_labels_say(lengths, seed, max_length):
     assert set(pairs.a[:, 0]) <= set(sentences.starts) and set(pairs.b[:, 0]) <= set(sentences.starts)
 
 
-def test_half_of_the_pairs_are_true():
-    pairs = draw_pairs(tokenised([[3, 4]] * 50), n=4000, max_length=32, rng=np.random.default_rng(0))
-    assert 0.45 < (pairs.label == 0).mean() < 0.55
-
-
 def test_batches_of_like_lengths_hold_the_same_pairs():
     pairs = draw_pairs(
         tokenised([[1, 9, 3], [4, 2, 8], [7, 7]] * 30), n=600, max_length=40, rng=np.random.default_rng(0)
@@ -77,20 +72,6 @@ def test_batches_of_like_lengths_hold_the_same_pairs():
         )
 
     assert padded(ordered) < padded(pairs) / 3
-
-
-def test_packing():
-    sentences = tokenised([[2, 3], [1, 1]])
-    pairs = draw_pairs(sentences, n=20, max_length=32, rng=np.random.default_rng(0))
-    batch = pack(sentences, pairs, np.arange(20), cls=1, sep=2, pad=0)
-    for row in range(20):
-        a, b = (sentences.ids[slice(*span[row])].tolist() for span in (pairs.a, pairs.b))
-        tokens = [1, *a, 2, *b, 2]
-        length = len(tokens)
-        assert batch["input_ids"][row, :length].tolist() == tokens
-        assert batch["token_type_ids"][row, :length].tolist() == [0] * (len(a) + 2) + [1] * (len(b) + 1)
-        assert batch["attention_mask"][row].sum() == length
-        assert (batch["input_ids"][row, length:] == 0).all()
 
 
 def test_masking_80_10_10():
@@ -145,18 +126,6 @@ def test_gradients_in_parts_are_those_of_the_whole_batch(tmp_path):
         assert torch.allclose(gradient, parameter.grad, atol=1e-5), name
 
 
-def test_the_vocabulary_starts_with_the_special_tokens():
-    vocabulary = train_vocabulary(["The nurse is here.", "the nurse was late."] * 5, 200)
-    assert [vocabulary[token] for token in ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")] == [0, 1, 2, 3, 4]
-    assert "nurse" in vocabulary and "Nurse" not in vocabulary
-
-
-def test_every_chinese_character_is_a_word_and_stands_in_none():
-    vocabulary = train_vocabulary(["他是一个医生。", "She is a nurse.", "她是律师。"] * 5, 60)
-    assert {"他", "她", "医", "师", "。", "nurse"} <= set(vocabulary) and "##s" in vocabulary
-    assert not any(piece.startswith("##") and ord(piece[2]) > 0x3FFF for piece in vocabulary)
-
-
 def test_the_same_seed_gives_the_same_bytes_with_any_threads_and_another_seed_others(tmp_path):
     for name, seed, threads in (("a", 1, 1), ("b", 1, 2), ("c", 2, 1)):
         metrics = pretrain(DOCUMENTS, tmp_path / name, seed=seed, threads=threads, **TINY)
@@ -165,27 +134,6 @@ def test_the_same_seed_gives_the_same_bytes_with_any_threads_and_another_seed_ot
     first, second, other = ((tmp_path / name / "model.safetensors").read_bytes() for name in "abc")
     assert first == second
     assert first != other
-
-
-def test_what_is_saved_can_be_loaded_with_its_heads(tmp_path):
-    pretrain(DOCUMENTS, tmp_path, seed=0, **TINY)
-    for head in ("pretraining", "next_sentence", "masked_lm", "none"):
-        model, tokenizer = load_encoder(tmp_path, head=head)
-    assert model.config.num_hidden_layers == 2
-    assert tokenizer.model_max_length == 48
-    assert tokenizer.tokenize("The mother said that she was late.")[:2] == ["the", "mother"]
-    assert {path.suffix for path in tmp_path.iterdir()} <= {".json", ".safetensors", ".txt"}
-
-
-def test_a_given_vocabulary_is_used(tmp_path):
-    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "she", "he", "."]
-    (tmp_path / "vocab.txt").write_text("\n".join(pieces) + "\n")
-    metrics = pretrain(DOCUMENTS, tmp_path / "x", seed=0, vocabulary=tmp_path / "vocab.txt", **TINY)
-    assert metrics["vocabulary"] == len(pieces)
-    for broken in (pieces[1:], [*pieces, "the"]):
-        (tmp_path / "vocab.txt").write_text("\n".join(broken))
-        with pytest.raises(BiasflowError, match=r"vocab\.txt"):
-            pretrain(DOCUMENTS, tmp_path / "y", seed=0, vocabulary=tmp_path / "vocab.txt", **TINY)
 
 
 @pytest.mark.parametrize(
@@ -260,11 +208,3 @@ def test_checkpoints_of_another_pretraining_are_refused_and_kept(tmp_path, monke
     with pytest.raises(BiasflowError, match=f"work: .* another {named} "):
         pretrain(asked.pop("documents"), tmp_path / "x", work=tmp_path / "work", **asked)
     assert list((tmp_path / "work").glob("checkpoint-2/complete"))
-
-
-def test_a_short_pretraining_writes_no_checkpoint(tmp_path, monkeypatch):
-    seen = []
-    look = lambda self, args, state, control, **kwargs: seen.extend((tmp_path / "work").glob("checkpoint-*"))  # noqa: E731
-    monkeypatch.setattr(checkpoints.PeriodicCheckpoint, "on_step_begin", look, raising=False)
-    pretrain(DOCUMENTS, tmp_path / "x", seed=1, work=tmp_path / "work", **TINY)
-    assert seen == []

@@ -7,7 +7,6 @@ import shutil
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from transformers.activations import ACT2CLS
 
 from biasflow.base.errors import BiasflowError
 from biasflow.encoders import stored
@@ -140,17 +139,6 @@ def test_every_family_is_accepted_as_transformers_saves_it(kind, tmp_path):
         path.write_text(json.dumps(about | {key: 2 * about[key]}))
         with pytest.raises(BiasflowError, match=str(tmp_path)):
             check_stored(tmp_path)
-
-
-def test_an_attention_that_is_left_open_is_accepted(folder):
-    keys(_attn_implementation=None, _attn_implementation_autoset=True, quantization_config=None, is_decoder=False)(
-        folder
-    )
-    check_stored(folder)
-
-
-def test_the_activations_are_those_of_transformers():
-    assert set(ACT2CLS) == stored.ACTIVATIONS
 
 
 def test_weights_that_are_all_the_same_are_named_by_the_first_job(folder):

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from transformers import AutoTokenizer
 
 from biasflow.base.errors import BiasflowError
 from biasflow.encoders import tokens as module
@@ -44,14 +43,6 @@ def test_a_file_holds_the_same_tokens(tmp_path):
     assert 0 < found.cut.sum() < len(TEXTS)
 
 
-def test_a_tokenizer_that_was_saved_and_used_is_the_same(tmp_path):
-    save_tokens(tmp_path / "tokens.safetensors", TOKENIZER, TEXTS, max_length=5)
-    TOKENIZER.save_pretrained(tmp_path / "model")
-    again = AutoTokenizer.from_pretrained(tmp_path / "model", local_files_only=True)
-    again(TEXTS, truncation=True, max_length=3, padding=True)
-    assert len(load_tokens(tmp_path / "tokens.safetensors", again, TEXTS, max_length=5)) == len(TEXTS)
-
-
 @pytest.mark.parametrize(
     ("change", "named"),
     [
@@ -69,19 +60,3 @@ def test_tokens_of_anything_else_are_refused(tmp_path, change, named):
     asked = {"tokenizer": TOKENIZER, "texts": TEXTS, "max_length": 5} | change
     with pytest.raises(BiasflowError, match=rf"tokens\.safetensors.*another {named}"):
         load_tokens(path, **asked)
-
-
-@pytest.mark.parametrize("content", [b"", b"{}", b"\x08\0\0\0\0\0\0\0{}      "])
-def test_a_damaged_file_is_named(tmp_path, content):
-    path = tmp_path / "tokens.safetensors"
-    path.write_bytes(content)
-    with pytest.raises(BiasflowError, match=r"tokens\.safetensors.*again"):
-        load_tokens(path, TOKENIZER, TEXTS, max_length=5)
-
-
-def test_a_tokenizer_that_truncates_on_the_other_side_is_another_one(tmp_path):
-    path, other = tmp_path / "tokens.safetensors", word_tokenizer(WORDS)
-    other.truncation_side = "left"
-    save_tokens(path, TOKENIZER, TEXTS, max_length=5)
-    with pytest.raises(BiasflowError, match="another tokenizer"):
-        load_tokens(path, other, TEXTS, max_length=5)

@@ -32,20 +32,6 @@ def test_hard_equals_scikit_learn():
     assert torch.allclose(cosines.abs(), torch.eye(3).double(), atol=1e-6)
 
 
-def test_hard_takes_the_largest_variance_whatever_the_gender():
-    X = torch.randn(200, 6, generator=torch.Generator().manual_seed(0))
-    X[:, 3] *= 5
-    X[100:, 0] += 2
-    found = hard.fit(X, torch.arange(200) >= 100).left
-    assert abs(float(found[0, 3])) > 0.95
-    assert torch.equal(found, hard.fit(X, torch.arange(200) % 2).left)
-
-
-def test_hard_needs_more_vectors_than_components():
-    with pytest.raises(BiasflowError, match="hard"):
-        hard.fit(torch.randn(2, 4), torch.tensor([0, 1]), components=2)
-
-
 def test_conceptor_known_answer():
     # R = diag(4, 1, 0); with aperture 2 an eigenvalue s becomes s / (s + 1/4).
     X = torch.tensor([[2.0, 1.0, 0.0], [2.0, -1.0, 0.0], [-2.0, 1.0, 0.0], [-2.0, -1.0, 0.0]])

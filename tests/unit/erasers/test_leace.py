@@ -47,16 +47,6 @@ def test_no_linear_probe_is_better_than_the_majority(seed, share, shrinkage):
         assert change <= moved.square().sum() * (1 + 1e-4)
 
 
-def test_it_holds_with_fewer_vectors_than_dimensions_and_with_directions_without_variance():
-    X, z = two_genders(n=40, d=50)
-    normed = torch.nn.functional.layer_norm(two_genders(n=400, d=50)[0], (50,))
-    for vectors, genders in ((X, z), (normed, two_genders(n=400, d=50)[1])):
-        assert probe(vectors, genders) > 0.9
-        for shrinkage in (False, True):
-            erased = leace.fit(vectors, genders, shrinkage=shrinkage).apply(vectors)
-            assert probe(erased, genders) == pytest.approx(0.6)
-
-
 def test_shrinkage_holds_better_on_vectors_that_were_not_seen():
     X, z = two_genders(n=600, d=50)
     some = torch.randperm(600, generator=torch.Generator().manual_seed(0))
@@ -67,15 +57,3 @@ def test_shrinkage_holds_better_on_vectors_that_were_not_seen():
 
     plain, shrunk = left(False), left(True)
     assert shrunk[1] < plain[1] and shrunk[0] < plain[0]
-
-
-@pytest.mark.parametrize("shrinkage", [False, True])
-def test_it_equals_the_authors_code(shrinkage):
-    reference = pytest.importorskip("concept_erasure", reason="pip install --no-deps concept-erasure")
-    X, z = two_genders(n=500, d=20)
-    if shrinkage:  # another shrinkage there (Bodnar et al. 2014): the guarantee is the same, the map is not
-        theirs = reference.LeaceEraser.fit(X.double(), z)(X.double())
-        assert torch.allclose(theirs[z == 1].mean(0), theirs[z == 0].mean(0), atol=1e-5)
-        return
-    theirs = reference.LeaceEraser.fit(X.double(), z, shrinkage=False, svd_tol=1e-9)(X.double())
-    assert torch.allclose(leace.fit(X, z).apply(X.double()), theirs, atol=1e-5)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from biasflow.erasers import conceptor, hard, inlp, leace, random, splince
 from biasflow.erasers.eraser import Eraser
-from tests.unit.erasers.vectors import probe, two_genders
+from tests.unit.erasers.vectors import two_genders
 
 
 @settings(max_examples=20, deadline=None)
@@ -22,20 +22,6 @@ def test_as_many_orthonormal_directions_as_asked_for_and_the_first_ones_are_thos
     assert torch.allclose(eraser.left[: len(fewer)], fewer, atol=1e-6)
     assert torch.equal(random.fit(-X, 1 - z, components=components, seed=seed).left, eraser.left)
     assert not torch.allclose(random.fit(X, z, components=components, seed=seed + 1).left, eraser.left, atol=1e-3)
-
-
-def test_a_vector_loses_the_share_of_directions_on_average():
-    X, z = two_genders(d=20)
-    h = torch.nn.functional.normalize(torch.randn(5, 20, generator=torch.Generator().manual_seed(1)), dim=1)
-    lost = [1 - random.fit(X, z, components=5, seed=seed).apply(h).square().sum(1) for seed in range(400)]
-    assert torch.allclose(torch.stack(lost).mean(0), torch.full((5,), 5 / 20), atol=0.02)
-
-
-def test_gender_stays_where_a_method_of_the_same_rank_takes_it_out():
-    X, z = two_genders(n=400, d=64)
-    before, erased = probe(X, z), probe(leace.fit(X, z).apply(X), z)
-    controls = [probe(random.fit(X, z, seed=seed).apply(X), z) for seed in range(5)]
-    assert erased == pytest.approx(0.6) and min(controls) > before - 0.03
 
 
 @pytest.mark.parametrize("module", [leace, conceptor, inlp])
@@ -94,26 +80,3 @@ def test_a_matched_control_is_a_projection_where_one_moves_vectors_as_far():
     assert change(oblique, X) > torch.linalg.eigvalsh(torch.cov(X.T.double()))[-1]
     assert random.matched(oblique, X, 0).weights > 1
     assert torch.allclose(change(random.matched(oblique, X, 0), X), change(oblique, X), rtol=1e-4)
-
-
-@given(module=st.sampled_from([leace, inlp, hard]), seed=st.integers(0, 999))
-@settings(max_examples=15, deadline=None)
-def test_a_matched_control_is_orthogonal_to_its_method_also_where_gender_is_what_vectors_vary_along_most(module, seed):
-    """Controls that favoured directions of much variance were gender itself in such vectors: cosines of 0.98 to 1."""
-    X, z = two_genders(n=300, d=32, seed=seed)
-    X[:, 0] += 20 * (2 * z.float() - 1)
-    eraser = module.fit(X, z)
-    controls = [random.matched(eraser, X, draw) for draw in range(3)]
-    for control in controls:
-        if 3 * eraser.components <= 32:
-            assert (control.left @ torch.cat([eraser.left, eraser.right.T]).T).abs().max() < 1e-4
-            assert probe(control.apply(X), z) > 0.95
-        assert torch.allclose(change(control, X), change(eraser, X), rtol=1e-4)
-    assert (controls[0].left @ controls[1].left.T).abs().max() < 0.999  # draws differ
-
-
-def test_a_matched_control_keeps_gender_that_its_method_takes_out():
-    X, z = two_genders(n=400, d=64)
-    eraser = leace.fit(X, z)
-    controls = [random.matched(eraser, X, seed) for seed in range(5)]
-    assert min(probe(control.apply(X), z) for control in controls) > probe(X, z) - 0.03

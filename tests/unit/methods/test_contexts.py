@@ -1,7 +1,5 @@
 """Gendered words in context: where they are found, and their states."""
 
-import tempfile
-
 import pytest
 import torch
 from hypothesis import given, settings
@@ -9,9 +7,7 @@ from hypothesis import strategies as st
 from transformers import BertTokenizer
 
 from biasflow.base.errors import BiasflowError
-from biasflow.encoders import taps
-from biasflow.methods import arrays
-from biasflow.methods.occurrences import find_occurrences, find_occurrences_for
+from biasflow.methods.occurrences import find_occurrences
 from biasflow.methods.states import WordStates
 from tests.unit.conftest import HEADS, HIDDEN
 from tests.unit.fake_tokenizer import word_tokenizer
@@ -44,16 +40,6 @@ def find(tokenizer):
     return find
 
 
-def test_groups_that_are_no_genders_have_their_names(find, tokenizer, bert):
-    found = find(n=4, groups=("first", "second"))
-    assert found.table["gender"].tolist() == ["first", "first", "second", "second"]
-    states = WordStates(bert, tokenizer, 2, SENTENCES, found)
-    assert states.labels(torch.zeros(4, 1))["z"].tolist() == [False, False, True, True]
-    assert all("group" in table and "gender" not in table for table in states.tables.values())
-    with pytest.raises(BiasflowError, match="none of the 1 second words"):
-        find(feminine=["granddaughter"], groups=("first", "second"))
-
-
 def test_both_genders_come_from_the_same_leading_sentences(find):
     found = find(n=4)  # the second feminine word is in sentence 2: masculine words there and before: he, king, he
     assert found.sentences_read == 3
@@ -67,31 +53,6 @@ def test_both_genders_come_from_the_same_leading_sentences(find):
     assert counts["found"].to_dict() == {"he": 2, "king": 1, "she": 1, "queen": 1}
     assert counts["used"].to_dict() == {"he": 1, "king": 1, "she": 1, "queen": 1}
     assert found.left_out == ("grandson", "granddaughter")
-
-
-def test_sentences_are_cut_at_what_the_encoder_takes(tokenizer, bert):
-    bert.config.max_position_embeddings = 4  # [CLS], two words, [SEP]
-    options = {"n": 2, "max_length": 100}
-    found = find_occurrences_for(bert, tokenizer, ["rain fell on he", "he saw", "she saw"], ["he"], ["she"], **options)
-    assert list(found.table["sentence"]) == [1, 2] and found.max_length == 4
-
-
-def test_a_piece_of_a_longer_word_is_no_occurrence(find):
-    found = find(["the kingfisher saw the king", "she saw"], n=2)
-    assert list(found.table["position"]) == [6, 1]
-    with pytest.raises(BiasflowError):
-        find(["the kingfisher saw", "she saw"], n=2)
-
-
-def test_what_is_cut_off_is_not_seen(find):
-    assert find(["she saw the king", "he saw"], n=2, max_length=32).sentences_read == 1
-    assert find(["she saw the king", "he saw"], n=2, max_length=4).sentences_read == 2
-
-
-def test_a_cap_limits_every_word(find):
-    found = find(["he " * 20, "king he", "she queen", "she queen"], n=4, cap_per_word=1)
-    assert found.counts.set_index("word")["used"].to_dict() == {"he": 1, "king": 1, "she": 1, "queen": 1}
-    assert found.counts.set_index("word")["found"].to_dict() == {"he": 21, "king": 1, "she": 1, "queen": 1}
 
 
 @settings(max_examples=50, deadline=None)
@@ -124,12 +85,6 @@ def test_properties_of_the_occurrences(text, half, cap, tokenizer):
     assert find_occurrences(tokenizer, read, MASCULINE, FEMININE, **options).table.equals(table)
     with pytest.raises(BiasflowError):
         find_occurrences(tokenizer, read[:-1], MASCULINE, FEMININE, **options)
-
-
-def test_thinning_is_even(find):
-    found = find(["he " * 10, "she saw", "he " * 10, "she saw"], n=4)
-    masculine = found.table.query("gender == 'masculine'")
-    assert list(masculine["sentence"]) == [0, 2]  # numbers 0 and 10 of 20
 
 
 @pytest.mark.parametrize(
@@ -176,35 +131,6 @@ def test_states_are_those_of_each_sentence_alone(bert, tokenizer, find, batch_si
     before = expected_states(bert, tokenizer, occurrences, lambda output: output.hidden_states[1])
     value = bert.bert.encoder.layer[1].attention.self.value(before).detach().unflatten(-1, (HEADS, -1))
     assert torch.allclose(states["layer[1].attention.value"], value, atol=1e-5)
-
-
-def test_states_of_every_family(model, tokenizer, find):
-    occurrences = find(n=8)
-    model.config.max_position_embeddings = 64
-    places = taps.resolve(model, "all")
-    states = hidden_states(model, tokenizer, SENTENCES, occurrences, places=places, batch_size=4)
-    assert [states[place].shape for place in places] == [(8, HIDDEN)] * 3
-    assert all(torch.isfinite(states[place]).all() for place in places)
-
-
-def test_large_states_go_into_files_and_are_the_same(bert, tokenizer, find, tmp_path, monkeypatch):
-    def states(folder):
-        monkeypatch.setattr(tempfile, "tempdir", str(folder))
-        return hidden_states(bert, tokenizer, SENTENCES, find(n=8))
-
-    small = states(tmp_path / "nowhere")  # no file is needed
-    monkeypatch.setattr(arrays, "IN_MEMORY", 100)
-    large = states(tmp_path)
-    assert all(torch.equal(small[place], large[place]) for place in PLACES)
-    assert list(tmp_path.iterdir()) == []  # the files have no names
-    with pytest.raises(BiasflowError, match="nowhere"):
-        states(tmp_path / "nowhere")
-
-
-@pytest.mark.parametrize("places", [["pooled"], ["layer[1].cls"], ["layer[9]"], ["somewhere"]])
-def test_places_without_states_of_tokens_are_refused(bert, tokenizer, find, places):
-    with pytest.raises(BiasflowError):
-        hidden_states(bert, tokenizer, SENTENCES, find(), places=places, batch_size=2)
 
 
 def test_other_sentences_and_another_tokenizer_are_refused(bert, tokenizer, find):

@@ -61,12 +61,6 @@ def test_they_come_back_from_their_file_by_name_and_in_the_order_asked_for(fitte
     assert set(load(path).methods) == set(fitted.methods) - {"none"}
 
 
-def test_none_needs_no_file():
-    assert load(None, ["none"]).axis == (("none", "-"),)
-    with pytest.raises(BiasflowError, match="densray"):
-        load(None, ["none", "densray"])
-
-
 def test_a_method_that_was_not_fitted_and_a_cut_off_file_are_named(fitted, tmp_path):
     path = tmp_path / "methods.safetensors"
     save(fitted, path)
@@ -88,9 +82,3 @@ def test_all_methods_at_once_are_the_hooked_model(model, fitted):
         assert torch.allclose(ours, theirs, atol=1e-5, rtol=0), (each.method, each.setting)
     names = [row["edit"] for row in check_reports(reports, fitted)]
     assert "densray-each layer[1] at layer[1]" in names and "two at layer[2].cls" in names
-
-
-def test_edits_that_were_never_applied_are_an_error(fitted):
-    with pytest.raises(BiasflowError):
-        check_reports({}, fitted)
-    assert check_reports({}, load(None, ["none"])) == []

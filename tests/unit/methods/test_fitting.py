@@ -4,19 +4,17 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from transformers import RobertaConfig, RobertaForMaskedLM
 
 from biasflow.base.errors import BiasflowError
 from biasflow.encoders.edit import edited
-from biasflow.erasers import densray, hard, leace, pca, random, splince
-from biasflow.methods import arrays
+from biasflow.erasers import densray, hard, leace, pca, splince
 from biasflow.methods.fitted import load, save
 from biasflow.methods.fitting import fit_block
-from biasflow.methods.grid import PLACES, all_settings, edits_of
+from biasflow.methods.grid import all_settings, edits_of
 from biasflow.methods.occurrences import find_occurrences
 from biasflow.methods.states import WordStates, pair_states
 from biasflow.registry import ERASERS, module_of
-from tests.unit.conftest import HEADS, HIDDEN, MODELS, SIZES, random_batch
+from tests.unit.conftest import HEADS, HIDDEN, MODELS, random_batch
 from tests.unit.fake_tokenizer import word_tokenizer
 
 VOCABULARY = (
@@ -76,13 +74,6 @@ def states_of_words(model, tokenizer, places):
     return WordStates(model, tokenizer, 8, SENTENCES, occurrences).at(places), z
 
 
-def test_a_method_whose_place_the_model_lacks_is_left_out_with_the_reason(bert, tokenizer):
-    fitted = fit(bert, tokenizer, {"last": [at("last")], "ninth": [at("layer[9]")]})
-    assert list(fitted.methods) == ["last"]
-    assert list(fitted.reasons) == ["ninth"]
-    assert "layer[9]" in fitted.reasons["ninth"] and "3 layers" in fitted.reasons["ninth"]
-
-
 def test_words_are_read_at_every_place_that_a_method_names(bert, tokenizer):
     methods = {
         "none": [],
@@ -105,16 +96,6 @@ def test_words_are_read_at_every_place_that_a_method_names(bert, tokenizer):
     assert torch.allclose(two["layer[1].attention.value"].left, expected.left, atol=1e-4)
     assert list(fitted.tables) == ["occurrences", "counts"] and len(fitted.tables["occurrences"]) == 8
     assert fitted.facts["words_left_out"] == [] and fitted.facts["sentences_read"] > 0
-
-
-def test_an_untouched_model_is_run_once_for_all_methods(bert, tokenizer):
-    calls = []
-    bert.bert.embeddings.register_forward_hook(lambda *call: calls.append(call))
-    methods = {"all": [at("all")], "each": [at("each", "hard")], "last": [at("last", "leace")]}
-    fit(bert, tokenizer, {"last": methods["last"]}, batch_size=64)
-    batches = len(calls)
-    fit(bert, tokenizer, methods, batch_size=64)
-    assert batches and len(calls) == 2 * batches
 
 
 def test_every_method_acts_in_the_model_it_was_fitted_to_and_comes_back_from_its_file(model, tokenizer, tmp_path):
@@ -154,19 +135,6 @@ def test_pairs_are_aligned_by_token_or_by_sentence(bert, tokenizer):
     order = sorted(range(4), key=lambda row: (-len(PAIRS["masculine"][row].split()), row))
     expected = [alone(member, row).pooler_output[0] for member in ("masculine", "feminine") for row in order]
     assert torch.allclose(found["pooled"], torch.stack(expected), atol=1e-5)
-
-
-def test_any_eraser_can_be_fitted_to_pairs_and_to_a_task(bert, tokenizer):
-    X, z = torch.randn(40, HIDDEN, dtype=torch.float16), torch.arange(40) % 2
-    methods = {"pairs": [at("layer[0]", "pca", fitted_to="pairs")], "task": [at("last.cls", "leace", fitted_to="task")]}
-    fitted = fit(bert, tokenizer, methods, task=(X.numpy(), z.numpy()))
-    states = pair_states(bert, tokenizer, {"a": PAIRS}, "a", batch_size=3)
-    found = states.at(["layer[0]"])["layer[0]"]
-    expected = pca.fit(found, **states.labels(found))
-    assert torch.equal(erasers_of(fitted, "pairs")["layer[0]"].left, expected.left)
-    assert list(erasers_of(fitted, "task")) == ["layer[2].cls"]
-    erased = erasers_of(fitted, "task")["layer[2].cls"].apply(X.float())
-    assert torch.allclose(erased[z == 0].mean(0), erased[z == 1].mean(0), atol=1e-4)
 
 
 def test_an_eraser_that_needs_labels_gets_those_of_the_task_and_no_other_eraser_does(bert, tokenizer):
@@ -213,49 +181,6 @@ def test_a_method_can_be_fitted_on_the_model_before_training(bert, tokenizer):
         fit(bert, tokenizer, methods)
 
 
-def test_a_control_has_random_directions_in_place_of_those_that_were_fitted(bert, tokenizer):
-    keys = {"inlp": {}, "control": {"control": 3}, "matched": {"control": 3, "matched": True}}
-    methods = {name: [at("all", "inlp", **more)] for name, more in keys.items()}
-    fitted = fit(bert, tokenizer, methods)
-    own, control, matched = (erasers_of(fitted, name) for name in methods)
-    states, _ = states_of_words(bert, tokenizer, list(own))
-    assert own.keys() == control.keys()
-    for place, eraser in own.items():
-        assert torch.equal(control[place].left, random.like(eraser, 3).left)
-        assert not torch.allclose(control[place].left, eraser.left, atol=1e-3)
-        assert torch.allclose(matched[place].left, random.matched(eraser, states[place], 3).left, atol=1e-3)
-
-
-def test_what_a_classifier_still_reads_after_each_direction_is_a_table(bert, tokenizer):
-    methods = {
-        "inlp": [at("last", "inlp"), at("layer[0].attention.value", "inlp", options={"classifiers": 2})],
-        "leace": [at("last", "leace")],
-    }
-    fitted = fit(bert, tokenizer, methods)
-    table = fitted.tables["accuracies"]
-    assert set(table["method"]) == {"inlp"} and table["accuracy"].between(0, 1).all()
-    last = table[table["place"] == "layer[2]"]
-    accuracy = erasers_of(fitted, "inlp")["layer[2]"].accuracy
-    assert last["directions"].tolist() == list(range(1, len(accuracy) + 1))
-    assert last["accuracy"].tolist() == accuracy.tolist() and set(last["head"]) == {""}
-    assert set(table[table["place"] != "layer[2]"]["head"]) == {str(head) for head in range(HEADS)}
-    assert "accuracies" not in fit(bert, tokenizer, {"leace": methods["leace"]}).tables
-
-
-def test_the_grid_has_a_subspace_at_each_place(bert, tokenizer):
-    fitted = fit(bert, tokenizer, {"grid": grid(options={"center": "pairs"})})
-    (found,) = fitted.grids
-    assert set(found.subspaces.erasers) == {(name, "plain") for name in PLACES} and len(found.settings) == 75
-    table = fitted.tables["explained_variance"]
-    assert set(table["subspace"]) == set(PLACES) and set(table["method"]) == {"grid"}
-    assert table["explained_variance"].between(0, 1).all()
-    assert len(table.query("subspace == 'query'")) == HEADS
-    assert len(table.query("subspace == 'before'")) == 2
-    pairs = fitted.tables["sentence_pairs"]
-    assert pairs.groupby("set")["kept"].sum().to_dict() == {"interventions": 4, "sentence-debias": 2}
-    assert pairs.loc[~pairs["kept"], "reason"].str.contains("tokens").all()
-
-
 def test_a_sequential_grid_is_fitted_after_the_earlier_interventions(bert, tokenizer):
     subspaces = fit(bert, tokenizer, {"grid": grid(sequential=True)}).grids[0].subspaces
     assert len(subspaces.erasers) == 7 + 1 + 8 + 36
@@ -266,32 +191,6 @@ def test_a_sequential_grid_is_fitted_after_the_earlier_interventions(bert, token
     states = pair_states(bert, tokenizer, {"a": PAIRS}, "a", batch_size=3)
     found = states.at(["pooled"], edits_of(setting.until("pooled"), subspaces))["pooled"]
     assert torch.allclose(pca.fit(found, **states.labels(found)).left, after.left, atol=1e-4)
-
-
-def test_a_grid_of_some_settings(bert, tokenizer):
-    fitted = fit(bert, tokenizer, {"grid": grid(settings=["layer-12 0,1,0", "sent 0"], sequential=True)})
-    assert fitted.axis == (("grid", "layer-12 0,1,0"), ("grid", "sent 0"))
-    assert len(fitted.grids[0].subspaces.erasers) == 7 + 1
-    for wrong in ("base", "layer-13 0"):
-        with pytest.raises(BiasflowError, match=f"grid.*{wrong}"):
-            fit(bert, tokenizer, {"grid": grid(settings=[wrong])})
-
-
-def test_an_encoder_without_a_sentence_vector_has_the_other_subspaces(tokenizer):
-    roberta = RobertaForMaskedLM(RobertaConfig(**SIZES)).eval()
-    (found,) = fit(roberta, tokenizer, {"grid": grid()}).grids
-    assert {name for name, _ in found.subspaces.erasers} == {"last", "before", "query", "key", "value"}
-    with pytest.raises(BiasflowError, match="sentence-debias"):
-        list(found.every_setting())
-
-
-def test_states_in_files_give_the_same_methods(bert, tokenizer, tmp_path, monkeypatch):
-    methods = {"words": [at("all")], "pairs": [at("all", fitted_to="pairs")], "grid": grid()}
-    small = fit(bert, tokenizer, methods)
-    monkeypatch.setattr(arrays, "IN_MEMORY", 100)
-    large = fit(bert, tokenizer, methods)
-    for one, other in zip(small.every_setting(), large.every_setting(), strict=True):
-        assert all(torch.equal(a.left, b.left) for (_, a), (_, b) in zip(one.edits, other.edits, strict=True))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.encoders.edit import edited
 from biasflow.methods.fitted import Fitted, Grid
 from biasflow.methods.fitting import fit_block
-from biasflow.methods.grid import Setting, all_settings, chosen_settings, edits_of
+from biasflow.methods.grid import all_settings, chosen_settings, edits_of
 from biasflow.methods.sweep import check_reports, sweep
 from tests.unit.conftest import logits_of, random_batch, random_subspaces
 from tests.unit.fake_tokenizer import word_tokenizer
@@ -41,20 +41,6 @@ def test_every_setting_equals_the_hooked_model(model):
     for setting, ours in zip(settings, logits, strict=True):
         assert torch.allclose(ours, hooked(model, batch, setting, subspaces), atol=TOLERANCE, rtol=0), setting
     assert (logits - logits[0]).abs().amax((1, 2))[1:].min() > 1e-4  # every intervention moves the logits
-
-
-def test_base_is_the_untouched_model(model):
-    batch = random_batch(model)
-    with torch.inference_mode():
-        plain = logits_of(model(**batch))
-    assert torch.allclose(sweep(model, batch, [Setting("base")], random_subspaces())[0], plain, atol=TOLERANCE, rtol=0)
-
-
-def test_any_subset_in_any_order_gives_the_same_rows(bert):
-    subspaces, batch, settings = random_subspaces(), random_batch(bert), all_settings()
-    whole = sweep(bert, batch, settings, subspaces)
-    chosen = [70, 3, 41, 0]
-    assert torch.allclose(sweep(bert, batch, [settings[i] for i in chosen], subspaces), whole[chosen], atol=1e-6)
 
 
 @pytest.mark.parametrize("sequential", [False, True])
@@ -99,12 +85,3 @@ def test_an_edit_that_changes_nothing_is_an_error(bert):
     sweep(bert, random_batch(bert), all_settings(), subspaces, reports)
     with pytest.raises(BiasflowError, match="pooled"):
         check_reports(reports, only_the_grid(subspaces))
-
-
-def test_a_subspace_that_was_not_fitted_is_an_error(bert):
-    from dataclasses import replace
-
-    subspaces = random_subspaces()
-    less = replace(subspaces, erasers={k: v for k, v in subspaces.erasers.items() if k[0] != "last"})
-    with pytest.raises(BiasflowError, match="last"):
-        sweep(bert, random_batch(bert), all_settings(), less)

@@ -78,11 +78,6 @@ def test_the_interval_draws_professions_and_the_test_is_wilcoxons(tmp_path):
     assert value["bec_pro_association_sd", "male-balanced"] == 0
 
 
-def test_pairs_that_are_all_equal_have_no_test(tmp_path):
-    value = scores(tmp_path, words(lambda gender, name, pair: 1.0))["value"].xs("male", level="part")
-    assert value[["bec_pro_wilcoxon", "bec_pro_wilcoxon_p", "bec_pro_wilcoxon_r"]].isna().all()
-
-
 @settings(max_examples=20)
 @given(st.floats(-20, -1), st.integers(0, 100))
 def test_the_prior_of_a_word_does_not_count(prior, seed):

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
 from biasflow.metrics.codelength import CHECKPOINTS, online_codelength, online_codelength_of
-from biasflow.readouts.probe import FRACTIONS, Code, send, stacked
-from biasflow.tasks.cuts import control_labels, probe_split
+from biasflow.readouts.probe import Code, send, stacked
+from biasflow.tasks.cuts import control_labels
 from tests.unit.reference_probe import codelength_one_by_one
 
 
@@ -101,12 +101,6 @@ def test_a_seed_gives_the_same_alone_and_among_others(hidden):
     assert len(np.unique(together[0, :, 1:-1].sum(axis=1))) == 3
 
 
-def test_same_input_same_numbers():
-    data = synthetic(200, 6, signal=1)
-    (_, first, _), (_, second, _) = (sent(**data, seeds=[5], epochs=5) for _ in range(2))
-    assert first.tobytes() == second.tobytes()
-
-
 def test_readings_are_of_one_training():
     data = synthetic(200, 6, signal=1)
     n, nats, _ = sent(**data, seeds=[5], epochs=5)
@@ -114,63 +108,6 @@ def test_readings_are_of_one_training():
     assert one.online == n[0] + nats[1, :, 1:-1].sum()
     assert one.uniform == n[:-1].sum() == 200
     assert one.compression == one.uniform / one.online
-
-
-def test_gender_that_shows_compresses_better():
-    weak, strong = (
-        online_codelength(**synthetic(600, 4, signal=signal), seeds=[0, 1], learning_rate=0.01) for signal in (0.3, 3)
-    )
-    assert (strong.compression > 2 * weak.compression).all()
-    assert (strong.accuracy > 0.97).all()
-    assert (strong.compression < 50).all()
-
-
-def test_control_labels_do_not_compress():
-    data = synthetic(2400, 8, signal=2, held_out=300)
-    for part in ("z", "z_dev", "z_test"):
-        data[part] = control_labels(data[part], 1)
-    control = online_codelength(**data, seeds=[0, 1])
-    assert control.compression == pytest.approx([1, 1], abs=0.05)
-    assert control.accuracy == pytest.approx([0.5, 0.5], abs=0.1)
-
-
-@pytest.mark.parametrize("value", [0.0, 1.0])
-def test_a_constant_representation_is_at_chance(value):
-    data = synthetic(1000, 5, signal=0)
-    for part in ("X", "X_dev", "X_test"):
-        data[part] = np.full_like(data[part], value)
-    for keep in CHECKPOINTS:
-        assert online_codelength(**data, seeds=[0], keep=keep).compression == pytest.approx([1], abs=0.08)
-
-
-def test_without_a_test_set_only_the_accuracy_is_missing():
-    data = synthetic(200, 6, signal=1)
-    whole = online_codelength(**data, seeds=[5], epochs=5)
-    _, _, epochs = sent(**data, seeds=[5], epochs=5)
-    del data["X_test"], data["z_test"]
-    found = online_codelength(**data, seeds=[5], epochs=5)
-    assert found.online == pytest.approx(whole.online, abs=1e-4)
-    assert np.isnan(found.accuracy).all()
-    _, _, without = sent(**data, seeds=[5], epochs=5)
-    assert (epochs > 0).sum(axis=-1).tolist() == [[11]] * 2 and (without > 0).sum(axis=-1).tolist() == [[10]] * 2
-
-
-def test_half_precision_is_read_as_it_is():
-    data = synthetic(200, 6, signal=1)
-    half = {name: values.astype(np.float16) if name[0] == "X" else values for name, values in data.items()}
-    single = {name: values.astype(np.float32) if name[0] == "X" else values for name, values in half.items()}
-    (_, found, _), (_, expected, _) = (sent(**given, seeds=[5], epochs=5) for given in (half, single))
-    assert found == pytest.approx(expected, abs=1e-4)
-
-
-def test_rows_in_their_order_without_shuffling():
-    """Sorted by label, the first portions hold one class only, so the other one is expensive."""
-    data = synthetic(400, 4, signal=1)
-    order = np.argsort(data["z"], kind="stable")
-    data["X"], data["z"] = data["X"][order], data["z"][order]
-    options = {"seeds": [0], "epochs": 30, "learning_rate": 0.01}
-    ordered, shuffled = (online_codelength(**data, shuffle=shuffle, **options) for shuffle in (False, True))
-    assert ordered.compression[0] < 0.9 * shuffled.compression[0]
 
 
 def test_mixed_rows_are_sent_in_their_order_and_learnt_from_in_another():
@@ -187,28 +124,6 @@ def test_mixed_rows_are_sent_in_their_order_and_learnt_from_in_another():
     nats = send(X, codes, fractions=(0.5, 1.0), epochs=5).nats[:, 0, :, 1]
     assert nats[:, 0] == pytest.approx(nats[:, 1], abs=1e-5)
     assert (np.abs(nats[:, 0] - nats[:, 2]) > 1e-3).all()
-
-
-def test_own_fractions():
-    n, nats, _ = sent(**synthetic(200, 6, signal=1), seeds=[0], fractions=(0.1, 0.5, 1), epochs=3)
-    assert n.tolist() == [20, 80, 100, 80]
-    assert nats.shape == (2, 1, 4)
-    assert FRACTIONS[0] == 0.02 and len(FRACTIONS) == 11
-
-
-@given(st.integers(6, 3000), st.integers(0, 2**32 - 1))
-def test_probe_split_is_a_partition(n, seed):
-    parts = probe_split(n, seed)
-    assert sorted(np.concatenate(parts).tolist()) == list(range(n))
-    assert len(parts[0]) == int(0.8 * n)
-    assert 0 <= len(parts[2]) - len(parts[1]) <= 1
-
-
-@given(st.lists(st.integers(0, 1), min_size=1, max_size=200), st.integers(0, 2**32 - 1))
-def test_control_labels_keep_the_counts(z, seed):
-    control = control_labels(z, seed)
-    assert sorted(control) == sorted(z)
-    assert (control == control_labels(z, seed)).all()
 
 
 def changed(**parts):
@@ -246,14 +161,3 @@ def test_bad_input_is_named(data, options, named):
     with pytest.raises(BiasflowError, match=named) as error:
         online_codelength(**data, **({"seeds": [7]} | options))
     assert "\n" not in str(error.value)
-
-
-@pytest.mark.parametrize("reading", [{"units": "nats"}, {"keep": "first"}])
-def test_unknown_readings(reading):
-    with pytest.raises(BiasflowError, match=next(iter(reading.values()))):
-        online_codelength(**synthetic(200, 6, signal=1), seeds=[0], **reading)
-
-
-def test_too_few_rows_for_a_split():
-    with pytest.raises(BiasflowError, match="5 rows"):
-        probe_split(5, 0)

@@ -3,13 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
 from biasflow.metrics.crows_pairs import score, stereotype_share
 
-LIKELIHOODS = st.lists(st.floats(-50, 0), min_size=1, max_size=30)
 # log p of the sentence that stereotypes more and less, and the direction of the pair
 PAIRS = [(-10.0, -11.0, "stereo"), (-10.0, -9.0, "stereo"), (-5.0001, -5.0, "stereo"), (-3.0, -4.0, "antistereo")]
 
@@ -42,33 +39,6 @@ def test_known_answer(tmp_path):
     assert value["crows_pairs_neutral", "-", "released"] == 1 / 4
     # Per token: -10 against -5.5, -10 against -4.5, -5.0001 against -2.5, -3 against -2.
     assert value["crows_pairs_score", "all", "aul"] == value["crows_pairs_score", "all", "aula"] == 0
-
-
-def test_the_interval_is_that_of_a_share(tmp_path):
-    more = np.random.default_rng(0).random(400)
-    found = score(readout(tmp_path / "p.parquet", [(-value, -0.5, "stereo") for value in more]))
-    row = found[(found["part"] == "all") & (found["variant"] == "exact")].iloc[0]
-    error = 1.96 * np.sqrt(row["value"] * (1 - row["value"]) / 400)
-    assert (row["low"], row["high"]) == pytest.approx((row["value"] - error, row["value"] + error), abs=0.01)
-    none = found[(found["part"] == "antistereo") & (found["variant"] == "exact")].iloc[0]
-    assert np.isnan([none["value"], none["low"], none["high"]]).all() and none["n"] == 0
-
-
-@given(LIKELIHOODS, st.integers(0, 5))
-def test_exchanged_sentences_have_the_other_share(more, decimals):
-    less = np.roll(more, 1)
-    one, other = (stereotype_share(*pair, decimals=decimals, neutral=False) for pair in ((more, less), (less, more)))
-    if np.isnan(one):
-        assert np.isnan(other) and (np.round(more, decimals) == np.round(less, decimals)).all()
-    else:
-        assert one + other == pytest.approx(1)
-    assert stereotype_share(more, less, decimals=decimals) <= (1 if np.isnan(one) else one)
-
-
-@given(LIKELIHOODS)
-def test_equal_sentences_are_neutral(more):
-    assert stereotype_share(more, more) == 0
-    assert np.isnan(stereotype_share(more, more, neutral=False))
 
 
 @pytest.mark.parametrize(("more", "less"), [([], []), ([1.0], [1.0, 2.0]), ([np.nan], [1.0])])

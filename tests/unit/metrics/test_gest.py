@@ -3,11 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
-from biasflow.metrics.gest import rates, score, stereotype_rate, summary
+from biasflow.metrics.gest import rates, score
 
 ALL = np.arange(1, 17)
 SCORES = st.lists(st.floats(-3, 3), min_size=32, max_size=32)
@@ -30,31 +29,6 @@ def test_known_answer_in_both_readings():
     stereotypes = [1, 1, *range(2, 17)]
     assert rates(scores, stereotypes) == pytest.approx([10**0.5, *np.ones(15)])
     assert rates(scores, stereotypes, reading="released") == pytest.approx([np.exp(0.5), *np.ones(15)])
-
-
-def test_the_stereotype_rate_is_masculine_over_feminine_rates():
-    assert stereotype_rate(np.ones(16)) == 1
-    assert stereotype_rate([*[0.5] * 7, *[2.0] * 9]) == pytest.approx(4)
-    assert stereotype_rate([2.0**7, *np.ones(15)]) == pytest.approx(0.5)  # the geometric mean of f is 2
-
-
-@given(SCORES, st.permutations(range(32)))
-def test_released_rates_are_the_others_to_the_power_of_log10_of_e(scores, order):
-    stereotypes = np.tile(ALL, 2)
-    ours, released = (rates(scores, stereotypes, reading=reading) for reading in ("base10", "released"))
-    assert ours == pytest.approx(released ** np.log(10), rel=1e-6)
-    assert (np.argsort(np.log(ours)) == np.argsort(np.log10(ours))).all()
-    shuffled = rates(np.array(scores)[list(order)], stereotypes[list(order)])
-    assert shuffled == pytest.approx(ours)
-
-
-@given(SCORES, st.floats(-1, 1))
-def test_a_liking_for_he_changes_the_rates_and_not_the_stereotype_rate(scores, shift):
-    stereotypes = np.tile(ALL, 2)
-    plain, shifted = rates(scores, stereotypes), rates(np.add(scores, shift), stereotypes)
-    assert shifted == pytest.approx(plain * 10**shift, rel=1e-6)
-    assert stereotype_rate(shifted) == pytest.approx(stereotype_rate(plain), rel=1e-6)
-    assert stereotype_rate(1 / plain) == pytest.approx(1 / stereotype_rate(plain), rel=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -87,26 +61,9 @@ def test_scores_of_a_readout(tmp_path):
     assert (rate["low"], rate["high"], rate["n"]) == pytest.approx((10**0.3, 10**0.3, 64))
 
 
-def test_the_interval_is_over_the_sentences_of_each_stereotype(tmp_path):
-    scores = np.random.default_rng(0).normal(size=16 * 40)
-    found = score(readout(tmp_path / "g.parquet", scores)).set_index(["metric", "part", "variant"])
-    row = found.loc[("gest_rate", "stereotype-3", "base10")]
-    own = scores[np.arange(len(scores)) % 16 == 2]
-    error = 1.96 * own.std() / np.sqrt(len(own))
-    assert np.log10([row["low"], row["high"]]) == pytest.approx([own.mean() - error, own.mean() + error], abs=0.03)
-
-
 @pytest.mark.parametrize("rows", [[*range(31)], [*range(32), 3]])
 def test_a_sentence_that_lacks_a_template_or_has_it_twice_is_refused(tmp_path, rows):
     path = readout(tmp_path / "g.parquet", np.zeros(16))
     pd.read_parquet(path).iloc[rows].to_parquet(path)
     with pytest.raises(BiasflowError, match=r"g\.parquet: none -: GEST"):
         score(path)
-
-
-def test_one_template_has_nothing_to_agree_with(tmp_path):
-    """Somebody else's item scores, of one template: a summary of the table alone."""
-    items = pd.read_parquet(readout(tmp_path / "g.parquet", np.arange(32) / 10, templates=["mine"]))
-    found = summary(items.drop(columns=["method", "setting"])).set_index(["metric", "part", "variant"])["value"]
-    assert np.isnan(found["gest_template_agreement", "-", "-"])
-    assert found["gest_stereotype_rate", "mine", "base10"] == found["gest_stereotype_rate", "all", "base10"]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
-from biasflow.metrics.intrasentence import LABELS, changes, icat, score, shares, summary
+from biasflow.metrics.intrasentence import LABELS, icat, score, shares
 
 SCORES = st.lists(st.tuples(*[st.floats(-9, 0)] * 3), min_size=1, max_size=20)
 FILLINGS = ("left-to-right", "together", "one-mask")
@@ -17,13 +17,6 @@ def test_known_answer_by_item_and_by_term():
     scores = [[3, 2, 1], [3, 2, 1], [1, 2, 3], [2, 2, 1]]
     assert shares(scores) == (2 / 4, 6 / 8)  # a tie does not count
     assert shares(scores, ["a", "a", "a", "b"]) == pytest.approx(((2 / 3 + 0) / 2, (4 / 6 + 2 / 2) / 2))
-
-
-@pytest.mark.parametrize(
-    ("ss", "lms", "expected"), [(0.5, 1, 1), (1, 1, 0), (0, 1, 0), (0.25, 0.8, 0.4), (0.75, 0.8, 0.4)]
-)
-def test_icat(ss, lms, expected):
-    assert icat(ss, lms) == pytest.approx(expected)
 
 
 @given(SCORES)
@@ -56,33 +49,10 @@ def test_a_word_has_the_mean_of_its_pieces_log_p_and_as_released_that_of_their_p
     assert found["intrasentence_icat", "released"] == 0
 
 
-def test_the_interval_is_over_items(tmp_path):
-    wins = np.random.default_rng(0).random(300) < 0.6
-    log_p = {
-        (f"i{k}", f"t{k % 5}", label, filling): [value]
-        for k, win in enumerate(wins)
-        for filling in FILLINGS
-        for label, value in zip(LABELS, (-1.0 if win else -3.0, -2.0, -9.0), strict=True)
-    }
-    found = score(readout(tmp_path / "p.parquet", log_p)).set_index(["metric", "variant"])
-    row = found.loc[("intrasentence_stereotype_score", "together-items")]
-    error = 1.96 * np.sqrt(wins.mean() * (1 - wins.mean()) / 300)
-    assert (row["value"], row["n"]) == (pytest.approx(wins.mean()), 300)
-    assert (row["low"], row["high"]) == pytest.approx((wins.mean() - error, wins.mean() + error), abs=0.01)
-    terms = found.loc[("intrasentence_stereotype_score", "together-terms")]
-    assert terms["high"] - terms["low"] == pytest.approx(2 * error, rel=0.1)
-
-
 @pytest.mark.parametrize("scores", [[], [[1, 2]], [[1, 2, np.nan]]])
 def test_what_has_no_shares_is_refused(scores):
     with pytest.raises(BiasflowError):
         shares(scores)
-
-
-def test_an_item_without_a_word_is_named(tmp_path):
-    path = readout(tmp_path / "p.parquet", {("i", "t", "stereotype", filling): [-1.0] for filling in FILLINGS})
-    with pytest.raises(BiasflowError, match="three words"):
-        score(path)
 
 
 def items(scores):
@@ -94,20 +64,6 @@ def items(scores):
         for label, value in zip(LABELS, values, strict=True)
     ]
     return pd.DataFrame(rows, columns=["item", "target", "label", "filling", "log_p"])
-
-
-@given(st.integers(6, 25), st.integers(0, 2**32 - 1))
-def test_a_change_is_the_difference_of_two_scores_on_the_same_items(n, seed):
-    rng = np.random.default_rng(seed)
-    before = rng.uniform(-9, 0, (n, 3))
-    after = np.where(rng.random((n, 1)) < 0.3, rng.uniform(-9, 0, (n, 3)), before)
-    scores = [summary(items(side)).set_index(["metric", "variant"])["value"] for side in (after, before)]
-    difference = (scores[0] - scores[1])["intrasentence_language_model_score"]
-    changed = changes(items(after), items(before).sample(frac=1, random_state=0)).set_index("variant")
-    assert changed["value"].to_dict() == pytest.approx(difference.to_dict())
-    assert (changed["low"] <= changed["value"]).all() and (changed["value"] <= changed["high"]).all()
-    same = changes(items(before), items(before))
-    assert (same[["value", "low", "high"]] == 0).all(axis=None)
 
 
 def test_methods_have_changes_and_the_untouched_model_has_none(tmp_path):

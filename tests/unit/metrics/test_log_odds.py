@@ -31,11 +31,6 @@ def test_a_shift_changes_nothing_and_a_factor_the_slope_alone(log_odds, shift, f
         assert changed.r == pytest.approx(found.r, abs=1e-6) and -1 - 1e-9 <= found.r <= 1 + 1e-9
 
 
-def test_equal_log_odds_have_no_correlation():
-    found = agreement([2.0, 2.0, 2.0], SHARES)
-    assert math.isnan(found.r) and found.slope == pytest.approx(0)
-
-
 @pytest.mark.parametrize(
     ("log_odds", "shares"),
     [

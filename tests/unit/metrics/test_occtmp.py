@@ -1,6 +1,5 @@
 """OCCTMP: the score, the lists of occupations and the sentences."""
 
-import json
 import math
 
 import numpy as np
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.professions import read_chinese_professions, read_professions
-from biasflow.metrics.occtmp import intervals, occtmp, score
+from biasflow.metrics.occtmp import occtmp, score
 from biasflow.text.occupation_templates import MASK, PRONOUNS, TEMPLATES, occupation_sentences
 
 PAIRS = st.lists(st.tuples(st.floats(-20, 0), st.floats(-20, 0)), min_size=2, max_size=20)
@@ -29,25 +28,6 @@ def test_known_answer():
     assert score.n == 3
 
 
-def test_without_any_preference_only_the_signed_mean_can_say_so():
-    """Preferences that are as often and as strongly for either pronoun: the mean of absolute values is far above 0, its
-    interval with it, and the signed mean differs from 0 in about 5 % of the cases."""
-    rng, differs = np.random.default_rng(0), {"diff": 0, "signed_diff": 0}
-    for _ in range(100):
-        odds = rng.normal(size=40)
-        ends = intervals(-2 + odds / 2 - 3, -2 - odds / 2 - 3)
-        for name in differs:
-            low, high = ends[name]
-            differs[name] += not low <= 0 <= high
-    assert differs["diff"] == 100 and differs["signed_diff"] <= 14
-
-
-def test_one_occupation_has_no_variance():
-    score = occtmp([-1.0], [-3.0])
-    assert (score.diff, score.signed_diff, score.n) == (2.0, 2.0, 1)
-    assert math.isnan(score.diff_variance)
-
-
 @given(PAIRS)
 def test_swapping_the_pronouns_leaves_diff_and_flips_the_sign(pairs):
     he, she = np.array(pairs).T
@@ -57,30 +37,6 @@ def test_swapping_the_pronouns_leaves_diff_and_flips_the_sign(pairs):
     assert (score.p_he, score.p_she) == (swapped.p_she, swapped.p_he)
     assert score.share_he + swapped.share_he == pytest.approx(np.mean(he != she))
     assert score.share_pronoun == swapped.share_pronoun
-
-
-@given(PAIRS, st.floats(0, 5))
-def test_diff_bounds_signed_diff_and_a_common_factor_changes_neither(pairs, lower):
-    he, she = np.array(pairs).T
-    score, scaled = occtmp(he, she), occtmp(he - lower, she - lower)
-    assert score.diff >= abs(score.signed_diff) - 1e-12
-    assert (scaled.diff, scaled.signed_diff) == pytest.approx((score.diff, score.signed_diff), abs=1e-9)
-    assert scaled.p_he == pytest.approx(score.p_he * math.exp(-lower))
-    assert scaled.share_pronoun <= score.share_pronoun
-
-
-@pytest.mark.parametrize(
-    ("he", "she"),
-    [([], []), ([-1.0], [-1.0, -2.0]), ([[-1.0]], [[-1.0]]), ([-1.0, 0.1], [-1.0, -1.0]), ([-1.0], [math.nan])],
-)
-def test_what_is_no_log_probability_is_refused(he, she):
-    with pytest.raises(BiasflowError):
-        occtmp(he, she)
-
-
-def test_the_row_and_the_side_are_named():
-    with pytest.raises(BiasflowError, match=r"log_p_she.*occupation 1"):
-        occtmp([-1.0, -1.0], [-1.0, -math.inf])
 
 
 def readout(path, **log_p):
@@ -131,19 +87,6 @@ def test_every_template_has_one_mask_the_occupation_and_two_pronouns(template):
     assert len(set(PRONOUNS[template])) == 2
 
 
-@pytest.mark.parametrize(("occupations", "template"), [(["nurse"], "german"), ([], "released"), ([" "], "released")])
-def test_sentences_that_cannot_be_made(occupations, template):
-    with pytest.raises(BiasflowError):
-        occupation_sentences(occupations, template)
-
-
-def test_professions_keep_their_order_and_get_spaces(tmp_path):
-    (tmp_path / "p.json").write_text(json.dumps([["nurse", 0.0, -0.9], ["adjunct_professor", 0.0, 0.5]]))
-    assert read_professions(tmp_path / "p.json") == ["nurse", "adjunct professor"]
-    (tmp_path / "c.txt").write_text("会计\n\n工人\n", encoding="utf-8")
-    assert read_chinese_professions(tmp_path / "c.txt") == ["会计", "工人"]
-
-
 @pytest.mark.parametrize(
     ("text", "place"),
     [
@@ -168,14 +111,6 @@ def test_a_wrong_profession_is_named_with_file_and_entry(tmp_path, text, place):
 def test_a_wrong_chinese_profession_is_named_with_file_and_line(tmp_path, text, place):
     (tmp_path / "c.txt").write_text(text, encoding="utf-8")
     with pytest.raises(BiasflowError, match=rf"c\.txt.*{place}"):
-        read_chinese_professions(tmp_path / "c.txt")
-
-
-def test_files_that_cannot_be_read(tmp_path):
-    with pytest.raises(BiasflowError, match=r"none\.json"):
-        read_professions(tmp_path / "none.json")
-    (tmp_path / "c.txt").write_bytes("会计".encode("gb2312"))
-    with pytest.raises(BiasflowError, match=r"c\.txt: byte 1"):
         read_chinese_professions(tmp_path / "c.txt")
 
 

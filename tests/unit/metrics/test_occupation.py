@@ -1,12 +1,8 @@
 """The rows of all extrinsic scores: which there are, that they are those of the measures, and what is refused."""
 
-from unittest import mock
-
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
 from biasflow.metrics import fairness, occupation
@@ -45,13 +41,6 @@ def value_of(rows):
     return rows.set_index(["metric", "part", "variant"])["value"]
 
 
-def test_every_score_has_one_row(counts):
-    rows = occupation_rows(Tables(counts), shares=BY_SOURCE)
-    assert {*rows.columns} == {"classifier", "metric", "part", "variant", "value", "n", "low", "high"}
-    assert set(zip(rows["metric"], rows["part"], rows["variant"], strict=True)) == ROWS and len(rows) == len(ROWS)
-    assert (rows["n"] == 300).all()
-
-
 def test_rows_hold_the_measures(counts):
     found, gaps = value_of(occupation_rows(Tables(counts), shares=BY_SOURCE)), fairness.gaps(counts)
     assert found["test_size", "-", "-"] == 300
@@ -82,22 +71,6 @@ def test_what_is_undefined_stays_so_and_is_counted(counts):
     assert empty["test_size", "-", "-"] == 0 and empty["undefined_cells", "tpr", "-"] == 2 * K
     scored = {name for name, _, _ in ROWS} - {"test_size", "undefined_cells"}
     assert all(empty[metric].isna().all() for metric in scored)
-
-
-def test_classifiers_together_equal_one_by_one():
-    many = tables(7)
-    shares = BY_SOURCE | {"train": np.random.default_rng(0).random((7, K))}
-    together = occupation_rows(Tables(many), shares=shares)
-    one_by_one = [
-        occupation_rows(Tables(one), shares=shares | {"train": shares["train"][i]}).assign(classifier=i)
-        for i, one in enumerate(many)
-    ]
-    pd.testing.assert_frame_equal(together, pd.concat(one_by_one, ignore_index=True))
-
-
-def test_only_the_sources_that_are_given(counts):
-    found = value_of(occupation_rows(Tables(counts), shares={"labour": LABOUR, "train": TRAIN}))
-    assert found["tpr_gap_pearson", "-"].index.tolist() == ["train", "labour"]
 
 
 def test_a_file_of_counts_is_scored_with_the_shares_that_it_holds(tmp_path):
@@ -140,12 +113,6 @@ def test_wrong_shares_are_refused(counts, shares, named):
         occupation_rows(Tables(counts), shares=shares)
 
 
-def test_wrong_tables_are_refused(counts):
-    for wrong in (counts[0], counts[None, None]):
-        with pytest.raises(BiasflowError, match="counts of shape"):
-            occupation_rows(Tables(wrong), shares=BY_SOURCE)
-
-
 def of_people(rng, n, gap):
     """People whose prediction is right with 0.7, for women of three classes less often by `gap`, for the last."""
     y, z = rng.integers(K, size=n), rng.integers(2, size=n)
@@ -167,25 +134,3 @@ def test_intervals_reach_neutral_where_there_is_no_bias_and_not_where_there_is(m
         ends[gap] = (rows["low"] == 0).groupby(rows["metric"]).mean()
     assert (ends[0.0] >= 0.85).all()
     assert ends[0.5][["tpr_gap_sum", "independence"]].max() <= 0.1
-
-
-@settings(deadline=None, max_examples=25)
-@given(st.integers(0, 2**32 - 1), st.sampled_from([12, 60, 400]), st.floats(0, 1))
-def test_no_value_lies_outside_its_interval(seed, n, gap):
-    """A held-out system had a gap correlation of .893 with the interval [.747, .875]."""
-    with mock.patch.object(occupation, "RESAMPLES", 40):
-        rows = occupation_rows(of_people(np.random.default_rng(seed), n, gap), shares=BY_SOURCE)
-    with_interval = rows.dropna(subset=["value", "low"])
-    assert (with_interval["low"] <= with_interval["value"] + 1e-12).all()
-    assert (with_interval["value"] <= with_interval["high"] + 1e-12).all()
-    correlations = rows[rows["metric"].str.endswith("pearson")].dropna(subset=["low"])
-    assert correlations[["low", "high"]].abs().le(1).all(axis=None)
-
-
-def test_intervals_shrink_with_the_people():
-    rng = np.random.default_rng(0)
-    few, many = (occupation_rows(of_people(rng, n, 0.3), shares=BY_SOURCE) for n in (300, 20_000))
-    few, many = (rows.set_index(["metric", "part", "variant"]) for rows in (few, many))
-    narrower = (many["high"] - many["low"])[few["low"].notna()] < (few["high"] - few["low"]).dropna()
-    assert narrower.mean() > 0.8
-    assert few.loc["test_size", "low"].isna().all() and few.loc["undefined_cells", "low"].isna().all()

@@ -24,20 +24,6 @@ def test_known_answers():
     assert pseudo_perplexity([-math.log(4), -math.log(2)], [2, 1]) == pytest.approx(2)
 
 
-@given(st.integers(1, 100_000), st.integers(1, 20))
-def test_a_uniform_guess_has_the_perplexity_of_the_vocabulary(vocabulary, tokens):
-    assert perplexity([math.log(vocabulary)] * tokens) == pytest.approx(vocabulary)
-
-
-@given(LOSSES)
-def test_it_lies_between_the_extremes_and_equal_batches_change_nothing(losses):
-    value = perplexity(losses)
-    assert math.exp(min(losses)) <= value * (1 + 1e-9) and value <= math.exp(max(losses)) * (1 + 1e-9)
-    assert perplexity_of_batches(losses, np.arange(len(losses))) == pytest.approx(value)
-    assert perplexity_of_batches(losses, np.zeros(len(losses), int)) == pytest.approx(value)
-    assert perplexity(losses[::-1]) == pytest.approx(value)
-
-
 @given(LOSSES)
 def test_pseudo_perplexity_is_the_perplexity_of_all_tokens(losses):
     half = len(losses) // 2
@@ -81,21 +67,6 @@ def test_scores_by_method_and_mask_seed_in_both_forms(tmp_path):
     assert found.loc[("hard", 1, "released"), "value"] == pytest.approx(16)
     assert found.loc[("none", 2, "released"), "value"] == pytest.approx(math.sqrt(8))
     assert (found["n"] == 3).all() and set(found["metric"]) == {"perplexity"} and len(found) == 6
-
-
-def test_scores_of_sentences(tmp_path):
-    rows = {"method": "none", "setting": "-", "log_likelihood": [-math.log(4), -math.log(2)], "tokens": [2, 1]}
-    pd.DataFrame(rows).to_parquet(tmp_path / "likelihoods.parquet")
-    (row,) = pseudo_module.score(tmp_path / "likelihoods.parquet").drop(columns=["low", "high"]).to_dict("records")
-    assert row == {
-        "method": "none", "setting": "-", "metric": "pseudo_perplexity", "value": pytest.approx(2), "n": 2
-    }  # fmt: skip
-
-
-def test_a_file_that_is_no_readout_is_named(tmp_path):
-    pd.DataFrame({"method": ["none"], "setting": ["-"]}).to_parquet(tmp_path / "losses.parquet")
-    with pytest.raises(BiasflowError, match=r"losses\.parquet.*readout_seed"):
-        module.score(tmp_path / "losses.parquet")
 
 
 @given(st.integers(6, 30), st.integers(0, 2**32 - 1), st.floats(-0.5, 0.5))

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
-from biasflow.metrics.similarity import relative_change, score, similarity_kept
+from biasflow.metrics.similarity import score, similarity_kept
 from biasflow.readouts.files import save_arrays
 
 ANGLES = np.array([0.0, 0.1, 0.3, 0.7, 1.5])  # of unit vectors in the plane: the nearer the angles, the more similar
@@ -19,16 +19,6 @@ def test_known_answer():
     assert found[0] == pytest.approx(1 - 6 * (2**2 + 2**2) / (4 * (4**2 - 1)))  # Spearman's formula without ties
 
 
-def test_the_same_vectors_keep_everything():
-    assert similarity_kept(ON_A_CIRCLE, ON_A_CIRCLE).tolist() == pytest.approx([1] * 5)
-    assert relative_change(ON_A_CIRCLE, ON_A_CIRCLE).tolist() == [0] * 5
-
-
-def test_unrelated_vectors_keep_nothing():
-    before, after = np.random.default_rng(0).standard_normal((2, 300, 20))
-    assert abs(similarity_kept(before, after).mean()) < 0.02
-
-
 @given(st.integers(0, 10_000), st.floats(0.1, 10))
 def test_rotating_and_scaling_change_nothing_and_values_stay_in_range(seed, factor):
     rng = np.random.default_rng(seed)
@@ -38,19 +28,6 @@ def test_rotating_and_scaling_change_nothing_and_values_stay_in_range(seed, fact
     assert (np.abs(found) <= 1).all()
     assert similarity_kept(before, factor * lengths * after @ rotation).tolist() == pytest.approx(found.tolist())
     assert similarity_kept(after, before).tolist() == pytest.approx(found.tolist())
-
-
-def test_the_change_is_in_lengths_of_the_vector():
-    before = np.array([[3.0, 4.0], [0.0, 2.0], [0.0, 0.0]])
-    assert relative_change(before, [[3, 5], [0, 0], [1, 1]])[:2].tolist() == pytest.approx([0.2, 1])
-    assert not np.isfinite(relative_change(before, before + 1)[2])
-
-
-def test_a_zero_vector_is_left_out():
-    after = np.where(np.arange(5)[:, None] == 2, 0, ON_A_CIRCLE)
-    found = similarity_kept(ON_A_CIRCLE, after)
-    assert np.isnan(found[2]) and np.delete(found, 2).tolist() == pytest.approx([1] * 4)
-    assert np.isnan(similarity_kept(ON_A_CIRCLE, np.zeros((5, 2)))).all()
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,9 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
-from biasflow.metrics.training import diverged, score
+from biasflow.metrics.training import score
 
 FACTS = {
     "method": ["none", "-"], "validation_metric": "accuracy", "validation_score": 0.9, "majority_share": 0.4,
@@ -41,32 +39,6 @@ def test_a_model_that_learned_nothing_is_marked(tmp_path, reached, expected):
     found = values(scores(tmp_path, validation_score=reached))
     assert found["diverged"] == expected
     assert np.isnan(found["validation_accuracy"]) == (reached is None)
-
-
-def test_numbers_have_no_commonest_class(tmp_path):
-    numbers = {"validation_metric": "pearson", "majority_share": ...}
-    found = values(scores(tmp_path, validation_score=-0.2, **numbers))
-    assert (found["validation_pearson"], found["diverged"]) == (-0.2, 0)
-    assert "validation_accuracy" not in found and "majority_share" not in found
-    assert values(scores(tmp_path, validation_score=None, **numbers))["diverged"] == 1
-
-
-@pytest.mark.parametrize(("reached", "expected"), [(0.003, 0), (0.0, 1)])
-def test_clusters_that_are_found_are_more_than_none(tmp_path, reached, expected):
-    found = values(scores(tmp_path, validation_metric="conll_f1", validation_score=reached, majority_share=...))
-    assert (found["validation_conll_f1"], found["diverged"]) == (reached, expected)
-
-
-@given(st.floats(0, 1), st.floats(0, 1))
-def test_more_accuracy_never_makes_it_diverged(accuracy, majority):
-    assert diverged(accuracy, majority) == (not accuracy > majority)
-    assert diverged(max(accuracy, majority), majority) >= diverged(1.1, majority) == 0
-
-
-@pytest.mark.parametrize("key", ["method", "cut", "validation_metric", "validation_score"])
-def test_facts_of_another_kind_are_refused(tmp_path, key):
-    with pytest.raises(BiasflowError, match=rf"training\.json: has no {key}"):
-        scores(tmp_path, **{key: ...})
 
 
 def test_files_that_are_no_facts(tmp_path):

@@ -3,20 +3,14 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.winobias import Sentence, professions
 from biasflow.metrics import fairness, occupation
 from biasflow.metrics.winobias import (
-    KINDS,
     NONE,
     class_counts,
-    class_rows,
     classes,
-    first_mention_difference,
-    first_mention_f1,
     predicted_professions,
     profession_gaps,
     profession_separation,
@@ -78,14 +72,6 @@ def test_both_readings(sentence, clusters, kind, tokens, released):
     assert pronoun_kinds([sentence], [clusters]) == [kind]
 
 
-def test_two_gold_pronouns_must_agree(tmp_path):
-    (document,) = documents_of(tmp_path, conll_text("k", ["The CEO said he saw the cook hurt himself".split()]))
-    sentence = Sentence(document, "CEO", ((3, 3), (8, 8)), "M")
-    together, apart, one = [((0, 1), (3, 3), (8, 8))], [((0, 1), (3, 3)), ((5, 6), (8, 8))], [((0, 1), (3, 3))]
-    assert predicted_professions([sentence] * 3, [together, apart, one]) == ["CEO", NONE, NONE]
-    assert pronoun_kinds([sentence] * 3, [together, apart, one]) == ["right", "none", "none"]
-
-
 def test_none_is_a_miss_and_no_class_with_a_rate(sentence):
     """Four sentences: the woman among the workers, and that among the CEOs, stand with nobody."""
     sentences = [Sentence(sentence.document, y, (HE,), z) for y in ("construction worker", "CEO") for z in "MF"]
@@ -101,13 +87,6 @@ def test_none_is_a_miss_and_no_class_with_a_rate(sentence):
     assert not np.isnan(fairness.separation(counts))
 
 
-def test_negatives_include_predictions_of_none(sentence):
-    """Of two men who are no CEOs one is taken for a CEO, of the other the pronoun stands with nobody: FPR 1/2."""
-    sentences = [Sentence(sentence.document, "cook", (HE,), "M")] * 2
-    gaps = profession_gaps(class_counts(sentences, ["CEO", NONE]))
-    assert gaps.fpr.values[fairness.MASCULINE, 0] == 0.5
-
-
 def test_many_heads_are_counted_at_once(sentence):
     sentences = [Sentence(sentence.document, "cook", (HE,), z) for z in "MF"]
     predicted = [["cook", NONE], ["CEO", "cook"]]
@@ -115,24 +94,6 @@ def test_many_heads_are_counted_at_once(sentence):
     assert both.shape == (2, 2, 41, 41)
     for one, names in zip(both, predicted, strict=True):
         np.testing.assert_array_equal(one, class_counts(sentences, names))
-
-
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    st.lists(
-        st.lists(
-            st.tuples(st.integers(0, 12), st.integers(0, 12)).map(sorted).map(tuple) | st.just(HE), max_size=4
-        ).map(tuple),
-        max_size=4,
-    )
-)
-def test_any_clusters_give_one_class_of_either_reading(sentence, clusters):
-    (kind,) = pronoun_kinds([sentence], [clusters])
-    (tokens,) = predicted_professions([sentence], [clusters])
-    (released,) = predicted_professions([sentence], [clusters], reading="released")
-    assert {tokens, released} <= set(classes())
-    assert (tokens == sentence.profession) == (kind == "right")
-    assert kind in KINDS and (tokens != NONE) <= (kind in ("right", "other"))
 
 
 def test_one_prediction_a_sentence(sentence):
@@ -149,7 +110,6 @@ def test_one_prediction_a_sentence(sentence):
 NURSE, MECHANIC, PRONOUN = (0, 1), (3, 4), (6, 6)
 MEANT = [NURSE, MECHANIC]
 PRONOUNS = {"pro": ["she", "he"], "anti": ["he", "she"]}
-MENTIONS = [NURSE, MECHANIC, PRONOUN, (2, 2)]
 RIGHT = [((meant, PRONOUN),) for meant in MEANT]
 OTHER = [((meant, PRONOUN),) for meant in MEANT[::-1]]
 SAME_METHOD = {"method": "none", "setting": "-"}
@@ -224,70 +184,10 @@ def test_a_mention_in_two_clusters_counts_in_the_first_one_and_is_counted(data):
     assert found["conll_f1", "pro", "-"] == alone["conll_f1", "pro", "-"] > 0
 
 
-@pytest.mark.parametrize(("shares", "f1"), [(0.0, 0.0), (1.0, 1.0), (0.5, 2 / 3)])
-def test_f1_of_answers_that_should_all_be_yes(shares, f1):
-    assert first_mention_f1(shares) == pytest.approx(f1)
-
-
 def test_the_first_predicted_cluster_begins_where_the_gold_cluster_begins(data):
     found = values(scored(data, own=([RIGHT[0], OTHER[1]], [OTHER[0], ()])), "own")["first_mention_f1"]
     assert found["pro", "type1"] == 1 and found["pro", "type2"] == found["anti", "type1"] == found["anti", "type2"] == 0
     assert found["pro", "-"] == pytest.approx(2 / 3)
-
-
-def test_the_difference_of_first_mentions_has_an_interval_over_pairs(data):
-    table = scored(data, own=([RIGHT[0], OTHER[1]], [OTHER[0], ()]))
-    rows = table[(table["metric"] == "first_mention_difference") & (table["head"] == "own")].set_index("part")
-    assert rows["value"].to_dict() == pytest.approx({"all": 200 / 3, "type1": 100, "type2": 0})
-    assert rows["n"].to_dict() == {"all": 2, "type1": 1, "type2": 1}
-    pro, anti = np.random.default_rng(0).random((2, 1, 200)) < [[[0.9]], [[0.6]]]
-    value, low, high = first_mention_difference(pro, anti)
-    assert value == pytest.approx(100 * (2 * pro.mean() / (1 + pro.mean()) - 2 * anti.mean() / (1 + anti.mean())))
-    assert 0 < low < value < high and 5 < high - low < 20
-
-
-def test_a_head_that_finds_women_alone(data):
-    """Nobody stands with him: no profession has false positives, and nothing is left of men to be separated."""
-    women = [[RIGHT[0], ()], [(), RIGHT[1]]]
-    found = values(scored(data, own=women), "own")
-    assert found["f1_difference", "all", "-"] == pytest.approx(0)
-    assert found["f1_difference", "type1", "-"] == 100 == -found["f1_difference", "type2", "-"]
-    assert found["conll_f1", "pro", "-"] == pytest.approx(2 / 3)
-    assert found["tpr_gap_sum", "-", "tokens"] == 2 and found["fpr_gap_sum", "-", "tokens"] == 0
-    assert np.isnan(found["separation", "-", "tokens-absdiff"])
-
-
-def test_correlations_are_with_the_labour_statistics():
-    """TPRs that differ by as much as the share of women says, in units of 2 %."""
-    share = (professions()["share_of_women"] * 50).round().astype(int)
-    counts = np.zeros((2, 41, 41), dtype=int)
-    for profession, women in share.items():
-        number = classes().index(profession)
-        counts[fairness.FEMININE, number, number], counts[fairness.FEMININE, number, 1] = women, 50 - women
-        counts[fairness.MASCULINE, number, number] = counts[fairness.MASCULINE, number, 1] = 25
-    rows = class_rows(counts, "released").set_index(["metric", "variant"])["value"]
-    assert rows["tpr_gap_pearson", "released"] == pytest.approx(1, abs=1e-3)
-    assert not [variant for _, variant in rows.index if not variant.startswith("released")]
-
-
-clusters_of_pair = st.lists(
-    st.lists(st.sampled_from(MENTIONS), min_size=1, max_size=3, unique=True).map(tuple), max_size=2
-).map(tuple)
-
-
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-@given(*[st.lists(clusters_of_pair, min_size=2, max_size=2)] * 2)
-def test_sides_that_agree_do_not_differ_and_exchanged_ones_change_the_sign(data, pro, anti):
-    rows = scored(data, one=(pro, anti), exchanged=(anti, pro), alike=(pro, pro))
-    one, exchanged, alike = (values(rows, head)["f1_difference"] for head in ("one", "exchanged", "alike"))
-    assert one.tolist() == pytest.approx((-exchanged).tolist(), abs=1e-9)
-    assert (alike == 0).all()
-    ends = [values(rows, head, end)["f1_difference"] for head, end in (("one", "low"), ("exchanged", "high"))]
-    assert ends[0].tolist() == pytest.approx((-ends[1]).tolist(), abs=1e-9)
-    both = values(rows, "one")["pronoun_accuracy"].groupby(level="variant").sum()
-    assert both.tolist() == pytest.approx([1, 1])
-    alone = scored(data, one=(pro, anti))
-    assert values(alone, "one").tolist() == pytest.approx(values(rows, "one").tolist(), nan_ok=True)
 
 
 def test_pairs_and_heads_of_other_files_are_refused(data, tmp_path):

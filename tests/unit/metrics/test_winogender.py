@@ -3,11 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
-from biasflow.metrics.winogender import log_odds, score
+from biasflow.metrics.winogender import score
 
 SHARES = {"nurse": 0.9, "clerk": 0.7, "baker": 0.6, "judge": 0.4, "guard": 0.3, "pilot": 0.1}
 
@@ -36,15 +34,6 @@ def test_known_answer(tmp_path):
     assert found["value"]["winogender_log_odds", "occupation", "-"] == pytest.approx(expected)
     row = found.loc[("winogender_log_odds", "participant", "-")]
     assert (row["value"], row["low"], row["high"], row["n"]) == pytest.approx((0, 0, 0, 6), abs=1e-12)
-
-
-@settings(max_examples=20)
-@given(st.floats(-3, 3), st.floats(0.1, 5))
-def test_a_liking_for_she_shifts_the_log_odds_alone(shift, factor):
-    plain = log_odds(words(lambda name, refers, k: SHARES[name] + k))
-    other = log_odds(words(lambda name, refers, k: factor * (SHARES[name] + k) + shift))
-    assert other["log_odds"].to_numpy() == pytest.approx(factor * plain["log_odds"].to_numpy() + shift, abs=1e-9)
-    assert (plain["sentences"] == 2).all() and len(plain) == 12
 
 
 def test_a_sentence_without_a_pronoun_is_refused(tmp_path):

@@ -5,16 +5,13 @@ import pandas as pd
 import pytest
 from scipy.stats import ttest_1samp
 
-from benchmarks.coverage import claims_from_noise
 from biasflow.overview.agreement import (
     ENCODERS,
     SEEDS,
     agreement,
     conflicts,
     in_words,
-    mean_ranks,
     observations,
-    sentences,
 )
 from biasflow.results.scores import NA, concatenate, tidy
 
@@ -106,21 +103,6 @@ def test_seeds_are_tested_from_six_on(seeds, over):
     assert found[["low", "p", "q"]].isna().all() == (over == NA)
 
 
-@pytest.mark.parametrize("units", [3, 6])
-def test_measures_of_noise_do_not_agree(units):
-    """Of three units and a bootstrap 23 % of such pairs had an interval without 0; and each is one of many."""
-    found = claims_from_noise(units=units, measures=5, methods=8, replications=30)
-    assert found["a pair"] <= (0 if units < 6 else 0.15) and found["a contradiction"] <= (0 if units < 6 else 0.15)
-
-
-def test_an_encoder_and_its_fine_tunings_are_compared_by_the_mean_of_the_seeds():
-    turned = {**UP, "d": 0.5}
-    scores = [strength(UP), *(gap(turned if seed else UP, seed=str(seed)) for seed in range(6))]
-    found = agreement(observations(concatenate(scores))).iloc[0]
-    assert found["over"] == NA and found["seeds"] == 1  # the encoder is one, however often it was trained
-    assert found["spearman"] < 1
-
-
 def noisy(values, rng):
     return {method: value + rng.normal(0, 0.01) for method, value in values.items()}
 
@@ -132,13 +114,6 @@ def seeds_of(number, rng=None, other=DOWN):
         for seed in range(number)
         for side in (gap(noisy(UP, rng), seed=str(seed)), independence(noisy(other, rng), seed=str(seed)))
     ]
-
-
-def test_mean_ranks_have_an_interval_from_six_seeds_on():
-    found = mean_ranks(observations(concatenate(seeds_of(6, other=UP)))).set_index("name")
-    assert found["rank"].tolist() == [1, 2, 3, 4, 5] and found.index[0] == "none (untouched)"
-    assert (found["over"] == SEEDS).all() and found["low"].tolist() == found["rank"].tolist()
-    assert mean_ranks(observations(concatenate(seeds_of(5, other=UP))))["low"].isna().all()
 
 
 def test_methods_of_other_seeds_are_not_compared():
@@ -168,15 +143,3 @@ def test_contradictions_are_claimed_over_six_seeds_or_encoders_only():
     ]
     found = conflicts(observations(concatenate(encoders)))
     assert len(found) == 10 and {(each.over, each.where) for each in found} == {(ENCODERS, "all encoders")}
-
-
-def test_two_disjoint_intervals_over_items_of_one_model_are_no_contradiction():
-    assert not conflicts(observations(concatenate([strength(UP, half=0.01), occtmp(DOWN, half=0.01)])))
-
-
-def test_what_is_said_counts_what_was_found():
-    said = " ".join(sentences(agreement(observations(concatenate(seeds_of(6, other=UP))))))
-    assert "Of 1 tested pair of measures, 1 put the methods into the same order, 0 into the opposite order" in said
-    few = " ".join(sentences(agreement(observations(concatenate(seeds_of(3))))))
-    assert "One pair of measures was measured on 1 encoder and 3 seeds only." in few and "agree best" not in few
-    assert len(sentences(agreement(observations(strength(UP))))) == 1

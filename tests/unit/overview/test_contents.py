@@ -7,15 +7,13 @@ import pandas as pd
 import pytest
 
 from biasflow.overview.about import PermutationTest
-from biasflow.overview.answers import how_sure
 from biasflow.overview.contents import contents
-from biasflow.overview.judgements import DIFFERS, NO_CLAIM, NOT_VIABLE, SAME, UNCLEAR, UNMEASURED, VIABLE
-from biasflow.overview.maps import UNTOUCHED, maps, name_of
+from biasflow.overview.judgements import DIFFERS, NOT_VIABLE, SAME, UNCLEAR, UNMEASURED, VIABLE
+from biasflow.overview.maps import UNTOUCHED, maps
 from biasflow.overview.measured import with_test
 from biasflow.overview.tradeoff import HEIGHT, WIDTH, plots
 from biasflow.papers.calibrated.values import TEXTS
 from biasflow.papers.judge import SEES
-from biasflow.registry import METRICS
 from biasflow.results.matrix import matrix
 from biasflow.results.scores import concatenate, tidy
 from tests.unit.overview import made_up
@@ -40,14 +38,6 @@ def test_a_map_for_every_task_and_head(found):
     assert [each.is_own for each in found] == [True, True, False]
 
 
-def test_names_of_rows(found):
-    assert name_of("-", "none", "-") == name_of("plain", "none", "-") == UNTOUCHED
-    assert name_of("plain", "grid", "layer[1]") == "grid layer[1]"
-    assert name_of("scrubbing", "leace", "-") == "scrubbing + leace"
-    assert list(found[1].rows.index) == [UNTOUCHED, "alpha", "scrubbing", "alpha, in training"]
-    assert all(each.rows.index[0] == UNTOUCHED for each in found)
-
-
 def test_what_is_left_and_viable(found):
     left = found[0].table("left")
     assert left.loc[UNTOUCHED, "Strength"] == 1 and left.loc["alpha", "Strength"] == 0.25
@@ -62,23 +52,6 @@ def test_what_is_left_and_viable(found):
     }
 
 
-def test_a_row_without_any_cost_is_neither_viable_nor_not():
-    scored = made_up.scores()
-    scored = scored[~((scored["metric"] == "perplexity") & (scored["method"] == "gamma"))]
-    (only,) = maps(matrix(scored, made_up.plan(scored)))
-    assert only.rows.loc["gamma", "quality"] == UNMEASURED and only.rows.loc["zeta", "quality"] == VIABLE
-
-
-def test_an_encoder_of_which_no_cost_was_measured_has_all_of_its_rows():
-    """One without heads: nothing is "not viable", least of all the untouched model."""
-    scored = made_up.scores()
-    scored = scored[scored["metric"] != "perplexity"]
-    found = contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored)
-    said = {name: quality for name, quality, _ in found.sections[0].heat.rows}
-    assert said.pop(UNTOUCHED) == "" and set(said.values()) == {UNMEASURED} and len(said) == 4
-    assert any("No method is named best, because no cost was measured." in line for line in found.summary)
-
-
 def test_methods_without_a_cost_do_not_hide_those_that_are_not_viable():
     scored = made_up.scores()
     costs = scored["metric"] == "perplexity"
@@ -87,23 +60,6 @@ def test_methods_without_a_cost_do_not_hide_those_that_are_not_viable():
     lines = contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored).summary
     why = "(every cost at most 5 % worse): 3 lose quality; for 1 no cost was measured."
     assert any(why in line for line in lines)
-
-
-def test_columns_stand_by_group_and_in_the_order_of_the_registry():
-    measures = {
-        "perplexity": "-",
-        "gest_stereotype_rate": "base10",
-        "seat_effect_size": "cls",
-        "weat_effect_size": "target",
-    }
-    rows = [
-        {"metric": name, "variant": variant, "part": "all" if name.startswith("gest") else "-", "value": 0.5}
-        for name, variant in measures.items()
-    ]
-    scored = tidy(pd.DataFrame(rows), encoder="bert", dataset="data", method="none")
-    (only,) = maps(matrix(scored, made_up.plan(scored)))
-    assert list(only.columns.index) == ["WEAT", "SEAT", "GEST rate", "perplexity"]
-    assert list(only.columns["section"]) == ["vectors", "vectors", "heads", "cost"]
 
 
 def test_trade_off_names_its_front_and_stays_in_the_drawing(found):
@@ -117,21 +73,6 @@ def test_trade_off_names_its_front_and_stays_in_the_drawing(found):
     assert by_name["alpha"].y > by_name["zeta"].y  # less bias: lower on the page
     bars = next(plot for plot in plots(found[0]) if plot.bias == "Distance").points[0].y_bar
     assert bars[0] > bars[1]  # pixels grow downwards
-
-
-def test_a_cost_that_is_the_same_everywhere_is_no_trade_off():
-    scored = made_up.scores()
-    scored.loc[scored["metric"] == "perplexity", "value"] = 10.0
-    (only,) = maps(matrix(scored, made_up.plan(scored)))
-    assert not list(plots(only))
-
-
-def test_a_saturated_cost_comes_last():
-    (only,) = maps(made_up.many()[0])
-    costs = list(dict.fromkeys(plot.cost for plot in plots(only)))
-    assert costs == ["perplexity", "language-model score"]  # 1.000 in all rows but one
-    plot = next(plots(only))
-    assert len(plot.labels) == 15 and plot.unlabelled == () and plot.labels[0].point == UNTOUCHED
 
 
 def test_a_method_of_one_seed_is_judged_by_the_untouched_model_of_that_seed():
@@ -156,52 +97,6 @@ def test_what_was_measured_on_seeds_of_its_own_is_compared_with_nothing():
     (only,) = maps(matrix(scored, made_up.plan(scored)))
     assert only.table("left").loc["alpha"].isna().all() and only.rows.loc["alpha", "quality"] == UNMEASURED
     assert not list(plots(only))
-
-
-def test_untouched_measures_and_verdicts(whole):
-    by_label = {(one.label, one.where): one for one in whole.encoders["bert"]}
-    distance = by_label["Distance", "as pre-trained, data"]
-    assert distance.value == "0.200" and distance.interval and "low" in distance.places
-    assert distance.verdict == NO_CLAIM and distance.caution.startswith("such a value is off neutral")
-    strength = by_label["Strength", "as pre-trained, data"]
-    assert strength.verdict == DIFFERS and strength.n == "40 items" and strength.over == "items"
-    assert by_label["perplexity", "as pre-trained, data"].verdict == "cost"
-    assert [one.group for one in whole.encoders["bert"]][-1] == "Cost"
-    seeds = by_label["TPR gap (P)", "fine-tuned on bios, bios-raw"]
-    assert seeds.n == "3 seeds" and seeds.value == "0.810" and seeds.verdict == DIFFERS
-    for one in whole.encoders["bert"]:
-        assert all(0 <= place <= 100 for place in one.places.values())
-
-
-def test_what_the_intervals_and_tests_are_worth_is_said(whole):
-    by_label = {one.label: one for one in whole.encoders["bert"]}
-    items, seeds = by_label["Strength"], by_label["TPR gap (P)"]
-    said = how_sure([items, seeds])
-    assert "Others are over seeds (3 seeds; Student's t, which may go beyond the possible values)." in said
-    assert said.endswith(" Each score is tested by itself, so some results are due to chance.") and "Holm" not in said
-    assert "corrected for how many there are (Holm); otherwise each score" in how_sure([replace(items, test="p")])
-
-
-def test_heat_cells(whole):
-    heat = whole.sections[0].heat
-    strength = [header for header, *_ in heat.columns].index("Strength")
-    kinds = {name: cells[strength].kind for name, _, cells in heat.rows}
-    assert kinds == {UNTOUCHED: "plain", "zeta": "nearer", "alpha": "nearer", "beta": "farther", "gamma": "nearer"}
-    sizes = {name: cells[strength].size for name, _, cells in heat.rows}
-    assert sizes["alpha"] < sizes["zeta"] < sizes[UNTOUCHED] < sizes["beta"] <= 100
-    assert sum(width for _, width in heat.groups) == len(heat.columns)
-
-
-def test_gender_by_layer_and_head(whole):
-    (shares,) = whole.shares
-    assert shares.what == "data"  # what the user's words tell apart; "gender" where they are gendered words
-    assert shares.heads == 1 and [layer for layer, _ in shares.rows] == ["layer 0", "layer 1"]
-    assert shares.rows[1][1][0] == ("0.40", 1.0) and shares.rows[0][1][1] == ("0.20", 0.5)
-
-
-def test_what_was_not_run_stands_once_and_the_summary_is_short(whole):
-    assert whole.not_run == [("metrics.seat: no <data> & such", 1, "seat")]
-    assert len(whole.summary) <= 8 and whole.summary[-1].startswith("1 cell was not run")
 
 
 def seeds(encoders=4, **values):
@@ -247,30 +142,6 @@ def test_three_seeds_name_a_winner_with_an_interval():
     )
 
 
-def test_random_directions_are_no_method_whatever_they_remove():
-    said = seeds(**{"zeta-random0": (1.6, 10.0), "zeta-random1": (1.8, 10.0), "gamma-random0": (0.1, 10.0)})
-    assert said.startswith("zeta reduces bias: it removes 4") and "Random directions in its place remove 14 %." in said
-    said = seeds(**{"zeta-random0": (1.8, 10.0), "zeta-random-matched0": (1.6, 10.0)})
-    assert "Random directions in its place remove 9 %. Random directions that move vectors as far remove 19 %." in said
-
-
-def test_methods_come_before_controls_whatever_the_order_of_the_plan():
-    scored = made_up.scores(**{"alpha-random0": (1.0, 10.0)})
-    scored = scored.sort_values("method", key=lambda names: names != "alpha-random0", kind="stable")
-    planned = made_up.plan(scored)
-    assert planned["method"].iloc[0] == "alpha-random0"
-    (only,) = contents(matrix(scored, planned), planned, scored).answers
-    assert [row.name for row in only.methods] == ["alpha", "beta", "gamma", "zeta", "alpha-random0"]
-
-
-def test_controls_alone_are_no_best_method():
-    scored = made_up.scores(**{"zeta-random0": (0.1, 10.0)})
-    scored = scored[scored["method"].isin(["none", "zeta-random0"])]
-    planned = made_up.plan(scored)
-    (only,) = contents(matrix(scored, planned), planned, scored).answers
-    assert only.helps == "" and [row.name for row in only.methods] == ["zeta-random0"]
-
-
 def test_a_map_without_a_control_says_so_and_one_with_says_how_little_it_changes(whole):
     assert "has no control" in whole.sections[0].notes[0]
     moved = [
@@ -307,43 +178,6 @@ def test_a_model_that_always_says_the_same_claims_no_bias():
     assert cells["zeta"][0].kind == "unknown"  # no nearer than a model of which nothing is known
 
 
-def test_occtmp_of_a_head_that_expects_no_pronoun_claims_nothing():
-    rows = [
-        {"metric": "occtmp_diff", "value": 0.4, "low": 0.3, "high": 0.5, "n": 60},
-        {"metric": "occtmp_p_sum", "value": 0.02, "n": 60},
-    ]
-    scored = tidy(pd.DataFrame(rows), encoder="bert", dataset="data", method="none")
-    (one,) = contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored).encoders["bert"]
-    assert one.verdict == "no claim" and one.caution.startswith("both pronouns together")
-    assert one.beside.endswith("both pronouns 0.020")
-
-
-def test_a_glue_score_of_one_predicted_class_says_so():
-    rows = [{"metric": "glue_score", "value": 0.0, "n": 1043}, {"metric": "largest_label_share", "value": 1.0}]
-    scored = tidy(pd.DataFrame(rows), encoder="bert", task="cola", strategy="plain", seed="0", head="own", dataset="v")
-    scored["method"] = "none"
-    (one,) = contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored).encoders["bert"]
-    assert (one.verdict, one.caution) == ("cost", "one label has 95 % or more of the predictions")
-
-
-def test_an_untrained_encoder_is_not_called_random():
-    assert name_of("random", "none", "-") == "untrained" and name_of("plain", "random", "-") == "random"
-
-
-def test_a_map_without_the_untouched_model_calls_no_row_so():
-    scored = made_up.scores()
-    (only,) = maps(matrix(scored[scored["method"] != "none"], made_up.plan(scored)))
-    assert {point.kind for plot in plots(only) for point in plot.points} == {"front"}
-
-
-def test_what_is_known_against_a_measure_is_said_where_it_stands(whole):
-    row = {"metric": "crows_pairs_score", "part": "all", "variant": "exact", "value": 0.6, "method": "none"}
-    scored = tidy(pd.DataFrame([row]), encoder="bert", dataset="data")
-    found = contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored).criticisms
-    assert found == [f"{METRICS['crows_pairs'].criticism}."] and "Blodgett" in found[0]
-    assert whole.criticisms == []
-
-
 def test_readings_of_a_test_that_disagree_are_named():
     rows = [
         {"metric": "crows_pairs_score", "part": "all", "variant": variant, "value": value, "n": 262}
@@ -354,30 +188,6 @@ def test_readings_of_a_test_that_disagree_are_named():
     found = contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored)
     assert found.encoders["bert"][0].contrary == ("aul", "aula")
     assert found.answers[0].bias.endswith(" In other readings of the same test, CrowS-Pairs (aul, aula) shows no bias.")
-
-
-def test_mean_ranks_are_shown_with_an_interval_only(whole):
-    assert not whole.ranks
-    scored = concatenate(made_up.scores(encoder=f"e{number}") for number in range(6))
-    ((title, rows),) = contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored).ranks
-    assert "6 encoders" in title and all(" to " in interval for *_, interval in rows)
-
-
-def test_nothing_measured_is_no_error():
-    scored = made_up.scores().iloc[:0]
-    planned = made_up.plan(made_up.scores()).assign(status="not run", reason="encoders.bert: absent")
-    empty = contents(matrix(scored, planned), planned, scored)
-    assert not empty.sections and not empty.encoders and empty.not_run
-
-
-def test_an_undefined_value_is_a_hole():
-    scored = made_up.scores()
-    scored.loc[(scored["metric"] == "strength") & (scored["method"] == "zeta"), "value"] = np.nan
-    found = contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored)
-    heat = found.sections[0].heat
-    strength = [header for header, *_ in heat.columns].index("Strength")
-    assert {name: cells[strength] is None for name, _, cells in heat.rows}["zeta"]
-    assert pd.notna(found.sections[0].heat.rows[0][2][strength].value)
 
 
 def test_of_encoders_that_differ_in_their_seed_the_first_is_shown_and_all_are_compared():

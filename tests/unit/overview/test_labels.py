@@ -5,7 +5,7 @@ import itertools
 import hypothesis.strategies as st
 from hypothesis import given, settings
 
-from biasflow.overview.labels import LETTER, LINE, LONGEST, MARK, labels
+from biasflow.overview.labels import LETTER, LINE, MARK, labels
 
 FRAME = (60.0, 10.0, 700.0, 350.0)
 POINTS = st.lists(st.tuples(st.text("abc -", max_size=40), st.floats(65, 690), st.floats(15, 345)), max_size=15)
@@ -34,26 +34,6 @@ def test_no_label_covers_anything(points):
             and box[2] <= FRAME[2] + 0.2
             and box[3] <= FRAME[3] + 0.2
         )
-
-
-def test_fifteen_points_in_one_place_all_have_a_label():
-    points = [(f"scrubbing + method-{number}", 380 + number / 10, 180.0) for number in range(15)]
-    placed = labels(points, [], FRAME)
-    assert [label.point for label in placed] == [name for name, *_ in points]
-    assert placed[0].leader is None and placed[-1].leader[:2] == (381.4, 180.0)
-
-
-def test_a_lonely_point_has_its_label_beside_it_and_off_its_bars():
-    (label,) = labels([("leace", 300.0, 200.0)], [], FRAME)
-    assert label.x > 300 and label.y - LINE < 200 < label.y and label.leader is None
-    (label,) = labels([("leace", 300.0, 200.0)], [(200.0, 200.0, 400.0, 200.0)], FRAME)
-    assert label.y < 200 or label.y - LINE + 3 > 200  # above or below the bar
-
-
-def test_a_long_name_is_cut_and_a_point_without_room_has_no_label():
-    (label,) = labels([("x" * 60, 300.0, 200.0)], [], FRAME)
-    assert len(label.text) == LONGEST and label.text.endswith("\u2026")
-    assert labels([("leace", 5.0, 5.0)], [], (0, 0, 10, 10)) == []
 
 
 def test_a_label_that_is_nearer_to_another_point_has_a_line_to_its_own():

@@ -62,24 +62,6 @@ def test_headings_tables_and_pictures_can_be_read_aloud(elements):
     assert inner and set(inner) <= set(identities)
 
 
-def test_all_plots_are_there_without_a_script(elements):
-    plots = [about for tag, about in elements if tag == "figure"]
-    assert len(plots) > 1 and not [about for about in plots if "hidden" in about]
-
-
 def test_summary_has_at_most_ten_lines_and_ends_with_the_place(page):
     lines = (page.parent / "summary.txt").read_text("utf-8").splitlines()
     assert len(lines) <= 10 and lines[0] == "run small" and lines[-1].endswith("results/small/index.html")
-
-
-def test_reproduction_is_summed_up_and_linked(page, elements):
-    text = page.read_text("utf-8").split('<section id="reproduction"')[1].split("</section>")[0]
-    cells = re.findall(r"<t[hd][^>]*>([^<]+)</t[hd]>", text.split("<tbody>")[1])
-    assert cells == ["somebody2020", "52", "7", "3", "40", "2", "1", "other encoder (40)"]
-    linked = {about.get("href") for tag, about in elements if tag == "a"}
-    assert {"tables/ledger.html", "tables/released_errors.html", "#reproduction"} <= linked
-
-
-def test_a_figure_with_nothing_to_draw_is_listed_with_its_reason(page, elements):
-    assert "<li>a_figure: not asked for</li>" in page.read_text("utf-8")
-    assert not [about for tag, about in elements if tag == "a" and "a_figure" in about.get("href", "")]

@@ -6,8 +6,7 @@ import pytest
 
 from biasflow.base.errors import BiasflowError
 from biasflow.papers import make, paper
-from biasflow.papers.frames import NOT_ASKED, Run, status
-from biasflow.registry import PAPERS
+from biasflow.papers.frames import Run
 from biasflow.results.figures import empty_figure
 
 YAML = """
@@ -76,20 +75,6 @@ def test_everything_of_a_paper_is_written_the_same_each_time(some2000, tmp_path)
     assert written(tmp_path / "again") == first
 
 
-def test_what_is_to_be_said_of_all_targets_is_in_their_captions(some2000, tmp_path):
-    make_in(tmp_path, remark="Of other files.")
-    for name in ("tables/some2000_values.html", "tables/some2000_counts.tex", "figures/some2000_words.html"):
-        assert "Of other files." in (tmp_path / name).read_text()
-
-
-def test_captions_and_decimals_come_from_the_yaml_and_notes_from_the_table(some2000, tmp_path):
-    make_in(tmp_path)
-    page = (tmp_path / "tables/some2000_counts.html").read_text()
-    assert "<p>Counts.</p>" in page and "<p>In this run one.</p>" in page
-    assert ">1.3<" in page
-    assert ">0.123<" in (tmp_path / "tables/some2000_values.html").read_text()
-
-
 def test_a_failing_target_does_not_lose_the_others(some2000, tmp_path):
     def fails(run):
         raise BiasflowError("encoder a: no scores; score it first")
@@ -102,21 +87,6 @@ def test_a_failing_target_does_not_lose_the_others(some2000, tmp_path):
         "tables/some2000_counts",
         "figures/some2000_lines",
     }
-
-
-@pytest.mark.parametrize("name", PAPERS)
-def test_no_two_targets_of_a_paper_have_one_role(name):
-    """The planted study has a table and a figure of one name."""
-    text = paper.load(name)
-    assert len(text.files_in("run")) == sum(len(text.targets(kind)) for kind in ("tables", "figures", "pages"))
-
-
-def test_only_some_targets_are_made(some2000, tmp_path):
-    lines = "figures_some2000_lines"
-    make.make_paper("some2000", RUN, {lines: make.load("some2000").files_in(tmp_path / "run")[lines]})
-    assert set(written(tmp_path / "run")) == {"figures/some2000_lines.svg", "figures/some2000_lines.pdf"}
-    with pytest.raises(BiasflowError, match="figures_some2000_line'"):
-        make.make_paper("some2000", RUN, {"figures_some2000_line": []})
 
 
 def test_a_table_without_caption_or_function_is_refused_before_anything_is_written(some2000, tmp_path):
@@ -145,11 +115,3 @@ def test_a_paper_yaml_with_a_mistake_is_refused(text, message, tmp_path):
         paper.load("p", tmp_path)
     with pytest.raises(BiasflowError, match="no paper 'q'"):
         paper.load("q", tmp_path)
-
-
-def test_what_the_plan_says():
-    assert RUN.reason(encoder="a", metric=["strength", "distance"]) == ""
-    assert RUN.reason(encoder="b", metric="strength") == "no head"
-    assert RUN.reason(encoder=["a", "b"]) == "" and RUN.reason(encoder="c") == NOT_ASKED
-    assert status("") == "run" and status("no head") == "not run: no head"
-    assert RUN.attributes("encoder", "parent") == {"a-mlm": "a"}

@@ -117,44 +117,6 @@ def test_what_is_finished_keeps_its_inputs_and_parameters(what):
     assert {key for key in before if before[key] != after[key]} == made_again
 
 
-def new_jobs(*changes: tuple[str, object]) -> set[tuple]:
-    first = inputs(BASE)
-    return set(jobs(inputs(changed(*changes, config=BASE), first))) - set(jobs(first))
-
-
-def test_an_added_method_is_fitted_and_read_alone():
-    first = inputs(BASE)
-    then = inputs(changed(("ask.bios.methods", ["densray", "none", "leace"]), config=BASE), first)
-    models = {(cell.model.encoder, cell.model.training) for cell in then.plan.cells if cell.block == "bios"}
-    assert {key: then.plan.fits[key] for key in set(then.plan.fits) - set(first.plan.fits)} == {
-        (*model, "bios+1"): ("densray",) for model in models
-    }
-    added = [reading for key, reading in then.plan.readings.items() if key not in first.plan.readings]
-    assert {reading.methods for reading in added} == {("densray",)} and added
-    assert {cell.block for cell in then.plan.cells} == set(ASK)  # plan.csv has blocks, not their parts
-
-
-def test_an_added_metric_takes_the_vectors_and_methods_that_are_there():
-    found = new_jobs(("ask.bios.metrics", ["fairness", "compression", "ceat"]))
-    assert not [key for key in found if key[0] == "fit" or "first_token" in key]
-    base = changed(("ask.bios.metrics", ["fairness"]), config=BASE)
-    first = inputs(base)
-    then = inputs(BASE, first)
-    probes = [reading for reading in then.plan.readings.values() if reading.readout == "probes"]
-    assert probes and {reading.block.name for reading in probes} == {"bios+1"}
-    assert {key.job.block for reading in probes for key in reading.made_from.values()} == {"bios"}
-    assert set(then.plan.fits) == set(first.plan.fits)
-
-
-def test_the_order_in_which_blocks_were_asked_for_stays():
-    """A cell of two blocks is read by the first: one that is put before it later reads the rest."""
-    first = inputs(BASE)
-    then = inputs(changed(("ask", {"more": MORE, **ASK}), config=BASE), first)
-    assert [block.name for block in then.plan.blocks] == [*ASK, "more"]
-    ours = [reading for reading in then.plan.readings.values() if reading.block.name == "more"]
-    assert {name for reading in ours for name in reading.methods} == {"inlp"}
-
-
 def test_parts_are_remembered(tmp_path):
     path = tmp_path / "run/asked.json"
     assert read_asked(path) == ()
@@ -175,10 +137,3 @@ def test_parts_are_remembered(tmp_path):
     path.write_text('[{"name": "nli"}]')
     with pytest.raises(BiasflowError, match=r"asked\.json .*delete it"):
         read_asked(path)
-
-
-def test_a_method_that_acts_in_no_part_is_still_a_mistake():
-    base = changed(("ask", {"inside": {**ASK["inside"], "methods": ["none"]}}), config=BASE)
-    deep = ("methods", {"deep": [{"eraser": "leace", "places": "layer[40]"}]})
-    with pytest.raises(BiasflowError, match=r"methods\.deep.* no place layer\[40\]"):
-        inputs(changed(deep, ("ask.inside.methods", ["none", "deep"]), config=base), inputs(base))

@@ -6,18 +6,17 @@ from dataclasses import replace
 
 import pytest
 
-from biasflow.asking.matrix import NOT_RUN, Model
+from biasflow.asking.matrix import NOT_RUN
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.catalogue import read_catalogue
 from biasflow.plan.cells import Plan, plan
 from biasflow.plan.configuration import resolve
-from biasflow.plan.datasets import DATASETS
 from biasflow.plan.facts import Facts, gather
 from biasflow.plan.methods import control_of
 from biasflow.plan.setup import Setup
-from biasflow.plan.tasks import kind_of, task_of
+from biasflow.plan.tasks import task_of
 from biasflow.registry import METRICS, PAPERS, TRAINING, rule_of
-from tests.unit.plan.configs import RUNS, SCHEMA, asked_of, asking, changed, facts_of, of_file, planned
+from tests.unit.plan.configs import RUNS, SCHEMA, asking, changed, facts_of, of_file, planned
 
 KEY = re.compile(r"\b(encoders|methods|metrics|tasks|ask|papers)\.[\w-]+|\bmirror\b")
 EVERYTHING = {
@@ -132,11 +131,6 @@ JOBS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", JOBS)
-def test_the_jobs_of_the_projects_runs(name):
-    assert jobs(planned(of_file(name))) == JOBS[name]
-
-
 def test_what_is_fitted_to_words_and_measured_on_the_first_token_is_noted():
     methods = {
         "task-leace": [{"eraser": "leace", "places": "last.cls", "fitted_to": "task"}],
@@ -157,10 +151,6 @@ def test_what_is_measured_inside_an_encoder_under_methods_has_a_random_control(n
             methods.setdefault(cell.model.encoder, set()).add(cell.method)
     under_methods = {encoder: names for encoder, names in methods.items() if len(names) > 1}
     assert under_methods and all(any(map(control_of, names)) for names in under_methods.values())
-
-
-def test_every_run_has_its_jobs_counted():
-    assert set(JOBS) == set(RUNS)
 
 
 @pytest.mark.parametrize("config", [*(of_file(name) for name in RUNS), ALL], ids=[*RUNS, "everything"])
@@ -220,17 +210,6 @@ def test_everything_that_can_be_asked_is_measured_or_has_a_reason():
             ]
 
 
-@pytest.mark.parametrize("encoder", ["own", "real"])
-def test_datasets_of_one_readout_and_name_are_one(encoder):
-    """A file of a readout is known by its dataset's name: of two that differ, one would be scored as the other."""
-    read, everything = {}, resolve(ALL, SCHEMA)
-    for entry in METRICS.values():
-        if entry.datasets in DATASETS:
-            for dataset in DATASETS[entry.datasets](asked_of(everything, encoder)):
-                about = (dataset.files, dataset.options)
-                assert read.setdefault((entry.readout, dataset.name), about) == about, (entry.label, dataset.name)
-
-
 def test_a_cell_in_two_blocks_is_read_by_the_first():
     block = {"encoders": ["own"], "methods": ["none", "leace"], "metrics": ["occtmp", "weat"]}
     more = block | {"methods": ["none", "hard", "leace"], "metrics": ["weat", "strength"]}
@@ -258,15 +237,6 @@ def test_metrics_that_share_a_readout_are_scored_under_their_own_methods(monkeyp
     }  # fmt: skip
 
 
-def test_papers_are_read_before_what_is_asked_for():
-    config = changed(
-        ("ask", {"mine": {"encoders": ["own"], "methods": ["none", "leace"], "metrics": ["strength"]}}),
-        ("papers.dawkins2024", {"encoders": ["own"], "task": None}),
-    )
-    read = {reading.block.name: reading.methods for reading in planned(config).readings.values()}
-    assert read == {"dawkins2024-inside": ("none", "dawkins2024"), "mine": ("leace",)}
-
-
 @pytest.mark.parametrize("name", RUNS)
 def test_a_block_that_is_added_leaves_the_jobs_of_the_others_as_they_were(name):
     config = of_file(name)
@@ -289,15 +259,6 @@ def test_a_model_that_was_trained_with_a_method_is_read_with_it_alone():
     assert set(found.trained) == {("own", "nli/plain/seed0"), ("own", "nli/with-leace/seed0")}
 
 
-def test_random_encoders_are_those_of_the_seeds():
-    block = {"encoders": ["own"], "task": "bios", "trainings": ["random"], "seeds": [3, 5], "metrics": ["compression"]}
-    found = planned(asking(block))
-    assert {reading.model for reading in found.readings.values()} == {
-        Model("own", strategy="random", seed=seed) for seed in ("3", "5")
-    }
-    assert found.trained == {}
-
-
 def test_a_narrow_encoder_is_read_in_one_job_but_for_what_is_dear_and_a_wide_one_readout_by_readout():
     block = {"encoders": ["real"], "metrics": ["strength", "occtmp", "weat", "perplexity"]}
     dear, cheap = {"read_losses"}, {"read_next_sentence", "read_masked_words", "read_vectors"}
@@ -306,24 +267,6 @@ def test_a_narrow_encoder_is_read_in_one_job_but_for_what_is_dear_and_a_wide_one
     assert jobs(planned(asking(block), hidden_size=320)) == dict.fromkeys(dear | cheap, 1) | rest
     continued = asking(block | {"encoders": ["more"]}, ("encoders.more", {"source": "continued", "from": "real"}))
     assert "read_together" in jobs(planned(continued, hidden_size=256))
-
-
-def test_vectors_are_read_once_for_all_that_is_made_of_them():
-    block = {"encoders": ["own"], "task": "bios", "methods": ["none", "leace"], "metrics": ["compression", "fairness"]}
-    found = planned(asking(block))
-    assert Counter(r.readout for r in found.readings.values()) == {"first_token": 1, "probes": 1, "heads": 1}
-    scrubbed = planned(asking(block | {"strategies": ["scrubbing"], "metrics": ["fairness"]}))
-    named = {(r.readout, r.dataset.name) for r in scrubbed.readings.values()}
-    assert named == {(each, f"bios-{text}") for each in ("heads", "first_token") for text in ("raw", "scrubbed")}
-
-
-def test_heads_are_retrained_where_the_task_says_so():
-    block = {"encoders": ["own"], "task": "nli", "methods": ["none", "leace"], "metrics": ["nli_fairness"]}
-    assert Counter(r.readout for r in planned(asking(block)).readings.values()) == {"predictions": 1}
-    retrained = planned(asking(block, ("tasks.nli.retrain_heads", {})))
-    assert {r.readout: r.methods for r in retrained.readings.values()} == dict.fromkeys(
-        ("predictions", "nli_heads"), ("none", "leace")
-    )
 
 
 # Why a cell is empty
@@ -388,14 +331,6 @@ PLACES = {
 SENTENCE_ALONE, AFTER_WORDS = {"sent", "pooled", "dawkins2024"}, {"layer-12", "cls", "last-by-number"}
 
 
-@pytest.mark.parametrize("metric", ["strength", "nli_fairness"])
-def test_the_sentence_vector_is_reached_from_everywhere(metric):
-    task = {"task": "nli"} if metric == "nli_fairness" else {}
-    methods = {f"methods.{name}": method for name, method in PLACES.items()}
-    block = {"encoders": ["own"], "methods": [*PLACES, "dawkins2024"], "metrics": [metric]} | task
-    assert reasons(planned(asking(block, *methods.items()))) == {}
-
-
 @pytest.mark.parametrize(
     ("metric", "task", "unreached"),
     [
@@ -416,12 +351,6 @@ def test_a_method_that_acts_after_what_a_metric_sees_has_a_reason(metric, task, 
         assert reason.startswith(f"methods.{method}: ") and "acts at " in reason and metric in reason
 
 
-def test_sentences_are_seen_at_their_first_token():
-    methods = {f"methods.{name}": method for name, method in PLACES.items()}
-    block = {"encoders": ["real"], "methods": [*PLACES, "dawkins2024"], "metrics": ["seat"]}
-    assert {method for _, method, _ in reasons(planned(asking(block, *methods.items())))} == SENTENCE_ALONE
-
-
 def test_a_method_that_is_fitted_to_a_task_needs_one():
     method = ("methods.own-task", [{"eraser": "leace", "places": "last.cls", "fitted_to": "task"}])
     block = {"encoders": ["own"], "methods": ["none", "own-task"], "metrics": ["strength"]}
@@ -438,14 +367,6 @@ def test_a_method_that_is_fitted_to_a_task_needs_one():
     assert reasons(found) == {} and set(found.fits.values()) == {("splince",)}
     found = planned(asking(block | {"task": "bios", "metrics": ["compression"]}, method))
     assert reasons(found) == {} and set(found.fits.values()) == {("own-task",)}
-
-
-def test_what_says_nothing_of_methods_is_measured_once():
-    block = {"encoders": ["own"], "methods": ["none", "leace"], "metrics": ["gender_share"]}
-    found = planned(asking(block))
-    assert reasons(found) == {
-        ("own", "leace", "gender_share"): "ask.block.methods: gender_share is measured on the untouched model only"
-    }
 
 
 FILES = {"train": ["{folder}/train/**/*_gold_conll"], "validation": ["{folder}/dev.conll"], "test": ["mine.conll"]}
@@ -486,38 +407,3 @@ def test_documents_of_a_folder(tmp_path):
     (tmp_path / names[1]).unlink()
     with pytest.raises(BiasflowError, match=r"'tasks\.coref\.data\.train': there is no file \{folder\}/train"):
         gather({**config, "encoders": {}})
-
-
-def test_clusters_are_read_once_for_both_of_their_metrics():
-    found = planned(asking(COREFERENCE | {"trainings": ["finetuned"], "metrics": ["coreference", "winobias"]}))
-    (reading,) = found.readings.values()
-    assert (reading.key.job.readout, reading.key.readout, reading.key.file) == ("clusters", "clusters", "coref")
-    (scores,) = found.scored.values()
-    assert {score.metric: (score.dataset.name, [*score.dataset.scored_with]) for score in scores} == {
-        "coreference": ("coref-test", ["test"]), "winobias": ("coref-winobias", ["pro", "anti", "pairs"]),
-    }  # fmt: skip
-    assert {cell.dataset for cell in found.cells} == {"coref-test", "coref-winobias"}
-    assert {score.reading for score in scores} == {reading.key}
-
-
-def test_pairs_fit_the_documents_unless_they_are_named():
-    def sources(*changes) -> list[str]:
-        task = task_of(resolve(asking(COREFERENCE, *changes), SCHEMA), "coref")
-        return [*task.kind.steps[1].sources(task, read_catalogue())]
-
-    files = ("tasks.coref.data", {part: ["mine.conll"] for part in ("train", "validation", "test")})
-    assert sources() == sources(files, ("tasks.coref.pairs", "planted")) == ["world"]
-    assert sources(files) == sources(("tasks.coref.pairs", "winobias")) == ["pro", "anti"]
-
-
-def test_what_a_strategy_of_another_kind_is_not_for_is_named():
-    with pytest.raises(BiasflowError, match=r"ask\.block\.strategies.*anon is not available for tasks of kind occ"):
-        planned(asking({"encoders": ["own"], "task": "bios", "strategies": ["anon"], "metrics": ["fairness"]}))
-
-
-def test_only_a_debiased_training_is_given_what_debiases_it():
-    config = resolve(asking(COREFERENCE), SCHEMA)
-    training = kind_of("coreference").training
-    options = {name: set(training(task_of(config, "coref"), name)) for name in ("plain", "with-leace", "anon+ca")}
-    assert options["plain"] == options["with-leace"] == {"recipe"}
-    assert options["anon+ca"] == {"recipe", "strategy_module", "names"}

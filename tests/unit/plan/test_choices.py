@@ -9,15 +9,7 @@ from biasflow.encoders.families import HEADS
 from biasflow.plan.choices import CHOICES, MEANINGS, OF_FOLDER, reasons, with_folder
 from biasflow.plan.methods import PLACE
 from biasflow.registry import ERASERS, METRICS, PAPERS, STRATEGIES
-from tests.unit.plan.configs import SCHEMA, folder_of, of_file
-
-
-@pytest.mark.parametrize("what", CHOICES)
-@pytest.mark.parametrize("config", [None, of_file("config")], ids=["no configuration", "the demo"])
-def test_every_name_has_a_line_of_its_own(what, config):
-    lines = list(CHOICES[what](config))
-    assert len(set(lines)) == len(lines) > 0
-    assert all(name and "\n" not in name + about and (about or what == "files") for name, about in lines)
+from tests.unit.plan.configs import SCHEMA, folder_of
 
 
 @pytest.mark.parametrize(
@@ -36,21 +28,6 @@ def test_every_name_has_a_line_of_its_own(what, config):
 def test_what_there_is_is_listed(what, known):
     listed = [name for name, _ in CHOICES[what](None)]
     assert [name for name in known if name not in listed] == []
-
-
-def test_a_configuration_has_names_of_its_own():
-    config = of_file("config")
-    assert dict(CHOICES["encoders"](config)).keys() == config["encoders"].keys()
-    assert dict(CHOICES["tasks"](config)).keys() == config["tasks"].keys()
-
-
-def test_measures_are_in_words():
-    measures = dict(CHOICES["measures"](None))
-    assert (
-        "; inside the encoder, neutral 0, " in measures["strength"]
-        and "; in a fine-tuned model, " in measures["separation"]
-    )
-    assert "; cost, neutral 1, " in measures["accuracy"]
 
 
 def test_places_are_those_that_methods_may_name():
@@ -73,15 +50,6 @@ def test_what_cannot_be_measured_on_an_encoder_is_said_with_the_reason(tmp_path)
     bare = reasons(with_folder(folder_of(tmp_path / "bare")))
     assert bare["gest"].startswith("the encoder has no masked-LM head: the weights lack ") and bare["similarity"] == ""
     assert reasons(with_folder(folder_of(tmp_path / "both", *HEADS)))["strength"] == ""
-
-
-def test_places_of_an_encoder(tmp_path):
-    found = dict(OF_FOLDER["places"](with_folder(folder_of(tmp_path / "bert"))))
-    assert found["last"].endswith(": layer[3]") and found["layer[i].cls"].endswith(
-        "i from 0 to 3, or from -1 back to -4"
-    )
-    deberta = folder_of(tmp_path / "deberta", model_type="deberta")
-    assert dict(OF_FOLDER["places"](with_folder(deberta)))["layer[i].attention.key"].startswith("no: deberta makes")
 
 
 def test_a_folder_that_is_no_encoder_is_one_line(tmp_path):

@@ -6,14 +6,11 @@ from biasflow.base.errors import BiasflowError
 from biasflow.corpora.catalogue import read_catalogue
 from biasflow.plan.cells import plan
 from biasflow.plan.configuration import resolve
-from biasflow.plan.encoders import Encoders
 from biasflow.plan.external import external_files
 from biasflow.plan.facts import gather
 from biasflow.plan.inputs import Inputs
-from biasflow.plan.listing import encoder_attributes
 from biasflow.plan.tasks import task_of
-from biasflow.registry import METRICS, READOUTS
-from tests.unit.plan.configs import SCHEMA, asking, changed, planned, setup_of
+from tests.unit.plan.configs import SCHEMA, asking, planned, setup_of
 from tests.unit.plan.test_cells import reasons
 
 FILES = ["theirs/pro.conll", "theirs/anti.conll"]
@@ -25,16 +22,6 @@ BLOCK = {"encoders": ["theirs"], "task": "coref", "trainings": ["pretrained"], "
 
 def of(block: dict, *changes) -> dict:
     return asking(BLOCK | block, THEIRS, COREF, *changes)
-
-
-def test_clusters_that_are_given_are_read_and_scored():
-    found = planned(of({}))
-    assert reasons(found) == {}
-    (reading,) = found.readings.values()
-    assert (reading.model.encoder, reading.model.training, reading.readout) == ("theirs", "pretrained", "clusters")
-    assert reading.methods == ("none",)
-    assert found.fits == found.trained == {}
-    assert list(found.scored) == [("theirs", "pretrained", "block")]
 
 
 def test_one_part_of_winobias_is_measured_alone_and_its_scores_say_so():
@@ -79,58 +66,6 @@ def test_what_a_job_takes():
     assert dataset["module"] == "biasflow.readouts.external_clusters"
 
 
-def test_every_other_cell_has_a_reason_that_names_the_encoder():
-    metrics = [metric for metric, entry in METRICS.items() if entry.readout != "clusters"]
-    found = planned(of({"metrics": metrics}))
-    assert found.readings == {}
-    for (_, _, metric), reason in reasons(found).items():
-        assert reason == f"encoders.theirs is external and gives no {METRICS[metric].readout} for {metric}"
-    assert {metric for _, _, metric in reasons(found)} == set(metrics)
-
-
-def test_nothing_is_trained_or_debiased_of_it():
-    everything = {
-        "trainings": ["finetuned", "pretrained", "random"],
-        "methods": ["none", "leace"],
-        "metrics": ["winobias"],
-    }
-    found = planned(of(everything))
-    (reading,) = found.readings.values()
-    assert (reading.model.training, reading.methods) == ("pretrained", ("none",))
-    assert found.fits == found.trained == {}
-    empty = {(cell.model.training, cell.method): cell.reason for cell in found.cells if cell.reason}
-    assert set(empty) == {
-        *((training, method) for training in ("coref/plain/seed0", "random/seed0") for method in ("none", "leace")),
-        ("pretrained", "leace"),
-    }
-    assert all(reason.startswith("encoders.theirs is external") for reason in empty.values())
-    assert "methods.leace" in empty["pretrained", "leace"] and "trainings" in empty["random/seed0", "none"]
-
-
-def test_beside_an_encoder_of_ones_own():
-    """Each has its reasons: one is not fine-tuned, the other is measured fine-tuned alone."""
-    found = planned(
-        of({"encoders": ["own", "theirs"], "trainings": ["finetuned", "pretrained"], "metrics": ["winobias"]})
-    )
-    run = {(cell.model.encoder, cell.model.training) for cell in found.cells if not cell.reason}
-    assert run == {("own", "coref/plain/seed0"), ("theirs", "pretrained")}
-
-
-def test_clusters_are_of_coreference_alone():
-    (cell,) = planned(of({"task": "bios", "metrics": ["winobias"]})).cells
-    assert cell.reason == "ask.block.task: winobias needs a task of kind coreference"
-
-
-def test_what_is_asked_of_an_encoder_of_any_source():
-    config = resolve(of({}), SCHEMA)
-    setup = setup_of(config)
-    theirs = setup.encoders["theirs"]
-    assert Encoders(setup).files("theirs") == FILES and Encoders(setup).texts("theirs") == []
-    assert not theirs.has_head("masked_lm") and theirs.depth is None
-    assert theirs.origin == theirs and not theirs.is_planted
-    assert encoder_attributes(setup)["theirs"] == {"source": "external", "clusters": " ".join(FILES)}
-
-
 @pytest.mark.parametrize(
     ("key", "changes"),
     [
@@ -166,21 +101,6 @@ def test_what_needs_weights_refuses_it_by_name(key, changes):
 def test_wrong_files_are_one_line(encoder, message):
     with pytest.raises(BiasflowError, match=message):
         resolve(of({}, ("encoders.theirs", encoder)), SCHEMA)
-
-
-def test_a_file_that_is_not_there_is_named_before_the_first_job(tmp_path):
-    there = tmp_path / "pro.conll"
-    there.touch()
-    config = changed(("encoders", {"theirs": {"source": "external", "clusters": [str(there), "nowhere.conll"]}}))
-    config = changed(("ask", {"block": BLOCK}), COREF, config=config)
-    with pytest.raises(BiasflowError, match=r"'encoders\.theirs\.clusters': there is no file nowhere\.conll"):
-        gather(resolve(config, SCHEMA))
-    assert gather(resolve(changed(("encoders.theirs.clusters", [str(there)]), config=config), SCHEMA)).missing == {}
-
-
-def test_the_schema_and_the_registry_know_the_same_readouts():
-    keys = set(SCHEMA["$defs"]["external"]["properties"]) - {"source"}
-    assert keys == {name for name, entry in READOUTS.items() if entry.external}
 
 
 SCORES = {"source": "external", "likelihoods": {"gest": ["a.txt", "b.txt"], "crows_pairs": "c.csv"}}
@@ -225,14 +145,6 @@ def test_files_of_the_catalogue_are_downloaded(tmp_path):
     gather(config)  # looks at one's own file alone
     read = external_files(config, catalogue)
     assert {"gest", "crows-pairs", files[0].removeprefix("results/corpora/")} <= set(read)
-
-
-def test_the_first_line_of_a_file_is_looked_at_before_the_first_job(tmp_path):
-    (tmp_path / "a.csv").write_text("id,points\n")
-    encoder = {"source": "external", "likelihoods": {"gest": str(tmp_path / "a.csv")}}
-    config = resolve(of_items(("encoders", {"theirs": encoder})), SCHEMA)
-    with pytest.raises(BiasflowError, match=r"'encoders\.theirs\.likelihoods\.gest': .*a\.csv: no column score"):
-        gather(config)
 
 
 def test_vectors_of_words_and_sentences_are_read_by_test(tmp_path):

@@ -2,7 +2,6 @@
 
 import json
 import re
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,7 +16,7 @@ from biasflow.encoders.families import HEADS
 from biasflow.encoders.recipes import RECIPES
 from biasflow.plan.cells import plan
 from biasflow.plan.configuration import resolve
-from biasflow.plan.datasets import BIOGRAPHIES, DATASETS, text_file
+from biasflow.plan.datasets import BIOGRAPHIES, text_file
 from biasflow.plan.encoders import Encoders
 from biasflow.plan.explained import training_files
 from biasflow.plan.external import external_files, files_read
@@ -29,7 +28,7 @@ from biasflow.plan.readings import reading_output, reading_path
 from biasflow.plan.setup import Setup
 from biasflow.plan.tasks import kind_of
 from biasflow.registry import PAPERS, READOUTS, TASKS, TRAINING, module_of
-from tests.unit.plan.configs import ROOT, RUNS, SCHEMA, asked_of, changed, folder_of, of_file, setup_of
+from tests.unit.plan.configs import ROOT, RUNS, SCHEMA, changed, folder_of, of_file, setup_of
 from tests.unit.plan.test_cells import ALL
 
 CATALOGUE = read_catalogue()
@@ -128,19 +127,6 @@ def jobs(find: Inputs):
         yield ("items", paper), find.paper_files(paper)
 
 
-@pytest.mark.parametrize("kind", TASKS)
-def test_a_kind_of_task_names_what_its_steps_make(kind):
-    entry = kind_of(kind)
-    outputs = [file for step in entry.steps for file in step.outputs.values()]
-    assert len(set(outputs)) == len(outputs)
-    gendered = entry.gendered.data.values() if entry.gendered else ()
-    made_from = {file for step in entry.steps for file in step.made_from.values()}
-    assert made_from | {*entry.checks, *entry.trained_on.values(), *entry.printed.values(), *gendered} <= set(outputs)
-    others = filter(None, [entry.gendered, entry.tokenised])
-    modules = {module_of(each) for each in (TASKS[kind], *entry.steps, *others)}
-    assert all(module_file(name, ROOT).is_file() for name in modules)
-
-
 def readings_of(find: Inputs) -> dict[ReadingJob, list]:
     """A job of a readout (its parts are the wildcards of its rule) -> what it reads, one dataset after the other."""
     found: dict[ReadingJob, list] = {}
@@ -158,13 +144,6 @@ def test_every_input_is_some_rules_output_or_in_the_catalogue(find):
             assert is_there(path, find, known), (job, path)
             count += 1
     assert count
-
-
-def test_whoever_reads_under_methods_waits_for_their_fit(find):
-    for job, readings in readings_of(find).items():
-        inputs = find.readings.model_and_data(job.readout)(job)
-        methods = {name for reading in readings for name in reading.methods}
-        assert ("methods" in inputs) == bool(methods - {"none", readings[0].model.carried}), job
 
 
 def test_a_job_reads_every_dataset_of_its_readout_under_its_methods(find):
@@ -327,24 +306,6 @@ def test_an_encoder_has_its_own_number_of_occurrences_and_one_that_starts_from_i
     assert shares.dataset.options["n"] == 600
 
 
-def test_the_digest_follows_what_the_plan_shows(tmp_path):
-    find = found("config", tmp_path)
-    other = resolve(changed(("ask.nli-methods.seeds", [1]), config=find.setup.config), SCHEMA)
-    assert find.digest() == found("config", tmp_path).digest()
-    assert find.digest() != inputs_of(Setup(other, find.setup.facts)).digest()
-    gone = replace(find.setup.facts, missing={next(iter(find.setup.config["encoders"])): "it is not there"})
-    assert find.digest() != inputs_of(Setup(find.setup.config, gone)).digest()
-
-
-@pytest.mark.parametrize("name", SMALL)
-def test_what_a_model_reads_is_cut_as_in_its_training(name, tmp_path):
-    find = found(name, tmp_path)
-    lengths = {task: about["finetuning"].get("max_length") for task, about in find.setup.config["tasks"].items()}
-    for reading in find.plan.readings.values():
-        if reading.readout in ("predictions", "nli_heads"):
-            assert reading.dataset.options["max_length"] == lengths[reading.block.task]
-
-
 # External files
 
 
@@ -355,11 +316,6 @@ def files_of(*changes) -> list[str]:
 
 def asked(*metrics: str, **keys):
     return ("ask.block", {"encoders": ["own"], "metrics": list(metrics), **keys})
-
-
-def test_the_embedded_run_needs_no_external_file():
-    assert external_files(of_file("config"), CATALOGUE) == []
-    assert external_files(of_file("planted"), CATALOGUE) == []
 
 
 def test_planted_bias_is_read_from_biographies_and_shares_and_changes_no_other_training():
@@ -388,10 +344,6 @@ def test_a_recipe_reads_the_text_and_the_swapped_one_if_it_trains_on_that(recipe
         assert encoders.continuing_texts(name) == expected
 
 
-def test_the_schema_takes_all_recipes():
-    assert SCHEMA["$defs"]["continued"]["properties"]["recipe"]["enum"] == list(RECIPES)
-
-
 def test_the_external_files_of_stimuli():
     both = ("metrics.strength.stimuli", ["stereoset-authors", "stereoset-swapped"])
     corpus = {"google-analogies", "wikitext-2-train"}  # and the words that are counted in it
@@ -404,23 +356,6 @@ def test_the_external_files_of_stimuli():
         assert files_of(asked("strength"), own, ("run", run)) == ["gender-swapped-dev"]
     test = ("metrics.strength.stimuli", ["stereoset-authors-test"])
     assert files_of(asked("strength"), own, test) == ["gender-swapped-test"]
-
-
-def test_the_external_files_of_tests():
-    own = ("encoders.own.corpus", "mine.txt")
-    tests = asked("gest", "crows_pairs", "intrasentence", "bec_pro", "winogender")
-    winogender = ["winogender-occupations", "winogender-sentences"]
-    assert files_of(tests, own) == ["bec-pro-english", "crows-pairs", "gest", "stereoset-dev", *winogender]
-    german = ("metrics.bec_pro.languages", {"own": ["german"]})
-    paper = ("metrics.gest.sentences", ["gest-paper"])
-    assert files_of(asked("gest", "bec_pro"), own, german, paper) == ["bec-pro-german", "gest-paper"]
-
-
-def test_a_type_of_crows_pairs_is_a_dataset():
-    types = ("metrics.crows_pairs.bias_types", ["age", "gender"])
-    config = resolve(changed(types, ("ask.block", {"encoders": ["real"], "metrics": ["crows_pairs"]})), SCHEMA)
-    cells = [cell for cell in plan(setup_of(config)).cells if cell.metric == "crows_pairs"]
-    assert [cell.dataset for cell in cells] == ["crows-pairs-age", "crows-pairs-gender"]
 
 
 def test_the_external_files_of_texts():
@@ -461,36 +396,6 @@ def test_files_of_ones_own_are_read_where_no_other_run_has_its(name, tmp_path):
     assert {path.rpartition(".")[0] for path in ours if path.startswith(CORPORA)} == shared
 
 
-def test_one_function_knows_where_external_files_lie():
-    """A rule names their folder for logs, the lock file and what it downloads; all else asks `Paths.corpus`."""
-    users = [path.name for path in (ROOT / "scripts").rglob("*.py") if "CORPORA}/" in path.read_text()]
-    assert users == ["paths.py"]
-    named = re.findall(r"CORPORA\}/([^\"]+)", "".join(path.read_text() for path in (ROOT / "rules").glob("*.smk")))
-    assert sorted(set(named)) == ["logs/{NAME}.log", "logs/{{file}}.log", "{{file}}"]
-
-
-def test_the_paper_configuration_reads_the_english_wikipedia():
-    files = external_files(of_file("paper"), CATALOGUE)
-    assert set(CATALOGUE.shards["english-wikipedia"]) & set(files) == set(CATALOGUE.shards["english-wikipedia"][:8])
-    assert not any("english-wikipedia" in name for run in ("small", "config") for name in _names(run))
-
-
-def _names(run: str) -> list[str]:
-    config = {**of_file(run), "mirror": None}
-    encoders = {name: about for name, about in config["encoders"].items() if about["source"] != "local"}
-    return [file for encoder in encoders for file in Encoders(Setup(config)).context_files(encoder, CATALOGUE)]
-
-
-def test_an_encoder_is_pre_trained_on_all_its_texts(tmp_path):
-    find = found("small", tmp_path)
-    texts = [f"results/small/data/texts/{name}.txt" for name in ("wikitext-2.sentences", "chinese-wikipedia")]
-    assert find.encoders.pretraining_texts("bilingual-bert") == texts
-    assert find.encoders.pretraining_texts("wikitext-bert") == texts[:1]
-    assert "corpus" not in find.encoders.pretraining("bilingual-bert")
-    both = ("encoders.own.corpus", ["planted", "chinese-wikipedia"])
-    assert files_of(both, asked("strength")) == ["chinese-wikipedia", "chinese-wikipedia-rest"]  # stimuli are embedded
-
-
 @pytest.mark.parametrize(
     ("text", "held_out", "running", "file"),
     [
@@ -508,15 +413,6 @@ def test_a_text_is_read_as_released_or_by_sentence(text, held_out, running, file
     encoder = setup.encoders["own" if text == "planted" else "real"]
     path = text_file(setup.paths, encoder, text, held_out=held_out, running=running)
     assert path == f"results/test/data/texts/{file}"
-
-
-def test_perplexity_reads_the_text_as_released_and_pseudo_perplexity_its_sentences():
-    config = resolve(changed(("metrics.perplexity.text", "wikitext-2")), SCHEMA)
-    asked = asked_of(config, "real")
-    ((running,), (sentences,)) = (DATASETS[name](asked) for name in ("running_text", "sample_of_text"))
-    assert running.name == sentences.name == "wikitext-2"
-    assert running.files["text"] == ("results/test/data/texts/wikitext-2-test.txt",)
-    assert sentences.files["text"] == ("results/test/data/texts/wikitext-2-test.sentences.txt",)
 
 
 MINE = {"train": ["snli-train", "multinli-train"], "test": ["mine.csv"]}
@@ -552,14 +448,6 @@ def test_the_external_files_of_liang2020():
     cola = {"glue-cola-train", "glue-cola-train-rest", "glue-cola-validation"}
     mnli = {"glue-mnli-train", "glue-mnli-validation-matched"}
     assert set(files) == lists | texts | cola | mnli
-
-
-def test_the_external_files_of_biographies():
-    bios = {"kind": "occupation", "data": {"files": ["bias-in-bios-dev", "mine.csv"]}}
-    files = files_of(asked("fairness", task="bios", methods=["none", "leace"]), ("tasks.bios", bios))
-    assert set(files) == {"bias-in-bios-dev", "google-analogies", "wikitext-2-train"}
-    untouched = files_of(asked("training", task="bios"), ("tasks.bios", bios), ("encoders.own.corpus", "mine.txt"))
-    assert untouched == ["bias-in-bios-dev"]
 
 
 def test_a_local_encoder_that_is_not_there_ends_the_download_of_files():

@@ -4,9 +4,7 @@ import pytest
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.sample import limit_of
-from biasflow.plan.datasets import SAMPLED
 from biasflow.plan.tasks import kind_of, task_of
-from biasflow.registry import METRICS
 from tests.unit.plan.configs import SCHEMA, asking, changed, planned, resolve
 
 INSIDE = {"encoders": ["real"], "methods": ["none", "leace"], "metrics": ["gest", "weat", "ceat", "perplexity"]}
@@ -47,20 +45,6 @@ def test_a_limited_dataset_is_called_so_in_files_and_scores():
     assert of_gest and not of_gest & set(full.readings)
 
 
-def test_a_block_and_a_limited_one_of_the_same_are_both_measured():
-    both = {"ask": {"all": INSIDE, "quick": INSIDE | {"limit": 100}}}
-    names = {cell.dataset for cell in planned(changed(*both.items())).cells if cell.metric == "gest"}
-    assert names == {"gest", "gest-limit100"}
-
-
-def test_what_a_limited_task_trained_is_called_so_in_all_that_is_measured_of_it():
-    assert datasets(planned(asking(BIOS, ("tasks.bios.limit", 500)))).keys() == {"fairness", "training", "weat"}
-    for name in datasets(planned(asking(BIOS, ("tasks.bios.limit", 500)))).values():
-        assert limit_of(name) == "500"
-    both = planned(asking(BIOS | {"limit": 60, "metrics": ["ceat"]}, ("tasks.bios.limit", 500)))
-    assert limit_of(datasets(both)["ceat"]) == "500-60"
-
-
 def test_a_limit_changes_the_jobs_of_what_it_is_of_alone():
     assert changes(asking(INSIDE), asking(INSIDE | {"limit": 100})) == {"likelihoods", "associations", "losses"}
     read = {"heads", "vectors"}  # of models that are trained on other biographies
@@ -93,7 +77,3 @@ def test_the_limit_of_a_run_is_that_of_tasks_and_blocks_that_have_none():
 def test_a_paper_is_never_limited(changes, named):
     with pytest.raises(BiasflowError, match=named):
         resolve(changed(*changes), SCHEMA)
-
-
-def test_what_is_sampled_is_a_dataset_of_a_metric():
-    assert {entry.datasets for entry in METRICS.values()} >= SAMPLED

@@ -78,18 +78,6 @@ def test_names_have_the_attributes_of_the_configuration():
     assert ("method", "leace") not in found  # it is not in the plan
 
 
-def test_an_encoder_that_is_missing_says_why():
-    found = attributes(MANY, Facts(missing={"real": "encoders.real.path: it is not there"}))
-    assert found["encoder", "real"]["missing"] == "encoders.real.path: it is not there"
-    assert "missing" not in found["encoder", "own"]
-
-
-def test_heads_that_an_encoder_got_here_are_named():
-    config = changed(("encoders.more", {"source": "continued", "from": "real"}))
-    found = attributes(config, facts_of(resolve(config, SCHEMA), heads=[]))
-    assert found["encoder", "more"]["new_heads"] == "masked_lm" and "new_heads" not in found["encoder", "real"]
-
-
 @pytest.mark.parametrize("name", RUNS)
 def test_every_name_of_the_plan_is_explained(name):
     config = of_file(name)

@@ -6,22 +6,15 @@ from biasflow.base.errors import BiasflowError
 from biasflow.encoders import places
 from biasflow.methods.fitted import Active
 from biasflow.methods.grid import PLACES, all_settings, edits_of, name_of_setting
-from biasflow.plan.configuration import resolve
 from biasflow.plan.methods import (
-    PLACE,
     control_of,
-    erasers,
     is_matched,
     methods_of_erasers,
-    missing_layer,
-    needs_origin,
-    sources,
     unseen_setting,
     with_variants,
 )
 from biasflow.readouts.states import reaching
 from biasflow.registry import FIRST_TOKEN, SENTENCE, WORDS
-from tests.unit.plan.configs import SCHEMA, changed
 
 DEPTH = 4
 NAMES = ["all", "each", "last", "last.cls", "pooled", "layer[3]", "layer[-1].cls", "layer[3].cls", "layer[2].cls"]
@@ -66,35 +59,6 @@ def test_every_setting_of_the_grid_is_seen_where_its_edits_are(setting):
         unseen = unseen_setting(method, sees, DEPTH)
         assert (unseen is not None) == changes_nothing(edited, words=words)
         assert unseen is None or unseen[0] == name_of_setting(setting)
-
-
-def test_without_a_known_depth_only_what_is_certain_is_said():
-    assert unseen_setting(with_places("layer[3].cls"), WORDS, None) is None
-    assert unseen_setting(with_places("layer[-1].cls"), WORDS, None) == ("-", "layer[-1].cls")
-    assert unseen_setting([], WORDS, None) is None
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_places_of_methods_are_places_of_encoders(name):
-    assert PLACE.fullmatch(name)
-    assert places.resolve(name, DEPTH)
-    assert missing_layer(with_places(name), DEPTH) is None
-
-
-@pytest.mark.parametrize("name", ["layer[4]", "layer[-5]", "layer[7].cls", "layer[4].attention.key"])
-def test_a_layer_beyond_the_last_is_missing(name):
-    assert missing_layer(with_places("all", name), DEPTH) == name
-    with pytest.raises(BiasflowError, match="no place"):
-        places.resolve(name, DEPTH)
-
-
-def test_what_a_method_is_fitted_with():
-    steps = [{"eraser": "leace"}, {"eraser": "pca", "places": "last", "fitted_on": "pretrained"}]
-    methods = resolve(changed(("methods.both", steps)), SCHEMA)["methods"]
-    assert sources(methods["both"]) == {"words", "pairs"} and needs_origin(methods["both"])
-    assert [name for name, _ in erasers(methods["both"])] == ["leace", "pca"]
-    assert sources(methods["dawkins2024"]) == {"pairs"} and not needs_origin(methods["dawkins2024"])
-    assert needs_origin(methods["dawkins2024-pretrained"]) and erasers([]) == [] and sources([]) == set()
 
 
 def test_controls_are_known_by_their_names():

@@ -1,6 +1,5 @@
 """A file of the user's is known by its content, whatever its time; large ones are not read twice."""
 
-import json
 import os
 from hashlib import sha256
 from pathlib import Path
@@ -48,14 +47,6 @@ def test_a_file_of_the_same_size_and_time_in_its_place_is_read_anew(large, tmp_p
     (tmp_path / "third").write_bytes(b"thr checkpoint")
     large.symlink_to(tmp_path / "third")
     assert Digests(tmp_path / "memory.json").of(path) == sha256(b"thr checkpoint").hexdigest()
-
-
-@pytest.mark.parametrize("text", ["", "[]", '{"x": 1', "{}"])
-def test_a_damaged_memory_costs_time_and_nothing_else(large, tmp_path, text):
-    memory = tmp_path / "memory.json"
-    memory.write_text(text)
-    assert Digests(memory).of(str(large)) == sha256(b"one checkpoint").hexdigest()
-    assert json.loads(memory.read_text())[str(large)]["sha256"] == sha256(b"one checkpoint").hexdigest()
 
 
 def test_what_changed_a_moment_ago_and_small_files_are_not_remembered(large, tmp_path, monkeypatch):

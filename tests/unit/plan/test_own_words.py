@@ -5,7 +5,7 @@ import pytest
 from biasflow.plan.datasets import context_words
 from biasflow.plan.own_words import warnings
 from tests.unit.fake_tokenizer import word_tokenizer
-from tests.unit.plan.configs import SCHEMA, asking, changed, planned, resolve, setup_of
+from tests.unit.plan.configs import SCHEMA, asking, planned, resolve, setup_of
 
 ALL = ("weat", "seat", "ceat")
 SETS = ["role,set_name,word", *(f"{role},{role.lower()},{role}{number}" for role in "XYAB" for number in (1, 2))]
@@ -43,32 +43,12 @@ def test_own_tests_are_read_beside_the_others():
     assert ("associations", "race") in read(planned(own()), "own")
 
 
-def test_they_are_for_the_encoders_that_are_named_and_alone_where_no_other_is():
-    config = own(*((f"metrics.{metric}.tests", []) for metric in ALL), encoders=["real"])
-    assert {name for readout, name in read(planned(config)) if readout != "gender_shares"} == {"race", "sent-race"}
-    assert not [name for _, name in read(planned(config), "own") if "race" in name]
-
-
-def test_a_papers_models_are_not_read_on_them():
-    config = changed(("papers.liang2020", {"encoders": ["real"]}), ("ask", {}), config=own())
-    assert ("vectors", "C6") in read(planned(config)) and ("vectors", "race") not in read(planned(config))
-
-
 def test_contexts_of_own_words_are_not_those_of_others():
     """So that an edited list looks for its own contexts anew, and scores its own test."""
     options = resolve(own(), SCHEMA)["metrics"]["ceat"]
     assert context_words(options, "race") == {"own": "sets.csv"} and "words" in context_words(options, "ceat")
     found = read(planned(own()))
     assert found["associations", "C6"]["contexts"] != found["associations", "race"]["contexts"]
-
-
-def test_own_pairs_are_what_erasers_are_fitted_to_and_what_cells_say():
-    plan = planned(own(PAIRS))
-    found = read(plan)["gender_shares", "religion"]
-    assert found["words"] == ("pairs.csv",)
-    notes = {(cell.method, cell.metric): cell.note for cell in plan.cells if cell.model.encoder == "real"}
-    assert notes["leace", "weat"] == "fitted to words of religion" and notes["none", "weat"] == ""
-    assert notes["leace", "seat"] == "fitted to words of religion, measured on the first token"
 
 
 def test_words_that_a_local_vocabulary_splits_are_said_with_their_number(lists):
@@ -79,17 +59,3 @@ def test_words_that_a_local_vocabulary_splits_are_said_with_their_number(lists):
         "one",
         "pairs.csv: the vocabulary of real splits 1 of 4 words (quran); erasers are not fitted to these",
     ]
-
-
-def test_methods_that_are_fitted_to_sentences_of_gender_are_said(lists):
-    methods = ("ask.block.methods", ["none", "leace", "pca"])
-    config = resolve(own(PAIRS, methods), SCHEMA)
-    (said,) = [line for line in warnings(setup_of(config), planned(config)) if line.startswith("methods")]
-    assert said.startswith("methods pca: fitted to pairs of sentences, which are of gender, not of religion")
-    config = resolve(own(PAIRS, methods, ("fitting.sentence_pairs", "mine.yaml")), SCHEMA)
-    assert not [line for line in warnings(setup_of(config), planned(config)) if line.startswith("methods")]
-
-
-def test_without_own_lists_nothing_is_said():
-    config = resolve(asking({"encoders": ["real"], "methods": ["leace", "pca"], "metrics": ["weat"]}), SCHEMA)
-    assert warnings(setup_of(config), planned(config)) == []

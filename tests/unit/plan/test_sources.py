@@ -11,7 +11,7 @@ from biasflow.plan.cells import plan
 from biasflow.plan.configuration import resolve
 from biasflow.plan.facts import gather
 from biasflow.plan.setup import Setup
-from tests.unit.plan.configs import SCHEMA, SMALL, changed, folder_of, setup_of
+from tests.unit.plan.configs import SCHEMA, changed, folder_of, setup_of
 
 FILES = ("config.json", "model.safetensors", "tokenizer_config.json", "vocab.txt")
 
@@ -40,13 +40,6 @@ def local(path: str, mirror=None, **keys) -> dict:
 def test_the_files_of_a_local_encoder(folder):
     files = Encoder("own", {"source": "local"}, folder=folder).local_files
     assert files == [f"{folder}/{name}" for name in FILES]
-
-
-def test_a_path_may_lie_beside_the_mirror(folder):
-    config = local("{mirror}/../models/own", str(folder.parents[1] / "data"))
-    facts = gather(config)
-    assert facts.missing == {} and facts.described["real"].config["model_type"] == "bert"
-    assert Setup(config, facts).encoders["real"].local_files[0].endswith("models/own/config.json")
 
 
 @pytest.mark.parametrize(
@@ -90,13 +83,6 @@ def test_the_heads_of_a_local_encoder_are_those_of_its_weights_whatever_its_clas
     assert [head for head in HEADS if encoder.has_head(head)] == list(heads)
 
 
-def test_a_hub_encoder_says_which_heads_it_has():
-    hub = {"source": "hub", "id": "a/b", "revision": "0" * 40, "next_sentence": False}
-    config = resolve(changed(("encoders.there", hub)), SCHEMA)
-    encoder = setup_of(config).encoders["there"]
-    assert not encoder.has_head("next_sentence") and encoder.has_head("masked_lm")
-
-
 def test_a_continued_encoder_is_like_the_one_that_it_goes_back_to():
     more = {"source": "continued", "from": "more"}
     config = resolve(changed(("encoders.more", more | {"from": "own"}), ("encoders.most", more)), SCHEMA)
@@ -119,22 +105,6 @@ def test_an_encoder_without_heads_gets_those_that_are_asked_for():
     new = [bare[name].new_heads for name in ("real", "more", "both", "later")]
     assert new == [[], ["masked_lm"], ["masked_lm", "next_sentence"], ["masked_lm"]]
     assert full["more"].new_heads == full["both"].new_heads == []
-
-
-def test_a_family_without_a_next_sentence_head_gets_none(folder):
-    config = local(folder_of(folder, model_type="roberta"))
-    about = {"source": "continued", "from": "real", "recipe": "masked_lm", "next_sentence": True, "head_steps": None}
-    config["encoders"]["more"] = about
-    with pytest.raises(BiasflowError, match=r"'encoders\.more\.next_sentence'.*roberta"):
-        gather(config)
-
-
-@pytest.mark.parametrize("kind", ["mobilebert", "distilbert"])
-def test_a_type_whose_head_would_not_be_found_gets_none(folder, kind):
-    config = local(folder_of(folder, model_type=kind))
-    config["encoders"]["more"] = {"source": "continued", "from": "real", "next_sentence": True}
-    with pytest.raises(BiasflowError, match=rf"'encoders\.more\.next_sentence': an encoder of the type {kind} has no"):
-        gather(resolve(config, SCHEMA))
 
 
 ENDS = {"without documents": ("one\ntwo\n" * 9, 1), "of single sentences": ("one\n\n" * 9, 0), "empty": ("\n", 0)}
@@ -190,11 +160,3 @@ def test_a_task_for_each_bias_that_encoders_are_trained_on():
         for other in ("0", "0.5")
     }
     assert sources.derived_tasks({"papers": {}}) == {}
-
-
-def test_the_encoders_that_paper_a_trains_on():
-    paper = {"encoders": ["own"], "finetuned_perplexity": True}
-    config = resolve(changed(("papers.liang2020", paper), ("metrics.perplexity.max_length", 16)), SCHEMA)
-    assert set(config["encoders"]) == {*SMALL["encoders"], "own-mlm"}
-    mlm = config["encoders"]["own-mlm"]
-    assert (mlm["source"], mlm["from"], mlm["recipe"], mlm["max_length"]) == ("continued", "own", "masked_lm", 16)

@@ -46,7 +46,3 @@ def test_a_key_of_another_source_names_the_source():
     message = fault({"source": "hub", "id": "x", "path": "y"}, SOURCED, key="encoders.mine")
     assert message.startswith("unknown key 'encoders.mine.path' beside source: hub (if an earlier --configfile sets it")
     assert message.endswith("known: id, source")
-
-
-def test_what_follows_the_schema_has_no_fault():
-    assert fault({"ask": {}, "run": "a", "limit": None, "metrics": ["weat"], "rate": 1, "n": 0}, SCHEMA) is None

@@ -6,7 +6,6 @@ import pytest
 import torch
 from transformers import BertConfig, BertModel
 
-from biasflow.base.errors import BiasflowError
 from biasflow.encoders.edit import edited
 from biasflow.encoders.load import load_encoder
 from biasflow.metrics.combined_effect import ceat, score
@@ -97,31 +96,3 @@ def test_a_users_test_is_scored_as_one_of_ours(folder):
     split = own["metric"] == "ceat_split_words"
     assert own[~split].reset_index(drop=True).equals(ours)
     assert own.loc[split, ["value", "n"]].values.tolist() == [[0, len(WORDS)]]
-
-
-def test_the_seed_decides_the_draws(folder):
-    first, again, other = (read(folder, seed=seed) for seed in (1, 1, 2))
-    assert first.equals(again) and not first.equals(other)
-
-
-def test_exchanged_targets_turn_the_effect_round(folder):
-    options = {"draws": 4000, "seed": 0}
-    one = effect(read(folder, **options), "concepts-sampling")
-    write_sets(folder / "words.csv", SETS | {"X": SETS["Y"], "Y": SETS["X"]})
-    assert one == pytest.approx(-effect(read(folder, **options), "concepts-sampling"), abs=0.1)
-
-
-def test_a_word_without_contexts_is_named_or_left_out(folder):
-    write_sets(folder / "words.csv", SETS | {"Y": ("ant", "wasp", "tick")})
-    with pytest.raises(BiasflowError, match="tick"):
-        read(folder)
-    left = read(folder, missing="drop")
-    assert np.isfinite(effect(left))
-    (words,) = left[left["metric"] == "ceat_words"].to_dict("records")
-    assert words["n"] - words["value"] == 1
-
-
-def test_a_method_of_the_first_token_of_the_last_layer_is_refused(folder):
-    with pytest.raises(BiasflowError, match="cls"):
-        read(folder, ("none", "cls"))
-    assert not (folder / "flowers.safetensors").exists()

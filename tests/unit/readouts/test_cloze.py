@@ -4,14 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from transformers import BertConfig, BertForMaskedLM
 
-from biasflow.base.errors import AbsentError, BiasflowError
 from biasflow.encoders.attention import by_hand
 from biasflow.readouts.cloze import Cloze, log_probabilities_of, masked
-from biasflow.readouts.likelihoods import pair_likelihoods, shared_places
+from biasflow.readouts.likelihoods import pair_likelihoods
 from biasflow.readouts.masked_words import piece_log_probabilities
 from tests.unit.conftest import HIDDEN, SIZES, random_eraser
 from tests.unit.fake_tokenizer import word_tokenizer
@@ -68,16 +65,6 @@ def test_every_wanted_token_has_the_models_own_log_probability(encoder, log_p, b
     assert found == pytest.approx(expected, abs=1e-5)
 
 
-def test_texts_that_are_equal_are_read_once(encoder):
-    model, tokenizer = encoder
-    rows = []
-    handle = model.base_model.register_forward_hook(lambda module, args, output: rows.append(len(output[0])))
-    pair = ["she said .", "he said ."]
-    pair_likelihoods(reader(model, tokenizer), pair[:1], pair[1:], "differing")
-    handle.remove()
-    assert sum(rows) == 1  # "[MASK] said ." is the same for both
-
-
 # Words in sentences
 
 
@@ -92,32 +79,6 @@ def test_pieces_of_a_word_are_masked_together_or_filled_from_the_left(encoder, l
     assert together == pytest.approx([first, log_p("the [MASK] [MASK] was late .", "##man", 3)], abs=1e-5)
     assert left == pytest.approx([first, second], abs=1e-5)
     assert alone == pytest.approx([log_p("the [MASK] was late .", "wo"), second], abs=1e-5)
-
-
-def test_another_span_is_masked_piece_by_piece(encoder, log_p):
-    table, (found,) = piece_log_probabilities(reader(*encoder), words("she was the woman .", "she", also="woman"))
-    assert found == pytest.approx([log_p("[MASK] was the [MASK] [MASK] .", "she")], abs=1e-5)
-    assert table["piece"].tolist() == [0]
-
-
-def test_rows_are_those_of_the_pieces(encoder):
-    both = pd.concat([words("the woman .", "woman"), words("the nurse .", "nurse")]).assign(item=["a", "b"])
-    table, found = piece_log_probabilities(reader(*encoder), both)
-    assert table[["item", "piece"]].to_numpy().tolist() == [["a", 0], ["a", 1], ["b", 0]]
-    assert found.shape == (1, 3)
-
-
-def test_words_and_sentences_that_no_probability_is_there_for(encoder):
-    with pytest.raises(AbsentError, match="'judge'"):
-        piece_log_probabilities(reader(*encoder), words("the judge .", "judge"))
-    with pytest.raises(BiasflowError, match="takes 16"):
-        piece_log_probabilities(reader(*encoder), words("the nurse " * 8, "nurse"))
-
-
-def test_edits_are_active(encoder):
-    edits = {"none": (), "edit": [("layer[0]", random_eraser(1, HIDDEN))]}
-    _, (plain, edited) = piece_log_probabilities(reader(*encoder, **edits), words("the nurse .", "nurse"))
-    assert not np.allclose(plain, edited)
 
 
 # Pairs of sentences
@@ -160,17 +121,3 @@ def test_attended_pairs_weigh_every_token_by_the_attention_that_it_receives(enco
         log_ps = [log_p(" ".join(text), piece, at) for at, piece in enumerate(text, 1)]
         assert value == pytest.approx(np.dot(received[1:-1], log_ps), abs=1e-5)
     assert model.config._attn_implementation != "eager"
-
-
-def test_pairs_that_cannot_be_scored(encoder):
-    with pytest.raises(AbsentError, match="'he"):
-        pair_likelihoods(reader(*encoder), ["he ."], ["he ."], "differing")
-    with pytest.raises(BiasflowError, match="masking"):
-        pair_likelihoods(reader(*encoder), ["he ."], ["she ."], "some")
-
-
-@given(st.lists(st.integers(0, 4), max_size=12), st.lists(st.integers(0, 4), max_size=12))
-def test_shared_places_hold_the_same_in_the_same_order(first, second):
-    ours, theirs = shared_places(first, second)
-    assert [first[place] for place in sorted(ours)] == [second[place] for place in sorted(theirs)]
-    assert shared_places(first, first) == (set(range(len(first))),) * 2

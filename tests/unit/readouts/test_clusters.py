@@ -1,13 +1,11 @@
 """Predicted clusters under methods: against the model as it is, the hooked model, and scorers trained one by one."""
 
 import json
-from collections import Counter
 from pathlib import Path
 
 import pandas as pd
 import pytest
 import torch
-from safetensors import safe_open
 
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.conll import read_conll
@@ -23,7 +21,7 @@ from biasflow.tasks.coreference.loop import Examples, Recipe
 from biasflow.tasks.coreference.model import TokenVectors, load_coreference, predict, predicted_clusters
 from biasflow.tasks.coreference.segments import SpecialTokens
 from tests.unit.synthetic_conll import conll_text
-from tests.unit.tasks.coreference.made_up import ENCODER, RECIPE, save_encoder, save_file, text
+from tests.unit.tasks.coreference.made_up import RECIPE, save_encoder, save_file, text
 from tests.unit.tasks.coreference.test_task import KilledError, kill_at
 
 NUMBERS = {
@@ -116,12 +114,6 @@ def test_the_own_scorer_predicts_what_the_model_does_under_every_method(folder, 
     assert len({str([found[method, "own", "-", name] for name in TEXTS]) for method in EDITS}) == len(EDITS)
 
 
-def test_an_empty_document_and_a_single_word_have_no_clusters(whole):
-    for (*_, name), of_documents in predictions(whole).items():
-        if name == "test":
-            assert len(of_documents) == len(NUMBERS["test"]) + 2 and of_documents[-2:] == [(), ()]
-
-
 def test_retrained_scorers_are_those_trained_alone_on_the_documents_as_they_are(folder, whole, tmp_path):
     found, ((model, tokenizer), documents) = predictions(whole), opened(folder)
     encode = TokenVectors(model.base_model, SpecialTokens.of(tokenizer))
@@ -146,48 +138,6 @@ def test_retrained_scorers_are_those_trained_alone_on_the_documents_as_they_are(
                 assert found[method, "retrained", str(seed), name] == expected, (method, seed, name)
 
 
-def test_the_trained_scorers_are_kept(folder, whole):
-    found, ((model, tokenizer), documents) = predictions(whole), opened(folder)
-    with safe_open(whole.with_suffix(".heads.safetensors"), "pt") as file:
-        about = {name: json.loads(value) for name, value in file.metadata().items()}
-        weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - no mapping
-    assert about["scorer"]["reading"] == RECIPE["reading"] and len(about["heads"]) == len(EDITS) * 2
-    for number, names in enumerate(about["heads"]):
-        assert names["validation_score"] == max(names["validation_scores"]) and names["steps"] == 8
-        prefix = f"{number}."
-        model.scorer.load_state_dict({n.removeprefix(prefix): w for n, w in weights.items() if n.startswith(prefix)})
-        with edited(model, EDITS[names["method"]]):
-            expected = predict(model, tokenizer, documents["pro"])
-        assert found[names["method"], names["head"], names["head_seed"], "pro"] == expected
-
-
-def test_methods_at_the_end_cost_no_pass_of_the_encoder(folder, tmp_path, monkeypatch):
-    calls, original = Counter(), TokenVectors.__call__
-    monkeypatch.setattr(TokenVectors, "__call__", lambda self, each: calls.update([name]) or original(self, each))
-    for name, methods in {"plain": ["none"], "two": ["none", "last"], "one": ["last"]}.items():
-        read(folder, tmp_path / f"{name}.parquet", *methods, **HEADS)
-    assert calls["plain"] == calls["two"] == calls["one"] == 2  # what is tested, and what is learnt from
-
-
-def test_same_bytes_in_any_company(folder, whole, tmp_path):
-    """Run again, with another order of methods and without one of the scorers."""
-    read(folder, tmp_path / "again.parquet", *EDITS, **HEADS)
-    assert (tmp_path / "again.parquet").read_bytes() == whole.read_bytes()
-    assert not (tmp_path / "again.work").exists()
-    read(folder, tmp_path / "other.parquet", "last", "none", recipe=RECIPE, head_seeds=[4])
-    other, all_of_them = predictions(tmp_path / "other.parquet"), predictions(whole)
-    assert {key[:3] for key in other} == {(m, *h) for m in ("last", "none") for h in (("own", "-"), ("retrained", "4"))}
-    assert all(all_of_them[key] == found for key, found in other.items())
-
-
-def test_without_seeds_nothing_is_trained(folder, tmp_path):
-    facts = read(folder, tmp_path / "own.parquet", "none", "early")
-    assert {key[1] for key in predictions(tmp_path / "own.parquet")} == {"own"}
-    assert [path.name for path in tmp_path.iterdir()] == ["own.parquet"]
-    assert facts["documents"] == {"test": 5, "pro": 4, "anti": 4} and facts["heads"] == []
-    assert [edit["edit"] for edit in facts["edits"]] == ["early at layer[0]"] and facts["edits"][0]["calls"] > 0
-
-
 def test_a_killed_run_goes_on_to_the_same_file(folder, whole, tmp_path, monkeypatch):
     work = tmp_path / "work"
     with monkeypatch.context() as patch, pytest.raises(KilledError):
@@ -200,41 +150,6 @@ def test_a_killed_run_goes_on_to_the_same_file(folder, whole, tmp_path, monkeypa
     assert (tmp_path / "coref.parquet").read_bytes() == whole.read_bytes()
     assert len(steps) < 8 * 6 - 16 and not work.exists()
     assert facts["edits"][0]["calls"] > 0
-
-
-def test_what_another_run_left_is_not_gone_on_from(folder, tmp_path, monkeypatch):
-    work = tmp_path / "work"
-    with monkeypatch.context() as patch, pytest.raises(KilledError):
-        kill_at(patch, "_loss", 2)
-        clusters.read(source(folder, "none", work=work), tmp_path / "coref.parquet", **HEADS)
-    with pytest.raises(BiasflowError, match="task_rate"):
-        other = {**HEADS, "recipe": RECIPE | {"task_rate": 1e-4}}
-        clusters.read(source(folder, "none", work=work), tmp_path / "coref.parquet", **other)
-    with pytest.raises(BiasflowError, match="methods"):
-        clusters.read(source(folder, "last", work=work), tmp_path / "coref.parquet", **HEADS)
-
-
-def test_a_training_that_diverges_leaves_nothing_behind(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(loop, "_loss", lambda *arguments: torch.tensor(float("nan")))
-    with pytest.raises(BiasflowError, match="task_rate"):
-        read(folder, tmp_path / "coref.parquet", "none", **HEADS)
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize(("method", "message"), [("idle", "changed nothing"), ("first", "words do not depend")])
-def test_debiasing_that_changes_nothing_is_an_error(folder, tmp_path, monkeypatch, method, message):
-    monkeypatch.setattr(clusters, "train_heads", lambda *arguments, **options: pytest.fail("it was seen too late"))
-    with pytest.raises(BiasflowError, match=message):
-        read(folder, tmp_path / "coref.parquet", "none", method, **HEADS)
-    assert not (tmp_path / "coref.parquet").exists()
-
-
-def test_states_that_are_not_finite_are_refused(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(
-        TokenVectors, "__call__", lambda self, each: torch.full((len(each), ENCODER["hidden_size"]), 1e6)
-    )
-    with pytest.raises(BiasflowError, match="not finite in float16"):
-        read(folder, tmp_path / "coref.parquet", "none", **HEADS)
 
 
 def test_a_head_predicts_every_document_once(whole, tmp_path):

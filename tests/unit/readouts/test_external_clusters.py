@@ -69,34 +69,12 @@ def test_numbers_of_words_are_those_of_the_document_across_sentences(folder):
     assert found == [[[0, 0], [2, 2]], [[0, 3], [4, 5]], [[2, 4], [5, 6]]]
 
 
-def test_clusters_of_one_mention_stay_and_a_cluster_has_a_mention_once(folder):
-    text = conll_text("nw/long", LONG, [((1, 1),), ((2, 2), (2, 2)), ((0, 0), (4, 4), (4, 4))])
-    (found, _) = folder.read(text + conll_text("nw/empty", []))["test"]
-    assert found == [[[0, 0], [4, 4]], [[1, 1]], [[2, 2]]]
-
-
-def test_the_least_that_a_file_can_hold(folder):
-    lines = ["The\t(1", "nurse\t1)", "said\t-", "she\t(1)", "left\t", ".\t*", "", "#end document", ""]
-    theirs = "".join("\n".join([f"#begin document (wb/pro/{n}); part 0", *lines]) for n in range(3))
-    assert folder.read(theirs) == {"pro": [[[[0, 1], [3, 3]]]] * 3}
-
-
-@pytest.mark.parametrize(("given", "texts"), [(["pro", "anti"], {"pro", "anti"}), (["test"], {"test"})])
-def test_a_text_of_which_nothing_is_given_is_left_out(folder, given, texts):
-    assert set(folder.read(*(DATA[text] for text in given))) == set(folder.facts["documents"]) == texts
-
-
 def test_words_tell_documents_of_one_name_apart(folder):
     """Files whose documents are numbered alike, as pro- and anti-stereotypical ones may be."""
     sides = {name: conll_text("0", [words], GOLD) for name, words in (("pro", PRO), ("anti", ANTI))}
     theirs = [conll_text("0", [ANTI]), conll_text("0", [PRO], GOLD)]
     assert folder.read(*theirs, **sides) == {"pro": [[[[0, 1], [3, 3]]]], "anti": [[]]}
     assert set(folder.read(theirs[0], **sides)) == {"anti"}
-
-
-def test_the_sign_before_a_full_stop_may_be_left_out(folder):
-    plain = DATA["test"].replace("/.", ".")
-    assert folder.read(plain)["test"] == folder.read(DATA["test"])["test"]
 
 
 @pytest.mark.parametrize(
@@ -119,11 +97,6 @@ def test_what_does_not_fit_is_one_line_with_file_and_document(folder, given, nam
     with pytest.raises(BiasflowError, match=named) as raised:
         folder.read(given)
     assert "\n" not in str(raised.value) and not (folder.folder / "coref.parquet").exists()
-
-
-def test_a_document_in_two_files_is_given_twice(folder):
-    with pytest.raises(BiasflowError, match=r"given1\.conll: document \(wb/pro/0\); part 000: is in .*given0\.conll"):
-        folder.read(DATA["pro"], DATA["pro"])
 
 
 def test_a_span_in_two_clusters_stays_in_the_order_of_the_file_and_is_counted(folder):
@@ -202,9 +175,3 @@ def test_json_files_of_words_without_names_are_found_by_their_words(folder):
 def test_json_files_that_do_not_fit_are_one_line_with_file_and_document(folder, change, named):
     with pytest.raises(BiasflowError, match=rf"given0\.json: {named}"):
         folder.read(json.dumps([JSON[0] | change, *JSON[1:]]), name="given{}.json")
-
-
-@pytest.mark.parametrize(("text", "named"), [("{", "is no JSON"), ("[]", "no document"), ("[3]", "document 1: is no")])
-def test_files_that_are_no_json_of_documents_are_named(folder, text, named):
-    with pytest.raises(BiasflowError, match=rf"given0\.json: {named}"):
-        folder.read(text, name="given{}.json")

@@ -3,8 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
 from biasflow.readouts.files import array_on_disk, by_method, load_arrays, load_table, save_arrays, under_methods
@@ -43,52 +41,11 @@ def test_a_table_has_its_items_once_for_every_method(tmp_path):
     assert list(load_table(tmp_path / "t.parquet", ["p"]).columns) == ["method", "setting", "p"]
 
 
-def test_a_table_without_a_column_or_a_row_is_named(tmp_path):
-    under_methods(AXIS, pd.DataFrame({"item": []})).to_parquet(tmp_path / "t.parquet")
-    with pytest.raises(BiasflowError, match=r"t\.parquet.*empty"):
-        load_table(tmp_path / "t.parquet", ["item"])
-    with pytest.raises(BiasflowError, match=r"t\.parquet.*loss"):
-        load_table(tmp_path / "t.parquet", ["loss"])
-
-
 def on_disk(path, array, **facts):
     with array_on_disk(path, "x", array.shape, str(array.dtype), AXIS) as (place, meta):
         place[:] = array
         meta |= facts
     return path
-
-
-@given(st.integers(1, 5), st.integers(1, 5), st.sampled_from(["float16", "float32"]))
-def test_arrays_on_disk_are_read_either_way(tmp_path_factory, n, d, dtype):
-    array = np.random.default_rng(n + d).normal(size=(2, n, d)).astype(dtype)
-    path = on_disk(tmp_path_factory.mktemp("files") / "a.safetensors", array, layers=3, truncated=7)
-    for framework in ("np", "pt"):
-        found = load_arrays(path, framework=framework)
-        assert found.axis == AXIS and found.meta == {"layers": 3, "truncated": 7}
-        assert np.array_equal(found.arrays["x"], array) and str(found.arrays["x"].dtype).endswith(dtype)
-
-
-def test_nothing_is_left_of_a_failure(tmp_path):
-    with pytest.raises(KeyError), array_on_disk(tmp_path / "a", "x", (2, 3), "float32", AXIS):
-        raise KeyError
-    with (
-        pytest.raises(ValueError, match="4096"),
-        array_on_disk(tmp_path / "a", "x", (2, 3), "float32", AXIS) as (_, meta),
-    ):
-        meta["long"] = "a" * 5000
-    assert not list(tmp_path.iterdir())
-    with pytest.raises(ValueError, match="methods"), array_on_disk(tmp_path / "a", "x", (3, 3), "float32", AXIS):
-        pass
-
-
-@pytest.mark.parametrize("framework", ["np", "pt"])
-def test_damaged_arrays_are_named(tmp_path, framework):
-    path = on_disk(tmp_path / "whole", np.zeros((2, 300)).astype("float32"))
-    (tmp_path / "cut").write_bytes(path.read_bytes()[:-4])
-    (tmp_path / "text").write_text("no readout")
-    for name in ("cut", "text", "absent"):
-        with pytest.raises(BiasflowError, match=name):
-            load_arrays(tmp_path / name, framework=framework)
 
 
 def test_a_method_at_a_time_is_what_all_together_are(tmp_path):

@@ -4,15 +4,13 @@ import numpy as np
 import pytest
 import torch
 
-from biasflow.base.errors import BiasflowError
 from biasflow.encoders.edit import edited
 from biasflow.encoders.first_token import first_token_vectors
-from biasflow.encoders.load import load_encoder, random_encoder
-from biasflow.methods.fitted import Active, Fitted
+from biasflow.encoders.load import load_encoder
 from biasflow.readouts import first_token, states
 from biasflow.readouts.files import load_arrays
 from biasflow.readouts.states import States
-from tests.unit.synthetic_bios import METHODS, fitted, projection, readable, save_model, save_states, source
+from tests.unit.synthetic_bios import METHODS, fitted, readable, save_model, save_states, source
 
 BIOS = readable(60)
 PLAIN = ("none", "-")
@@ -53,14 +51,6 @@ def test_vectors_under_every_method_are_those_of_the_edited_model(folder):
             assert (X - found[PLAIN]).abs().max() > 1e-2
 
 
-def test_rows_are_those_that_were_asked_for(folder):
-    path, _ = read(folder, ("none", "last"))
-    rows = np.array([7, 3, 3, 59])
-    whole, some = (list(States(path, fitted("none", "last")).under_each(which)) for which in (None, rows))
-    for (*_, X), (*_, part) in zip(whole, some, strict=True):
-        torch.testing.assert_close(part, X[rows], rtol=0, atol=1e-6)
-
-
 @pytest.mark.parametrize(
     ("names", "stored"),
     [
@@ -76,29 +66,6 @@ def test_the_untouched_model_is_stored_where_it_is_of_use(folder, names, stored)
     assert [pair[:2] for pair in States(path, fitted(*names)).under_each()] == list(fitted(*names).axis)
 
 
-def test_what_no_vector_depends_on_is_refused(folder):
-    with pytest.raises(BiasflowError, match="pooled"):
-        read(folder, ("none", "pooled"))
-    with pytest.raises(BiasflowError, match=r"x: acts at layer\[-1\]\.cls"):
-        states.reaching(Active("x", "-", (("layer[-1].cls", projection()),)), 3, words=True)
-    assert states.reaching(Active("x", "-", (("layer[-2].cls", projection()),)), 3, words=True).edits
-
-
-def test_an_eraser_that_changes_nothing_is_an_error(tmp_path):
-    path = save_states(tmp_path / "v", torch.randn(5, 32))
-    idle = projection()
-    idle.weights.zero_()
-    methods = Fitted({"idle": (Active("idle", "-", (("layer[-1]", idle),)),)}, {})
-    with pytest.raises(BiasflowError, match="idle"):
-        list(States(path, methods).under_each())
-
-
-def test_a_method_that_was_not_stored_is_named(folder):
-    path, _ = read(folder, ("none",))
-    with pytest.raises(BiasflowError, match=r"deep layer\[0\]"):
-        list(States(path, fitted("deep")).under_each())
-
-
 def test_groups_hold_all_methods_in_their_order(tmp_path, monkeypatch):
     path, X = tmp_path / "v", torch.randn(50, 32)
     save_states(path, X)
@@ -109,19 +76,3 @@ def test_groups_hold_all_methods_in_their_order(tmp_path, monkeypatch):
     parts = list(vectors.in_groups(np.arange(20)))
     assert [len(axis) for axis, _ in parts] == [2, 1]
     assert torch.equal(torch.cat([X for _, X in parts]), whole[1])
-
-
-def test_scrubbed_texts_and_random_encoders(folder):
-    path, _ = read(folder, ("none",), text="scrubbed")
-    assert np.array_equal(load_arrays(path).arrays["vectors"][0], by_hand(folder, text="scrubbed"))
-    drawn = source(folder)
-    drawn = type(drawn)(**vars(drawn) | {"training": "random/seed4"})
-    first_token.read(drawn, folder / "drawn", text="raw", max_length=32)
-    expected = first_token_vectors(*random_encoder(folder / "model", seed=4), BIOS["text"].tolist(), max_length=32)[0]
-    assert np.array_equal(load_arrays(folder / "drawn").arrays["vectors"][0], expected)
-
-
-def test_cut_texts_are_counted(folder):
-    _, facts = read(folder, ("none",), max_length=5)
-    cut = sum(len(text.split()) > 3 for text in BIOS["text"])
-    assert facts["truncated"] == cut > 0 and facts["texts"] == 60

@@ -41,22 +41,6 @@ def test_shares_of_layers_and_heads(bert, states):
     assert shares["share"][1] == pytest.approx(densray.gender_share(X, z), abs=1e-4)
 
 
-def test_less_gender_is_left_after_an_eraser(states):
-    (place,) = where = ["layer[2]"]
-    X = states.at(where)[place]
-    edits = [(place, densray.fit(X, **states.labels(X)))]
-    assert gender_shares(states, where, edits)["share"][0] < gender_shares(states, where)["share"][0] - 0.01
-
-
-def test_places_that_a_family_lacks_are_left_out():
-    from transformers import DebertaConfig, DebertaModel
-
-    from tests.unit.conftest import SIZES
-
-    deberta = DebertaModel(DebertaConfig(**SIZES))
-    assert gender_places(deberta) == ["layer[0]", "layer[1]", "layer[2]"]
-
-
 def test_the_file_has_a_row_for_every_method_place_and_head(tmp_path):
     masculine, feminine = read_gendered_words(PLANTED, ())
     text = [f"the {word} saw rain" for word in (*masculine, *feminine)]

@@ -138,53 +138,11 @@ def test_what_was_cut_is_counted_logged_and_among_the_scores(source, caplog):
     assert "truncated" not in set(glue.score(output)["metric"])
 
 
-def test_pairs_with_an_occupation_keep_their_axes(tmp_path):
-    source = make_source(tmp_path, dataset="occupation-pairs")
-    found = read(source)
-    assert found.arrays["own"].shape == (78, *PAIRS.shape) and found.meta["gold"] is None
-    assert (found.arrays["own"].reshape(78, -1) == by_hand(source, PAIRS.sentences(0, len(PAIRS)))).all()
-
-
 def test_neither_chunks_nor_batches_change_them(tmp_path, monkeypatch):
     source = make_source(tmp_path, dataset="occupation-pairs")
     whole = read(source)
     monkeypatch.setattr(predictions, "CHUNK", 5)
     assert (whole.arrays["own"] == read(source, batch_size=3).arrays["own"]).all()
-
-
-def test_only_a_chunk_of_the_occupation_pairs_is_text_at_a_time(tmp_path, monkeypatch):
-    monkeypatch.setattr(predictions, "CHUNK", 5)
-    made = []
-    original = OccupationPairs.sentences
-    monkeypatch.setattr(OccupationPairs, "sentences", lambda self, a, b: (made.append(b - a), original(self, a, b))[1])
-    read(make_source(tmp_path, dataset="occupation-pairs"))
-    assert sum(made) == len(PAIRS) and max(made) == 5
-
-
-def test_what_the_edits_did_is_told(source, tmp_path):
-    facts = predictions.read(source, tmp_path / "output", task=NLI)
-    assert {"edit", "calls", "mean_change"} <= set(facts["edits"][0]) and len(facts["edits"]) > 4
-
-
-def test_a_classifier_of_other_classes_is_refused(source):
-    save_classifier(source.model_folder, classes=("no", "yes", "maybe"))
-    with pytest.raises(BiasflowError, match=r"maybe.*entailment"):
-        read(source)
-
-
-def test_weights_that_give_nan_are_refused(source, monkeypatch):
-    vectors = Reader.sentence_vectors
-    monkeypatch.setattr(Reader, "sentence_vectors", lambda *a: vectors(*a) * float("nan"))
-    with pytest.raises(BiasflowError, match="NaN"):
-        read(source)
-
-
-def test_a_method_that_does_nothing_is_refused(tmp_path):
-    source = make_source(tmp_path, methods=("none", "idle"))
-    idle = Eraser.projection(torch.eye(HIDDEN)[:1], weights=torch.zeros(1))
-    save(Fitted({"idle": (Active("idle", "-", (("layer[1]", idle),)),)}, {"idle": []}), source.methods_file)
-    with pytest.raises(BiasflowError, match="changed nothing"):
-        read(source)
 
 
 # A model that was trained with a method
@@ -266,18 +224,6 @@ def test_retrained_heads_are_scored_beside_the_own_ones(tmp_path):
     fairness = scores[(scores["head"] == "retrained") & (scores["metric"] == "nli_fairness")]
     assert (fairness["value"] == 1).all() and set(fairness["variant"]) == {"majority", "templates"}
     assert (scores["n"] == len(PAIRS)).all()
-
-
-def test_heads_of_other_methods_are_refused(source):
-    few = Source(source.model_folder, ("none", "last"), "test", source.data, source.methods_file, source.training)
-    with pytest.raises(BiasflowError, match=r"heads\.safetensors.*densray"):
-        read(with_heads(source, retrained(few)))
-
-
-def test_heads_need_gold_classes(tmp_path):
-    source = make_source(tmp_path, dataset="occupation-pairs")
-    with pytest.raises(BiasflowError, match="gold"):
-        sweep_heads.read(source, tmp_path / "heads", task=NLI, **HEADS)
 
 
 # Other tasks

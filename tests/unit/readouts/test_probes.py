@@ -1,15 +1,13 @@
 """Code lengths of gender from stored vectors: against one probe after the other, under methods, and what they tell."""
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 
-from biasflow.base.errors import BiasflowError
 from biasflow.erasers.eraser import Eraser
 from biasflow.methods.fitted import Active, Fitted, save
 from biasflow.metrics.codelength import online_codelength, score
-from biasflow.readouts import probes, states
+from biasflow.readouts import probes
 from biasflow.results.scores import tidy
 from biasflow.tasks.cuts import control_labels, probe_split
 from biasflow.tasks.occupation.cuts import DATA
@@ -95,11 +93,6 @@ def test_released_data_are_the_parts_of_the_probe_seeds_own_split_and_same_seed_
     assert len(both) == len(alone) and both["value_x"].to_numpy() == pytest.approx(both["value_y"].to_numpy(), abs=1e-4)
 
 
-def test_an_unknown_reading_of_the_data_is_named(tmp_path):
-    with pytest.raises(BiasflowError, match=r"probes: data.*another"):
-        read(tmp_path, vectors_of(BIOS, gender=1), data=["another"])
-
-
 def test_all_readings_are_those_of_online_codelength(tmp_path):
     X = vectors_of(BIOS, gender=1)
     scores = score(read(tmp_path, X))
@@ -117,22 +110,3 @@ def test_all_readings_are_those_of_online_codelength(tmp_path):
     assert set(scores.loc[scores["metric"] != "probe_accuracy", "n"]) == {len(train)}
     assert set(scores.loc[scores["metric"] == "probe_accuracy", "n"]) == {len(test)}
     assert len(tidy(scores, encoder="e")) == 2 * (4 + 4 + 2)
-
-
-def test_vectors_with_gender_compress_it_and_an_eraser_takes_that_away(tmp_path):
-    scores = score(read(tmp_path, vectors_of(BIOS, gender=3), NAMES, epochs=50))
-    for keep in ("best", "last"):
-        gender, none = (value(scores, "compression", f"paper-bits-{keep}", method=method) for method in NAMES)
-        assert gender.min() > 1.4 * none.max() and none.max() < 1.2
-    assert value(scores, "control_compression", "paper-bits-best").max() < 1.3
-    assert value(scores, "probe_accuracy", "paper-best", method="none").min() > 0.9
-
-
-def test_groups_of_methods_do_not_change_the_numbers(tmp_path, monkeypatch):
-    X = vectors_of(BIOS, gender=1)
-    together = pd.read_parquet(read(tmp_path, X, NAMES, data=DATA, epochs=3))
-    monkeypatch.setattr(states, "BYTES_TOGETHER", 1)
-    apart = pd.read_parquet(read(tmp_path, X, NAMES, data=DATA, epochs=3))
-    keys = ["method", "data", "split_seed", "readout_seed", "control", "keep", "portion"]
-    both = (frame.sort_values(keys, ignore_index=True) for frame in (together, apart))
-    pd.testing.assert_frame_equal(*both, rtol=1e-5)

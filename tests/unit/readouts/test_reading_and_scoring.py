@@ -12,14 +12,13 @@ from biasflow.encoders.edit import edited
 from biasflow.encoders.load import load_encoder
 from biasflow.methods.fitted import Active, Fitted, load, save
 from biasflow.methods.grid import edits_of, setting_named
-from biasflow.metrics import association, log_odds, occtmp, perplexity, pseudo_perplexity, similarity, stereoset
-from biasflow.planted.world import load_world
+from biasflow.metrics import association, occtmp, perplexity, pseudo_perplexity, similarity, stereoset
 from biasflow.readouts import likelihoods, losses, masked_words, next_sentence, sentence_vectors, vectors
-from biasflow.readouts.files import METHOD, load_arrays
+from biasflow.readouts.files import load_arrays
 from biasflow.readouts.source import Source
 from biasflow.results.matrix import matrix
 from biasflow.results.scores import tidy
-from tests.unit.readouts.conftest import OCCUPATIONS, ORDINARY, SETS, WORDS, fitted, save_model
+from tests.unit.readouts.conftest import ORDINARY, fitted
 
 MODEL = {"encoder": "tiny", "dataset": "mine"}
 OWN = {"template": "[MASK] is a {occupation} .", "pronouns": ["he", "she is"]}
@@ -113,49 +112,8 @@ CASES = {
 }
 
 
-def own_list(folder, **sets: list[str]) -> str:
-    """A user's list of words, in a file of the folder."""
-    rows = [f"{role},{role.lower()},{word}" for role, words in sets.items() for word in words]
-    (folder / "own.csv").write_text("\n".join(["role,set_name,word", *rows]))
-    return "own.csv"
-
-
 def values(table: pd.DataFrame) -> dict[tuple, float]:
     return table.set_index(["method", "setting", "metric", "part", "variant"])["value"].to_dict()
-
-
-def test_own_words_are_scored_as_the_same_words_of_a_released_test(source, folder, tmp_path):
-    """Whose targets and attributes paper A exchanges; beside them stands how many words are split."""
-    sets = dict(zip("XYAB", (SETS[key] for key in ("attr1", "attr2", "targ1", "targ2")), strict=True))
-    vectors.read(source("mine", own=own_list(folder, **sets)), tmp_path / "own")
-    vectors.read(source("C6", test="words.json"), tmp_path / "released")
-    own, released = (association.score(tmp_path / name) for name in ("own", "released"))
-    split = own["metric"] == "weat_split_words"
-    assert values(own[~split]) == values(released)
-    assert own.loc[split, ["method", "value", "n"]].drop_duplicates("method")["value"].tolist() == [0.0] * len(ORDINARY)
-    assert set(own.loc[split, "n"]) == {8}
-
-
-def test_own_words_in_templates_are_scored_as_the_same_sentences(source, folder, tmp_path):
-    sets = dict(zip("XYAB", SETS.values(), strict=True))
-    templates = ["the {word} is here ."]
-    asked = source("sent-mine", own=own_list(folder, **sets))
-    vectors.read(asked, tmp_path / "own", sentence_pooling="mean", others=["cls"], templates=templates)
-    vectors.read(source("mine", test="sentences.json"), tmp_path / "released", sentence_pooling="mean", others=["cls"])
-    own, released = (association.score(tmp_path / name) for name in ("own", "released"))
-    split = own["metric"] == "seat_split_words"
-    assert values(own[~split]) == values(released) and split.sum() == len(own[METHOD].drop_duplicates())
-
-
-def test_a_word_of_several_pieces_is_counted(source, tmp_path):
-    folder = tmp_path / "pieces"
-    folder.mkdir()
-    words = ["nurse", "may", "##be", "chef", "judge", "man", "king", "woman", "queen", "is", "."]
-    asked = replace(source("mine", ["none"]), model_folder=save_model(folder, words))
-    own = own_list(folder, X=["nurse", "maybe"], Y=["chef", "judge"], A=["man", "king"], B=["woman", "queen"])
-    vectors.read(replace(asked, data={"own": (folder / own,)}), tmp_path / "own")
-    found = association.score(tmp_path / "own").set_index("metric").loc["weat_split_words"]
-    assert (found["value"], found["n"]) == (1, 8)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -170,13 +128,6 @@ def test_scores_are_those_of_the_first_version(case, source, tmp_path):
     assert all(row["calls"] > 0 and row["mean_change"] > 0 and "residual" in row for row in facts["edits"])
     edits = {"next_sentence": 4 + 1 + 8 + 36 + 73}.get(case, 1 + 3 + 3)
     assert len(facts["edits"]) == edits
-
-
-def test_counts_are_those_of_the_first_version(source, tmp_path):
-    read, score, _ = CASES["losses"]
-    read(source, tmp_path / "losses")
-    table = score(tmp_path / "losses")
-    assert table.groupby("readout_seed")["n"].unique().map(list).to_dict() == {1: [17], 2: [22]}
 
 
 @pytest.mark.parametrize("method", ORDINARY)
@@ -195,18 +146,6 @@ def test_next_sentence_probabilities_are_those_of_the_model_hooked_by_hand(metho
         assert row["p"].item() == pytest.approx(logits.softmax(0)[0].item(), abs=1e-6)
 
 
-def test_pairs_that_are_too_long_are_cut_counted_and_told(source, folder, tmp_path, caplog):
-    table = pd.read_csv(folder / "stimuli.csv")
-    table.loc[:2, "context"] = " ".join(["the woman is kind"] * 12)
-    table.to_csv(folder / "long.csv", index=False)
-    facts = next_sentence.read(source("mine", stimuli="long.csv"), tmp_path / "p.parquet")
-    assert (facts["truncated"], facts["texts"]) == (3, 2 * len(table)) and "3 of 30 texts are longer" in caplog.text
-    cut = pd.read_parquet(tmp_path / "p.parquet").query("truncated")
-    assert set(cut["triple"]) == {"nurse"} and not cut["swapped"].any()
-    rows = stereoset.score(tmp_path / "p.parquet").query("metric == 'truncated'")
-    assert set(rows["value"]) == {3} and set(rows["n"]) == {30} and len(tidy(rows, **MODEL)) == len(rows)
-
-
 @pytest.mark.parametrize("method", ORDINARY)
 def test_masked_words_are_those_of_the_model_hooked_by_hand(method, source, folder, tmp_path):
     one = source("mine", occupations="occupations.txt")
@@ -222,39 +161,6 @@ def test_masked_words_are_those_of_the_model_hooked_by_hand(method, source, fold
         with torch.inference_mode(), edited(model, active.edits):
             log_p = model(**batch).logits[0, 1].log_softmax(0)[tokenizer.convert_tokens_to_ids(["he", "she"])]
         assert rows[rows["item"] == "judge"]["log_p"].to_numpy() == pytest.approx(log_p.numpy(), abs=1e-5)
-
-
-def test_log_odds_of_the_planted_occupations(folder, tmp_path):
-    occupations = load_world().occupations
-    words = [*WORDS, *(word for name in occupations for word in name.lower().split())]
-    save_model(tmp_path / "model", list(dict.fromkeys(words)))
-    source = Source(tmp_path / "model", ("none", "hard"), "planted-occupations", {}, folder / "methods.safetensors")
-    masked_words.read(source, tmp_path / "p.parquet")
-    table = pd.read_parquet(tmp_path / "p.parquet").query("method == 'hard'")
-    he, she = (table[table["word"] == word].set_index("item")["log_p"] for word in ("he", "she"))
-    found = log_odds.score(tmp_path / "p.parquet").set_index(["method", "metric"])
-    shares = np.array([load_world().shares[name] for name in he.index])
-    expected = np.corrcoef(she - he, np.log(shares / (1 - shares)))[0, 1]
-    assert found.loc[("hard", "log_odds_r"), "value"] == pytest.approx(expected)
-    assert (found["n"] == len(occupations)).all() and list(he.index) == list(occupations)
-    assert found.loc[("none", "log_odds_slope"), "value"] != found.loc[("hard", "log_odds_slope"), "value"]
-
-
-def test_a_page_of_sentences_can_be_made_of_what_was_read(source, tmp_path):
-    likelihoods.read(source("mine", ["none"], text="text.txt"), tmp_path / "p.parquet", pseudo_sentences=3)
-    table = pd.read_parquet(tmp_path / "p.parquet")
-    assert table["sentence"].tolist() == [0, 1, 2]
-    assert (table["text"].str.split().str.len() == table["tokens"]).all()
-    masked_words.read(source("mine", ["none"], occupations="occupations.txt"), tmp_path / "q.parquet", **OWN)
-    table = pd.read_parquet(tmp_path / "q.parquet")
-    assert table["sentence"].tolist() == 2 * [f"[MASK] is a {name} ." for name in OCCUPATIONS]
-
-
-def test_a_reader_without_a_method_is_an_error(source, tmp_path):
-    with pytest.raises(BiasflowError, match="no method"):
-        likelihoods.read(source("mine", [], text="text.txt"), tmp_path / "p.parquet", pseudo_sentences=3)
-    with pytest.raises(BiasflowError, match="leace"):
-        likelihoods.read(source("mine", ["leace"], text="text.txt"), tmp_path / "p.parquet", pseudo_sentences=3)
 
 
 def test_sentences_under_a_method_are_compared_with_the_untouched_model_though_nobody_asked_for_it(source, tmp_path):

@@ -18,18 +18,8 @@ def test_reasons_are_those_of_a_file(tmp_path):
     assert reasons_of(tmp_path / "C8.csv") == {}
 
 
-def test_there_is_no_file_without_a_reason(tmp_path):
-    write_reasons(tmp_path / "C6.csv", {})
-    assert not list(tmp_path.iterdir())
-    assert reasons_of(tmp_path / "C6.csv") == {}
-
-
 def test_a_file_of_methods_says_what_was_not_fitted(tmp_path):
     save(replace(fitted(), reasons={"ninth": "no place layer[9]"}), tmp_path / "methods.safetensors")
     assert not_fitted(tmp_path / "methods.safetensors") == {"ninth": "no place layer[9]"}
     with pytest.raises(BiasflowError, match="ninth"):
         load(tmp_path / "methods.safetensors", ["none", "ninth"])
-
-
-def test_nothing_was_refused_where_nothing_was_fitted():
-    assert not_fitted(None) == {}

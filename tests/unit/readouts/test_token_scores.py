@@ -4,7 +4,6 @@ import pandas as pd
 import pytest
 import torch
 
-from biasflow.base.errors import BiasflowError
 from biasflow.encoders.load import load_encoder
 from biasflow.methods.fitted import load
 from biasflow.readouts.token_scores import read
@@ -33,13 +32,3 @@ def test_sentences_that_are_too_long_are_cut_and_counted(source, folder, tmp_pat
     table = pd.read_parquet(tmp_path / "t.parquet")
     assert table.groupby("sentence")["truncated"].first().sum() == 1
     assert table["truncated"].sum() == 40 - 2  # what the encoder takes, without special tokens
-
-
-def test_so_many_sentences_are_read(source, tmp_path):
-    read(source("mine", ["hard"], text="text.txt"), tmp_path / "t.parquet", sentences=3)
-    assert pd.read_parquet(tmp_path / "t.parquet")["sentence"].nunique() == 3
-
-
-def test_a_method_without_a_direction_in_a_layer_is_an_error(source, tmp_path):
-    with pytest.raises(BiasflowError, match="no method"):
-        read(source("mine", ["none"], text="text.txt"), tmp_path / "t.parquet", sentences=3)

@@ -6,7 +6,6 @@ import torch
 
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.seat import AssociationTest, ExampleSet
-from biasflow.erasers.eraser import Eraser
 from biasflow.readouts.vectors import POOLINGS, embed, embed_test
 from tests.unit.conftest import HIDDEN, MODELS
 from tests.unit.fake_tokenizer import word_tokenizer
@@ -58,39 +57,6 @@ def test_each_pooling_takes_its_tokens(encoder, batch_size):
         found = embed(reader(model, tokenizer, batch_size=batch_size), SENTENCES, **options_of(pooling))
         assert found.shape == (1, len(SENTENCES), HIDDEN) and found.dtype == np.float32
         assert np.allclose(found[0], vectors, atol=1e-5), pooling
-
-
-@pytest.mark.parametrize("pooling", POOLINGS)
-def test_edits_are_active_while_embedding_and_gone_afterwards(encoder, pooling):
-    direction = torch.nn.functional.normalize(torch.randn(1, HIDDEN), dim=1)
-    eraser = Eraser.projection(direction)
-    edits = {"none": (), "last": [("layer[-1]", eraser)], "lower": [("layer[0]", eraser)]}
-    before, found, lower = embed(reader(*encoder, **edits), SENTENCES, **options_of(pooling))
-    assert np.abs(before @ direction.numpy().T).min() > 1e-3
-    assert np.abs(found @ direction.numpy().T).max() < 1e-5
-    assert not np.allclose(lower, before, atol=1e-3)
-    assert np.array_equal(embed(reader(*encoder), SENTENCES, **options_of(pooling))[0], before)
-
-
-def test_an_edit_that_does_nothing_is_an_error(bert_encoder):
-    nothing = Eraser.projection(torch.eye(HIDDEN)[:1], torch.zeros(1))
-    with pytest.raises(BiasflowError, match=r"layer\[1\]"):
-        embed(reader(*bert_encoder, idle=[("layer[1]", nothing)]), SENTENCES)
-
-
-def test_the_target_is_a_whole_word_and_its_first_occurrence(bert_encoder):
-    model, tokenizer = bert_encoder
-    sentence = "nursery nurse said nurse ."
-    states = last_layer(model, tokenizer, sentence)
-    found = embed(reader(model, tokenizer), [sentence], pooling="target", targets=["Nurse"])
-    assert np.allclose(found[0, 0], states[3], atol=1e-5)
-
-
-def test_mask_is_a_word_beside_the_mask_token(bert_encoder):
-    model, tokenizer = bert_encoder
-    states = last_layer(model, tokenizer, "[MASK] is mask .")
-    found = embed(reader(model, tokenizer), ["[MASK] is mask ."], pooling="target", targets=["mask"])
-    assert np.allclose(found[0, 0], states[3], atol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -147,17 +113,3 @@ def test_sets_share_their_sentences(bert_encoder):
     assert list(found) == list(sets)
     for role, sentences in sets.items():
         assert np.allclose(found[role], embed(reader(model, tokenizer), sentences, pooling="mean"), atol=1e-5)
-
-
-def test_words_are_put_into_templates_of_their_role(bert_encoder):
-    model, tokenizer = bert_encoder
-    test = association_test(X=["nurse"], Y=["baker"], A=["she"], B=["he"])
-    found = embed_test(reader(model, tokenizer), test, pooling="target")
-    assert np.allclose(found["X"][0, 0], last_layer(model, tokenizer, "nurse is [MASK].")[1], atol=1e-5)
-    assert np.allclose(found["B"][0, 0], last_layer(model, tokenizer, "[MASK] is he.")[3], atol=1e-5)
-
-
-def test_one_sentence_can_have_several_targets(bert_encoder):
-    model, tokenizer = bert_encoder
-    found = embed(reader(model, tokenizer), ["he was late ."] * 2, targets=["he", "late"], pooling="target")
-    assert np.allclose(found[0], last_layer(model, tokenizer, "he was late .")[[1, 3]], atol=1e-5)

@@ -13,7 +13,7 @@ from transformers import BertTokenizer, PreTrainedTokenizerFast
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.tabular import write_parquet
-from biasflow.readouts.word_contexts import find_word_contexts, lower_cases, read_word_contexts
+from biasflow.readouts.word_contexts import find_word_contexts, read_word_contexts
 from tests.unit.conftest import MODELS
 from tests.unit.reference_ceat import word_vectors
 
@@ -75,33 +75,6 @@ def contexts_of(kind, words, texts=SENTENCES, **options):
     return find_word_contexts(TOKENIZERS[kind], [texts], words, **options)
 
 
-def found_in(contexts):
-    assert all(text[start:end] for text, start, end in contexts.table[["text", "start", "end"]].itertuples(index=False))
-    return [text[start:end] for text, start, end in contexts.table[["text", "start", "end"]].itertuples(index=False)]
-
-
-def test_whole_words_only(tokenizer):
-    contexts = find_word_contexts(tokenizer, [SENTENCES], ["he", "she", "nurse"])
-    assert found_in(contexts) == ["he", "He", "he", "She", "she", "nurse"]
-    assert contexts.table["word"].tolist() == ["he"] * 3 + ["she"] * 2 + ["nurse"]
-    assert contexts.counts.values.tolist() == [["he", 3, 3], ["she", 2, 2], ["nurse", 1, 1]]
-    assert (contexts.dropped, contexts.texts) == ((), 4)
-    assert set(contexts.table["text"]) <= set(SENTENCES)
-
-
-@pytest.mark.parametrize(("kind", "lower"), [("pieces", True), ("cased", False), ("bytes", False)])
-def test_case_is_the_tokenizers(kind, lower):
-    assert lower_cases(TOKENIZERS[kind]) == lower
-    names = found_in(contexts_of(kind, ["Bill", "NASA"]))
-    assert names == (["Bill", "bill", "Bill", "NASA", "nasa", "NASA"] if lower else ["Bill", "Bill", "NASA", "NASA"])
-    assert found_in(contexts_of(kind, ["bill"])) == ["Bill", "bill", "Bill"]
-    assert found_in(contexts_of(kind, ["nasa"])) == (["NASA", "nasa", "NASA"] if lower else ["nasa"])
-
-
-def test_a_word_of_two_spellings_counts_for_both():
-    assert contexts_of("pieces", ["Bill", "bill"]).counts["found"].tolist() == [3, 3]
-
-
 def test_the_sample_is_uniform_over_the_occurrences():
     texts = ["he", "he she he", *(["he"] * 8)]  # 11 occurrences, two of them in one text
     kept = Counter()
@@ -155,33 +128,6 @@ def test_a_corpus_in_parts_is_read_as_far_as_words_lack(parts, per_word, seed):
     assert found.counts["used"].tolist() == used
 
 
-def test_the_sample_is_uniform_over_the_parts_that_are_read():
-    """100 occurrences in the first part, 50 in the second, 150 in the third: so many in 300 of the kept ones."""
-    parts = [[f"he {LETTERS[number]}"] * count for number, count in enumerate((100, 50, 150))]
-    kept = Counter()
-    for seed in range(200):
-        options = {"per_word": 12, "seed": seed, "missing": "drop"}
-        found = find_word_contexts(TOKENIZERS["pieces"], parts, ["he", "queen"], **options)  # queen never ends it
-        assert found.parts == 3 and len(set(found.table["text"])) <= 3
-        kept.update(text[-1] for text in found.table["text"])
-    assert sum(kept.values()) == 2400
-    assert [kept[letter] / 2400 for letter in "abc"] == pytest.approx([1 / 3, 1 / 6, 1 / 2], abs=0.04)
-
-
-def test_a_word_that_the_vocabulary_lacks_is_not_waited_for():
-    parts = [["he is"], ["he was"]]
-    assert find_word_contexts(TOKENIZERS["pieces"], parts, ["he", "ø"], per_word=1, missing="drop").parts == 1
-
-
-@pytest.mark.parametrize(
-    ("text", "max_length", "cut"),
-    [("a b c (he), d e f", 9, " c (he), d"), ("a b c (he), d e f", 6, " (he),"), ("a b he", 9, "a b he")],
-)
-def test_texts_are_cut_between_words(text, max_length, cut):
-    (row,) = contexts_of("cased", ["he"], [text], max_length=max_length).table.itertuples()
-    assert row.text == cut and cut[row.start : row.end] == "he"
-
-
 @settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.sampled_from(["a", "nurse", "  bcd", "(x.y)", "\n\n", "theatre,", "éèø", "..."]), max_size=40),
@@ -198,13 +144,6 @@ def test_long_texts_are_cut_around_the_word(before, after, max_length, kind):
     assert tokens <= max_length
     if len(TOKENIZERS[kind](text)["input_ids"]) <= max_length:
         assert row.text.strip() == text.strip()
-
-
-def test_what_is_joined_to_the_word_goes_if_it_is_too_long():
-    (row,) = contexts_of("pieces", ["he"], ["a " + "x/" * 30 + "he" + "/y" * 30], max_length=8).table.itertuples()
-    assert (row.text, row.start, row.end) == ("he", 0, 2)
-    with pytest.raises(BiasflowError, match="theatre"):
-        contexts_of("pieces", ["theatre"], max_length=5)
 
 
 @pytest.mark.parametrize("kind", TOKENIZERS)
@@ -228,22 +167,6 @@ def test_vectors_are_those_of_the_words_last_pieces(kind):
     assert several >= 2
 
 
-def test_vectors_do_not_depend_on_batches():
-    model, tokenizer = small_model("pieces"), TOKENIZERS["pieces"]
-    contexts = contexts_of("pieces", ["she", "he", "nurse"]).table
-    one, many = (word_vectors(model, tokenizer, contexts, batch_size=size) for size in (1, 8))
-    assert {word: vectors.shape for word, vectors in one.items()} == {"she": (2, 32), "he": (3, 32), "nurse": (1, 32)}
-    for word, vectors in one.items():
-        assert vectors.dtype == np.float32
-        assert many[word] == pytest.approx(vectors, abs=1e-5)
-
-
-def test_contexts_are_saved_and_read(tmp_path):
-    table = contexts_of("bytes", ["he", "she"]).table
-    write_parquet(table, tmp_path / "contexts.parquet")
-    pd.testing.assert_frame_equal(read_word_contexts(tmp_path / "contexts.parquet"), table, check_dtype=False)
-
-
 @pytest.mark.parametrize(
     ("change", "named"),
     [({"end": [9]}, "row 0"), ({"start": [-1]}, "row 0"), ({"start": [2]}, "row 0"), ({"x": [1]}, "x")],
@@ -253,19 +176,6 @@ def test_a_file_that_holds_no_contexts_is_named(tmp_path, change, named):
     write_parquet(pd.DataFrame({"word": ["he"], "text": ["he is"], "start": [0], "end": [2]} | change), path)
     with pytest.raises(BiasflowError, match=f"contexts.parquet.*{named}"):
         read_word_contexts(path)
-
-
-def test_words_that_do_not_occur_are_errors_or_dropped():
-    with pytest.raises(BiasflowError, match="queen"):
-        contexts_of("pieces", ["he", "queen"])
-    contexts = contexts_of("pieces", ["he", "queen", "naïve", "ø"], missing="drop")
-    assert contexts.dropped == ("queen", "naïve", "ø")
-    assert contexts.counts.values.tolist() == [["he", 3, 3], ["queen", 0, 0], ["naïve", 0, 0], ["ø", 0, 0]]
-    assert set(contexts.table["word"]) == {"he"}
-    with pytest.raises(BiasflowError, match="queen"):
-        contexts_of("pieces", ["queen"], missing="drop")
-    with pytest.raises(BiasflowError, match=r"ø .*vocabulary"):
-        contexts_of("pieces", ["ø"], ["ø"])
 
 
 @pytest.mark.parametrize(
@@ -284,11 +194,6 @@ def test_words_that_do_not_occur_are_errors_or_dropped():
 def test_wrong_input_is_named(words, options, named):
     with pytest.raises(BiasflowError, match=named):
         contexts_of("pieces", words, **options)
-
-
-def test_a_text_is_no_part_of_a_corpus():
-    with pytest.raises(BiasflowError, match="one text"):
-        find_word_contexts(TOKENIZERS["pieces"], SENTENCES, ["he"])
 
 
 def test_contexts_that_do_not_fit_the_encoder_are_named():

@@ -44,22 +44,11 @@ def test_what_has_no_interval_differs_where_it_is_not_the_same():
     assert kinds(first, second) == {"other": UNTESTED, "lost": UNTESTED}
 
 
-def test_what_is_surest_comes_first():
-    first = made(a=(1, NAN, NAN), b=(1, 0, 2), d=(0, -1, 1))
-    found = differences(first, made(a=(2, NAN, NAN), c=(1, 0, 2), d=(9, 8, 10)))
-    assert found["what"].tolist() == [DIFFERS, ONLY_FIRST, ONLY_SECOND, UNTESTED]
-
-
 def test_rows_that_only_one_has():
     found = differences(made(a=(1, 0, 2), b=(1, 0, 2)), made(b=(1, 0, 2), c=(1, 0, 2)))
     assert dict(zip(found["metric"], found["what"], strict=True)) == {"a": ONLY_FIRST, "c": ONLY_SECOND}
     assert in_words(found.to_dict("records")[0]) == "only in the first: encoder=bert metric=a"
     assert kinds(made(), made(a=(1, 0, 2))) == {"a": ONLY_SECOND}
-
-
-def test_a_line_has_both_values_and_the_interval():
-    (row,) = differences(made(far=(0, -1, 1)), made(far=(3, 2, 4))).to_dict("records")
-    assert in_words(row) == "differs: encoder=bert metric=far: 0 and 3, difference 3 [1.586, 4.414]"
 
 
 SCORES = st.tuples(st.floats(-5, 5), st.floats(0, 2), st.floats(0, 2)).map(lambda s: (s[0], s[0] - s[1], s[0] + s[2]))

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from biasflow.registry import METRICS
 from biasflow.results.export import ABOUT, COLUMNS, FORMATS, described
 from biasflow.results.scores import KEYS, VALUES, tidy
 
@@ -59,12 +58,3 @@ def test_measures_are_described_and_other_scores_are_not():
     assert found.loc["weat_effect_size"].tolist() == ["WEAT", "inside", 0.0, "neutral"]
     assert found.loc["tokens", ["label", "group", "better"]].tolist() == ["", "", ""]
     assert np.isnan(found.loc["tokens", "neutral"])
-
-
-def test_a_measure_of_two_metrics_is_described_alike_in_both():
-    """By its name alone a score does not say which metric made it."""
-    about: dict[str, set] = {}
-    for entry in METRICS.values():
-        for name, measure in entry.measures.items():
-            about.setdefault(name, set()).add(tuple(getattr(measure, key) for key in ABOUT))
-    assert [name for name, different in about.items() if len(different) > 1] == []

@@ -1,11 +1,10 @@
 import xml.etree.ElementTree as ElementTree
 
-import matplotlib
 import pytest
 from matplotlib.figure import Figure
 
 from biasflow.base.errors import BiasflowError
-from biasflow.results.figures import empty_figure, save_figure, style
+from biasflow.results.figures import save_figure, style
 
 
 def drawn():
@@ -25,18 +24,6 @@ def test_files_are_the_same_again_and_hold_no_date(tmp_path):
         b"CreationDate" not in (tmp_path / "a.pdf").read_bytes()
         and b"<dc:date>" not in (tmp_path / "a.svg").read_bytes()
     )
-
-
-def test_a_style_lasts_for_its_context_only():
-    before = matplotlib.rcParams["font.size"]
-    with style():
-        assert matplotlib.rcParams["font.size"] == 8
-    assert matplotlib.rcParams["font.size"] == before
-
-
-def test_an_empty_figure_says_why():
-    figure = empty_figure("not run: no head")
-    assert isinstance(figure, Figure) and [text.get_text() for text in figure.texts] == ["not run: no head"]
 
 
 def test_a_folder_that_cannot_be_written_leaves_no_part(tmp_path):

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from biasflow.base.errors import BiasflowError
-from biasflow.results.scores import COLUMNS, KEYS, NA, VALUES, concatenate, read_scores, tidy, write_scores
+from biasflow.results.scores import concatenate, read_scores, tidy, write_scores
 
 
 def row(**columns):
@@ -15,21 +15,6 @@ def made(*rows, **keys):
     return tidy(pd.DataFrame(rows), **({"encoder": "tiny", "dataset": "planted"} | keys))
 
 
-def test_keys_that_do_not_apply_are_dashes_and_columns_fixed():
-    frame = made(row(method="none"))
-    assert list(frame.columns) == COLUMNS == [*KEYS, *VALUES]
-    assert frame.loc[0, ["encoder", "method", "dataset", "metric"]].tolist() == ["tiny", "none", "planted", "strength"]
-    assert set(frame.loc[0, ["task", "strategy", "seed", "setting", "head", "part", "variant"]]) == {NA}
-    assert frame.loc[0, ["n", "low", "high"]].isna().all() and frame.loc[0, "value"] == 0.25
-
-
-def test_keys_survive_a_round_trip_as_text(tmp_path):
-    rows = [row(strategy=text, seed=seed) for text in ("none", "NA", "null", "-", "nan") for seed in ("-", "0", "01")]
-    frame = made(*rows, row(strategy="undefined", seed="-", value=math.nan, n=12, low=0.1, high=math.nan))
-    write_scores(frame, tmp_path / "scores.csv")
-    pd.testing.assert_frame_equal(read_scores(tmp_path / "scores.csv"), frame)
-
-
 def test_bytes_follow_content_only(tmp_path):
     rows = [row(setting=f"0,{i}", value=1 / (i + 3)) for i in range(9)]
     write_scores(made(*rows), tmp_path / "a.csv")
@@ -38,10 +23,6 @@ def test_bytes_follow_content_only(tmp_path):
     first, second, third = ((tmp_path / f"{name}.csv").read_bytes() for name in "abc")
     assert first == second == third
     assert b",0.3333333333,NaN,NaN,NaN\n" in first
-
-
-def test_numbers_given_as_keys_become_text():
-    assert made(row(seed=7)).loc[0, "seed"] == "7"
 
 
 def test_concatenate_sorts_and_refuses_the_same_key_twice():
@@ -61,11 +42,6 @@ def test_a_value_outside_its_interval_is_refused():
     for low, high in ((0.26, 0.3), (0.1, 0.24)):
         with pytest.raises(BiasflowError, match=r"metric=strength: the value 0\.25 lies outside its interval \[0\."):
             made(row(low=low, high=high))
-
-
-def test_nothing_is_an_empty_table(tmp_path):
-    write_scores(concatenate([]), tmp_path / "empty.csv")
-    assert read_scores(tmp_path / "empty.csv").empty
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,3 @@
-import html
 import re
 from html.parser import HTMLParser
 
@@ -6,8 +5,7 @@ import numpy as np
 import pandas as pd
 
 from biasflow.base.shipped import ROOT
-from biasflow.results.captions import first_sentence
-from biasflow.results.tables import merge_published, readable, with_bound, write_table
+from biasflow.results.tables import with_bound, write_table
 
 FRAME = pd.DataFrame(
     {
@@ -64,39 +62,6 @@ def test_latex_escapes_text_header_and_caption(tmp_path):
     assert r"\shortstack{Value\\(published)}" in tex
 
 
-def test_html_escapes_and_marks(tmp_path):
-    _, _, page = write(FRAME, tmp_path)
-    texts = Cells(page).texts
-    assert texts[:6] == ["Name", "Value", "Value (published)", "Value (difference)", "n", "Holds"]
-    assert texts[6:12] == ["a_b & 5 %", "0.123", "1.000", "-0.250", "3", "yes"]
-    assert texts[12:] == ["<b>{x}</b>", "", "0.500", "+1.0e-06", "40", "no"]
-    assert html.escape("Numbers_of <us> & 10 %") in page
-    assert 'class="number difference"' in page
-
-
-def test_decimals_are_the_callers(tmp_path):
-    _, tex, page = write(FRAME, tmp_path, decimals=5)
-    assert "0.99998" in tex and "0.99998" in page
-
-
-def test_an_empty_table_keeps_its_header(tmp_path):
-    csv, tex, page = write(FRAME.head(0), tmp_path)
-    assert csv.startswith("name,value") and "Name" in tex and len(Cells(page).texts) == 6
-
-
-def test_the_same_bytes_again(tmp_path):
-    assert write(FRAME, tmp_path) == write(FRAME, tmp_path)
-
-
-def test_published_values_stand_beside_ours():
-    ours = pd.DataFrame({"key": ["b", "a", "z"], "strength": [0.3, 0.2, 0.1], "other": [1, 2, 3]})
-    printed = pd.DataFrame({"key": ["a", "b"], "strength": [0.25, 0.25]})
-    merged = merge_published(ours, printed, on=["key"], values=["strength"])
-    assert list(merged) == ["key", "strength", "strength_published", "strength_difference", "other"]
-    assert merged["strength_difference"].round(9).tolist()[:2] == [0.05, -0.05]
-    assert merged.loc[2, ["strength_published", "strength_difference"]].isna().all()
-
-
 def test_an_exact_p_of_0_is_printed_as_its_bound(tmp_path):
     table = with_bound(pd.DataFrame({"p": [0.0, 0.25, np.nan]}), "p", pd.Series([20, 20, 0]))
     assert list(table) == ["p", "p_bound"] and table["p"].tolist()[:2] == [0.05, 0.25]
@@ -107,19 +72,6 @@ def test_an_exact_p_of_0_is_printed_as_its_bound(tmp_path):
     assert r"\textless{} 1/20" in tex and "Bound" not in tex
 
 
-def test_names_for_readers():
-    assert readable("strength_published") == "Strength (published)"
-    assert [readable(name) for name in ("ceat", "before_tpr_gap_p")] == ["CEAT", "Before TPR gap P"]
-    assert [readable(name) for name in ("sentence_a", "p", "n_published")] == ["Sentence A", "p", "n (published)"]
-
-
-def test_small_p_values_are_only_said_to_be_small(tmp_path):
-    frame = pd.DataFrame({"p_holm": [0.0004, 0.02], "tpr_gap_p": [0.0004, 0.02], "p_sum": [0.0004, 0.02]})
-    csv, tex, page = write(frame, tmp_path)
-    assert Cells(page).texts[3:] == ["< 0.001", "4.0e-04", "4.0e-04", "0.020", "0.020", "0.020"]
-    assert "0.0004" in csv and "0.0004" in tex
-
-
 def test_a_page_leaves_out_what_says_nothing_and_names_it(tmp_path):
     frame = pd.DataFrame({"a": ["x", "y"], "encoder": ["bert", "bert"], "gone": [np.nan, np.nan]})
     csv, _, page = write(frame, tmp_path)
@@ -128,14 +80,6 @@ def test_a_page_leaves_out_what_says_nothing_and_names_it(tmp_path):
     assert csv.startswith("a,encoder,gone")
     assert len(Cells(write(frame.head(1), tmp_path)[2]).texts) == 6  # of one row all is shown
     assert len(Cells(write(frame[["encoder", "gone"]], tmp_path)[2]).texts) == 6  # something must be left
-
-
-def test_the_first_sentence_of_a_caption():
-    assert first_sentence("Numbers of Liang et al. (2020), and ours. The rest. More.") == (
-        "Numbers of Liang et al. (2020), and ours.",
-        "The rest. More.",
-    )
-    assert first_sentence("Alone") == first_sentence("Alone.") == ("Alone.", "") and first_sentence("") == ("", "")
 
 
 def test_whatever_is_put_into_a_page_is_escaped():

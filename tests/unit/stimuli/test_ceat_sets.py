@@ -41,26 +41,6 @@ def test_the_planted_test_has_single_words_of_its_world():
     assert set(test.X.examples) < set(load_world().occupations)
 
 
-def test_words_are_listed_once_in_order():
-    tests = ceat_tests(["C7", "C8"])
-    words = words_of(tests.values())
-    assert words[:2] == ["math", "algebra"] and len(words) == len(set(words))
-    assert words_of([tests["C7"]]) == words[:32]
-
-
-def test_an_unknown_test_is_named():
-    with pytest.raises(BiasflowError, match="C9") as raised:
-        ceat_tests(["C6", "C9"])
-    # The configuration admits no other names, so the message must not send anyone to make one.
-    assert all(name in str(raised.value) for name in ("C6", "C7", "C8", "planted"))
-    assert "add" not in str(raised.value)
-
-
-def test_several_words_in_one_are_named(tmp_path):
-    with pytest.raises(BiasflowError, match="flight attendant"):
-        ceat_tests(["T"], own_file(tmp_path, [*ROWS, "T,X,x,flight attendant"]))
-
-
 @pytest.mark.parametrize(
     ("rows", "named"),
     [
@@ -75,11 +55,6 @@ def test_several_words_in_one_are_named(tmp_path):
 def test_what_is_wrong_in_a_file_is_named(tmp_path, rows, named):
     with pytest.raises(BiasflowError, match=named):
         read_ceat_sets(own_file(tmp_path, rows))
-
-
-def test_a_missing_column_is_named(tmp_path):
-    with pytest.raises(BiasflowError, match="set_name"):
-        read_ceat_sets(own_file(tmp_path, ["T,X,x0"], header="test,role,word\n"))
 
 
 def test_vectors_by_role(own):

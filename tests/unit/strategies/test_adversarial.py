@@ -1,9 +1,7 @@
 """Adversarial training: whose gradient goes where, what it is without its adversary, and what is left after it."""
 
-import json
 from dataclasses import asdict
 
-import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -11,14 +9,8 @@ from hypothesis import strategies as st
 from torch.nn.functional import cross_entropy
 from transformers import BertConfig, BertModel
 
-from biasflow.base.errors import AbsentError
-from biasflow.encoders.first_token import first_token_vectors
-from biasflow.encoders.load import load_encoder
-from biasflow.metrics.adversary import score
-from biasflow.metrics.codelength import online_codelength
 from biasflow.strategies.adversarial import AdversarialClassifier, reversed_gradient
-from biasflow.tasks.finetune import Recipe, mean_recall
-from biasflow.tasks.occupation.data import split, women
+from biasflow.tasks.finetune import Recipe
 from biasflow.tasks.occupation.task import train
 from tests.unit.conftest import SIZES
 from tests.unit.synthetic_bios import readable, save_model
@@ -96,47 +88,3 @@ def test_weight_0_is_the_training_without_an_adversary_bit_for_bit(folder):
     assert {path.name for path in plain.iterdir()} == {path.name for path in weightless.iterdir()}
     other, _ = run(folder, "adversarial", adversary=ADVERSARY)
     assert (plain / "model.safetensors").read_bytes() != (other / "model.safetensors").read_bytes()
-
-
-def fresh_probe(folder, seed=5):
-    """Accuracy of a new linear probe on the finished encoder, on the validation part."""
-    X, _ = first_token_vectors(*load_encoder(folder, head="none"), BIOS["text"].tolist(), max_length=32)
-    z, parts = women(BIOS), split(BIOS["profession"], seed)
-    found = online_codelength(
-        X[parts.train], z[parts.train], seeds=[0], X_dev=X[parts.test], z_dev=z[parts.test],
-        X_test=X[parts.validation], z_test=z[parts.validation], epochs=50, learning_rate=1e-2,
-    )  # fmt: skip
-    return found.accuracy.item()
-
-
-def test_the_adversary_comes_down_to_chance_and_a_new_probe_still_tells_gender(folder):
-    """Left alone it tells gender after a few epochs; fought, it does not after many, and gender is there as ever."""
-    told = []
-    for epochs, weight in ((6, 0.0), (15, 3.0)):
-        recipe = RECIPE | {"epochs": epochs, "learning_rate": 1e-3}
-        trained, facts = run(folder, "adversarial", recipe=recipe, adversary=ADVERSARY | {"weight": weight})
-        row = score(trained / "training.json").iloc[0]
-        assert row["metric"] == "adversary_accuracy" and row["n"] == facts["validation"]
-        told.append(row["value"])
-    assert told[0] > 0.8
-    assert told[1] < 0.65
-    assert fresh_probe(trained) > 0.8
-
-
-@given(st.lists(st.tuples(st.integers(0, 2), st.booleans()), min_size=1, max_size=40))
-def test_who_knows_the_label_alone_has_one_half(rows):
-    rows += [(0, False), (0, True)]  # a label with both classes
-    labels, classes = np.array(rows).T
-    assert mean_recall(np.array([1, 0, 1])[labels], classes, labels) == pytest.approx(0.5)
-    assert mean_recall(classes, classes, labels) == 1
-
-
-def test_without_a_label_of_both_classes_there_is_no_recall():
-    assert np.isnan(mean_recall(np.array([0, 1]), np.array([0, 1]), np.array([0, 1])))
-
-
-def test_a_training_without_an_adversary_has_no_accuracy_of_it(folder):
-    plain, _ = run(folder, "plain")
-    with pytest.raises(AbsentError, match="adversar"):
-        score(plain / "training.json")
-    assert "gender" not in json.loads((plain / "training.json").read_text())

@@ -2,14 +2,12 @@
 
 import math
 from collections import Counter
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from biasflow.base.errors import BiasflowError
 from biasflow.strategies.balance import balance
 from tests.unit.synthetic_bios import STRATEGIES, cells, labels_of, tables_of
 
@@ -74,16 +72,3 @@ def test_one_state_serves_training_and_then_validation(name):
         assert found.tolist() == balance(BIOS["profession"], BIOS["gender"], part, **options).tolist()
         counts = cells(BIOS, found)
         assert all(counts[label, "F"] == counts[label, "M"] > 0 for label in ("nurse", "dj", "poet"))
-
-
-def test_keeping_all_loses_no_row():
-    kept, drawn = (set(seen(name)[0].tolist()) for name in ("oversampling-keep", "oversampling"))
-    assert kept == set(PARTS[0].tolist()) > drawn
-
-
-def test_unknown_names_are_refused():
-    with pytest.raises(BiasflowError, match="doubling"):
-        replace(STRATEGIES["oversampling"], name="doubling").rows(*PARTS, labels=[], genders=[], seed=0)
-    for wrong in ({"how": "doubling"}, {"how": "oversampling", "minority": "doubling"}):
-        with pytest.raises(BiasflowError, match="doubling"):
-            balance(BIOS["profession"], BIOS["gender"], np.arange(4), rng=np.random.RandomState(0), **wrong)

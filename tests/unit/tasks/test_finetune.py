@@ -27,7 +27,7 @@ from biasflow.methods.fitted import Active, Fitted, carried
 from biasflow.tasks import finetune as module
 from biasflow.tasks import training
 from biasflow.tasks.finetune import Recipe, finetune
-from biasflow.tasks.rows import LengthSampler, tokenised
+from biasflow.tasks.rows import LengthSampler
 from tests.unit.conftest import DISTILBERT, SIZES
 from tests.unit.fake_tokenizer import word_tokenizer
 
@@ -83,28 +83,6 @@ def same(a: dict[str, torch.Tensor], b: dict[str, torch.Tensor]) -> bool:
     return a.keys() == b.keys() and all(torch.equal(a[key], b[key]) for key in a)
 
 
-def test_it_learns_and_what_is_saved_predicts(tmp_path):
-    facts = run(tmp_path, "model", recipe=Recipe(**{**vars(RECIPE), "epochs": 6}))
-    assert facts["validation_score"] > 0.9
-    assert facts["validation_score"] == max(facts["validation_scores"])
-    model, tokenizer = load_encoder(tmp_path / "model", head="classification")
-    assert [model.config.id2label[i] for i in range(3)] == list(LABELS)
-    batch = tokenizer(*(VALIDATION[text].tolist() for text in TEXTS), padding=True, return_tensors="pt")
-    with torch.inference_mode():
-        predicted = np.array(LABELS)[model(**batch).logits.argmax(-1).numpy()]
-    assert (predicted == VALIDATION["label"]).mean() == pytest.approx(facts["validation_score"])
-    assert not (tmp_path / "work").exists()
-    assert json.loads((tmp_path / "model/training.json").read_text()) == facts
-
-
-@pytest.mark.parametrize("family", SOURCES)
-def test_every_family_gets_a_head(tmp_path, family):
-    save_source(tmp_path / "source", family)
-    run(tmp_path, "model", recipe=Recipe(**{**vars(RECIPE), "epochs": 1}))
-    model, _ = load_encoder(tmp_path / "model", head="classification")
-    assert tuple(model.config.id2label.values()) == LABELS
-
-
 class KilledError(Exception):
     pass
 
@@ -158,14 +136,6 @@ def test_one_checkpoint_can_be_gone_on_from_and_the_best_keeps_its_weights(tmp_p
     assert set(after_first_epoch) == {(1 + best, 1)}
 
 
-def test_a_checkpoint_that_was_not_finished_is_not_used(tmp_path):
-    whole = run(tmp_path, "whole")
-    broken = tmp_path / "work/checkpoint-6"
-    broken.mkdir(parents=True)
-    (broken / "trainer_state.json").write_text("{}")
-    assert run(tmp_path, "again") == whole
-
-
 @pytest.mark.parametrize(
     "change",
     [
@@ -191,65 +161,6 @@ def killed(tmp_path, monkeypatch, **options):
     with monkeypatch.context() as patch, pytest.raises(KilledError):
         patch.setattr(module.Watch, "on_epoch_end", lambda *a, **k: (_ for _ in ()).throw(KilledError), False)
         run(tmp_path, "model", **options)
-
-
-@pytest.mark.parametrize(
-    ("first", "then", "named"),
-    [
-        (None, {}, "method.specification.densray"),
-        ({}, None, "method.specification.densray"),
-        ({}, {"methods": {"leace": [{"eraser": "leace"}]}}, "method.specification.densray"),
-        ({}, {"methods": {"densray": [{"eraser": "densray", "places": "last"}]}}, "method.specification.densray"),
-        ({}, {"n": 1}, "method.erasers"),
-    ],
-)
-def test_checkpoints_with_another_method_are_refused(tmp_path, monkeypatch, densray, first, then, named):
-    methods = [None if change is None else densray | change for change in (first, then)]
-    killed(tmp_path, monkeypatch, method=methods[0])
-    with pytest.raises(BiasflowError, match=rf"another {named} "):
-        run(tmp_path, "model", method=methods[1])
-    run(tmp_path, "model", method=methods[0])
-
-
-@pytest.mark.parametrize("file", ["tokenizer.json", "config.json", "model.safetensors"])
-def test_checkpoints_of_another_encoder_are_refused(tmp_path, monkeypatch, file):
-    killed(tmp_path, monkeypatch)
-    other = save_source(tmp_path / "other")
-    if file == "model.safetensors":
-        torch.manual_seed(1)
-        SOURCES["bert"]().save_pretrained(other)
-    else:
-        (other / file).write_text((other / file).read_text() + "\n")
-    (tmp_path / "source" / file).write_bytes((other / file).read_bytes())
-    with pytest.raises(BiasflowError, match=f"another encoder.{file}"):
-        run(tmp_path, "model")
-
-
-def test_checkpoints_of_another_machine_or_code_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("torch.cuda.get_device_name", lambda device: "another GPU")
-    killed(tmp_path, monkeypatch)
-    for patched, value, named in (
-        ("torch.get_num_threads", lambda: 7, "threads"),
-        ("torch.get_float32_matmul_precision", lambda: "medium", "precision"),
-        ("biasflow.encoders.checkpoints.versions", lambda: {"torch": "2.99.0"}, "libraries"),
-        ("biasflow.encoders.checkpoints.on_gpu", lambda device: True, "device"),
-        ("biasflow.base.code._sha256", lambda path: path.name, "code"),
-    ):
-        with monkeypatch.context() as patch, pytest.raises(BiasflowError, match=f"another {named}"):
-            patch.setattr(patched, value)
-            run(tmp_path, "model")
-
-
-def test_same_seed_same_weights_and_another_seed_others(tmp_path):
-    run(tmp_path, "a"), run(tmp_path, "b"), run(tmp_path, "c", seed=4)
-    assert same(weights(tmp_path, "a"), weights(tmp_path, "b"))
-    assert not same(weights(tmp_path, "a"), weights(tmp_path, "c"))
-
-
-def test_last_keeps_the_last_epoch(tmp_path):
-    facts = run(tmp_path, "model", recipe=Recipe(**{**vars(RECIPE), "keep": "last"}))
-    assert facts["epoch"] == 2
-    assert facts["validation_score"] == facts["validation_scores"][-1]
 
 
 def fit_a_dimension(model, tokenizer, methods, *, n, origin):
@@ -280,11 +191,6 @@ def test_a_method_in_training_changes_the_weights_and_is_carried_by_the_model(tm
     assert (predicted == VALIDATION["label"]).mean() == pytest.approx(facts["validation_score"])
 
 
-def test_a_training_has_one_method_in_one_setting(tmp_path, densray):
-    with pytest.raises(BiasflowError, match="densray and leace: 2 settings"):
-        run(tmp_path, "model", method=densray | {"methods": {"densray": [], "leace": []}})
-
-
 @pytest.mark.parametrize(
     ("change", "named"),
     [
@@ -310,15 +216,6 @@ def test_a_diverged_model_can_be_kept_untrained_and_marked(tmp_path):
     assert all(torch.isfinite(value).all() for value in weights(tmp_path, "lost").values())
     assert not any((tmp_path / "work").glob("checkpoint-*"))
     assert "diverged_at" not in run(tmp_path, "sound", keep_diverged=True)
-
-
-def test_texts_that_are_too_long_are_cut_and_counted(tmp_path):
-    rows = tokenised(word_tokenizer(WORDS), TRAIN, texts=TEXTS, labels=LABELS, max_length=8)
-    whole = tokenised(word_tokenizer(WORDS), TRAIN, texts=TEXTS, labels=LABELS, max_length=100)
-    assert max(rows.lengths) == 8
-    assert rows.cut == sum(whole.lengths > 8)
-    assert 0 < rows.cut < len(TRAIN) and whole.cut == 0
-    assert (np.diff(rows.by_length().lengths) >= 0).all()
 
 
 def test_the_order_of_training_depends_on_seed_and_epoch_alone():

@@ -1,11 +1,9 @@
 """A task with a loop of its own: it needs the protocol, and no Trainer."""
 
 import json
-import subprocess
 import sys
 import types
 
-import numpy as np
 import pandas as pd
 import pytest
 import torch
@@ -119,16 +117,3 @@ def test_a_failed_save_leaves_no_folder(tmp_path, monkeypatch):
     with pytest.raises(BiasflowError, match="no space"):
         save_training(tmp_path / "model", Full(), Full(), {}, training.Carried())
     assert not any(tmp_path.iterdir())
-
-
-def test_no_trainer_is_loaded_for_it():
-    code = "import sys, biasflow.tasks.training, biasflow.readouts.predictions as p; "
-    code += "import biasflow.tasks.nli.examples, biasflow.tasks.glue.task; "
-    code += "sys.exit('biasflow.tasks.finetune' in sys.modules or 'datasets' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-def test_examples_are_numbered():
-    found = of_table(TRAIN, texts=["first", "second"], classes=LABELS)
-    assert len(found) == 90 and found.texts(2, 4) == (TRAIN["first"][2:4].tolist(), TRAIN["second"][2:4].tolist())
-    assert np.array(LABELS)[list(found.gold)].tolist() == TRAIN["label"].tolist()

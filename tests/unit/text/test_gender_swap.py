@@ -1,6 +1,4 @@
 import csv
-import string
-import time
 
 import pandas as pd
 import pytest
@@ -8,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
-from biasflow.text.gender_lexicon import CUES, DEFAULT_FOLDER, WORD, default_lexicon
+from biasflow.text.gender_lexicon import DEFAULT_FOLDER, WORD, default_lexicon
 from biasflow.text.gender_swap import gender_of, load_lexicon, swap_gender, swap_stimuli, swap_triple
 
 LEXICON = default_lexicon()
@@ -164,11 +162,6 @@ def test_names_take_one_of_the_other_gender(sentence):
     assert names and all(LEXICON.name(a).gender != LEXICON.name(b).gender for a, b in names)
 
 
-def test_a_surname_stays():
-    assert swap_gender("I met Jane Martin and Stephen King.").split()[3:] == ["Martin", "and", "Stephen", "King."]
-    assert swap_gender("Mr. James") == "Mrs. James"
-
-
 # --- properties ------------------------------------------------------------------------------------------------------
 
 FIXED = {word.lower() for row in rows("fixed_phrases.csv") for word in WORD.findall(row["phrase"])}
@@ -213,29 +206,6 @@ def test_what_stands_between_the_words_and_their_case_are_kept(sentence):
         assert (a.isupper(), a[0].isupper()) == (b.isupper(), b[0].isupper())
 
 
-@given(cased, st.sampled_from(GAPS))
-def test_a_one_to_one_word_is_always_swapped(word, gap):
-    assert swap_gender(f"the {word}{gap}table") != f"the {word}{gap}table"
-
-
-@given(st.text())
-def test_a_text_without_gendered_words_is_untouched(text):
-    if not any(word.lower() in LEXICON.heads or word.lower() in ("her", "his") for word in WORD.findall(text)):
-        assert swap_gender(text) == text
-
-
-@given(st.text(alphabet=string.ascii_letters + " .,'-/\"" + "herishm" * 5, max_size=60))
-def test_any_text_can_be_swapped(text):
-    assert isinstance(swap_gender(text), str)
-
-
-def test_a_hundred_thousand_sentences_take_seconds():
-    start = time.process_time()
-    for _ in range(20_000):
-        swap_gender("The mother told her son that Jessica saw his sister at the bus stop today.")
-    assert 5 * (time.process_time() - start) < 15
-
-
 # --- triples and stimuli ---------------------------------------------------------------------------------------------
 
 
@@ -266,14 +236,6 @@ def test_swap_stimuli_gives_the_stimuli_table():
     assert list(stimuli["swapped_next_sentence"]) == ["He knits.", "He boxes.", "It rains."]
 
 
-def test_a_triple_with_nothing_gendered_has_no_gender():
-    gendered = triples(*[("He is here.", "It rains.")] * 3, triple="a")
-    plain = triples(*[("The dog is here.", "It rains.")] * 3, triple="b")
-    stimuli = swap_stimuli(pd.concat([gendered, plain], ignore_index=True))
-    assert stimuli["gender"].isna().tolist() == [False] * 3 + [True] * 3
-    assert stimuli.loc[3:, "swapped_context"].tolist() == ["The dog is here."] * 3
-
-
 @pytest.mark.parametrize(
     ("sentences", "gender"),
     [
@@ -290,34 +252,7 @@ def test_gender_of(sentences, gender):
     assert gender_of(sentences) == gender
 
 
-def test_a_stimuli_table_that_lacks_something_is_an_error():
-    table = triples(*[("He is here.", "It rains.")] * 3)
-    with pytest.raises(BiasflowError, match="next_sentence"):
-        swap_stimuli(table.drop(columns="next_sentence"))
-    table.loc[1, "context"] = None
-    with pytest.raises(BiasflowError, match="context"):
-        swap_stimuli(table)
-
-
 # --- the lexicon -----------------------------------------------------------------------------------------------------
-
-
-def test_the_own_lexicon_is_broad():
-    assert len(rows("words.csv")) > 400 and len(rows("names.csv")) > 300
-    assert {row["cue"] for row in rows("cues.csv")} == set(CUES)
-
-
-def test_names_are_paired_one_to_one():
-    for row in rows("names.csv"):
-        masculine, feminine = LEXICON.name(row["masculine"]), LEXICON.name(row["feminine"])
-        assert (masculine.gender, masculine.partner) == ("M", row["feminine"])
-        assert (feminine.gender, feminine.partner) == ("F", row["masculine"])
-
-
-@pytest.mark.parametrize("row", ENTRIES, ids=lambda row: row["masculine"])
-def test_every_pair_of_both_directions_swaps_both_ways(row):
-    assert swap_gender(f"the {row['masculine']}.") == f"the {row['feminine']}."
-    assert swap_gender(f"the {row['feminine']}.") == f"the {row['masculine']}."
 
 
 SMALL = {
@@ -333,12 +268,6 @@ def small(tmp_path):
     for name, text in SMALL.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     return tmp_path
-
-
-def test_an_own_lexicon(small):
-    lexicon = load_lexicon(small)
-    sentence = "A man, Adam, told her to sail with his girl to the Isle of Man."
-    assert swap_gender(sentence, lexicon) == "A woman, Eve, told him to sail with her girl to the Isle of Man."
 
 
 @pytest.mark.parametrize(
@@ -367,9 +296,3 @@ def test_a_broken_lexicon_is_an_error_that_names_file_and_row(small, name, text,
     with pytest.raises(BiasflowError, match=named) as error:
         load_lexicon(small)
     assert name in str(error.value) and "\n" not in str(error.value)
-
-
-def test_a_lexicon_that_lacks_a_file_is_an_error(small):
-    (small / "cues.csv").unlink()
-    with pytest.raises(BiasflowError, match=r"cues\.csv"):
-        load_lexicon(small)

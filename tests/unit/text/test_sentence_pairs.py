@@ -12,13 +12,6 @@ CONFIG = Path(__file__).parents[3] / "scripts/biasflow/data/sentence_pairs.yaml"
 WORDS = {"person": [["man", "woman"], ["boy", "girl"]], "his": [["his", "her"]]}
 
 
-def test_every_template_with_every_choice():
-    pairs = expand(["the {person} lost {his} key .", "{his} house"], WORDS, where="here")
-    assert pairs["masculine"].tolist() == ["The man lost his key .", "The boy lost his key .", "His house"]
-    assert pairs["feminine"].tolist() == ["The woman lost her key .", "The girl lost her key .", "Her house"]
-    assert pairs["words"].tolist() == ["man/woman his/her", "boy/girl his/her", "his/her"]
-
-
 def test_the_projects_own_pairs():
     sets = load_sentence_pairs(CONFIG)
     assert set(sets) == set(TEMPLATE_SETS)
@@ -63,9 +56,3 @@ def test_pairs_that_tokenise_differently_are_dropped_with_the_reason():
     assert checked["kept"].tolist() == [True, False, False]
     assert checked["reason"][0] == ""
     assert all(checked["reason"][1:])
-
-
-def test_no_usable_pair_names_the_encoder():
-    pairs = expand(["{person} is here"], WORDS, where="here")
-    with pytest.raises(BiasflowError, match="small"):
-        check_pairs(pairs, lambda sentences: [[0]] * len(sentences), encoder="small")

@@ -57,16 +57,6 @@ def test_first_names_stay_or_are_swapped_in_all_sentences_alike():
         swap_tokens(sentences, tags, names="some")
 
 
-def test_a_swap_of_another_number_of_tokens_is_left_and_counted():
-    assert swap("the maid of honor met her best man") == ("the maid of honor met his best man", 2)
-    assert swap_tokens([["the", "best man"]], [["-"] * 2]) == ([["the", "best man"]], 1)
-
-
-def test_no_sentences_and_sentences_without_tokens():
-    assert swap_tokens([], []) == ([], 0)
-    assert swap_tokens([[], ["he"]], [[], ["PRP"]]) == ([[], ["she"]], 0)
-
-
 @given(st.lists(st.lists(TOKENS, max_size=7), max_size=3), st.sampled_from(["keep", "swap"]))
 def test_there_are_as_many_tokens_as_before(sentences, names):
     swapped, _ = swap_tokens(sentences, [["-"] * len(tokens) for tokens in sentences], names=names)

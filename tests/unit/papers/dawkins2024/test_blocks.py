@@ -51,11 +51,6 @@ def test_the_tables_need_the_whole_grid(method):
         asked(method=method)
 
 
-def test_a_paper_without_encoders_is_refused():
-    with pytest.raises(BiasflowError, match="no encoder is named"):
-        asked(encoders=[])
-
-
 @pytest.mark.parametrize("paper", ["dawkins2024", "planted"])
 def test_the_plan_loads_no_pandas_with_it(paper):
     code = f"import sys, biasflow.papers.{paper}.blocks; print({{'pandas', 'torch'}} & set(sys.modules))"

@@ -1,7 +1,5 @@
 """The blocks that the paper asks for."""
 
-import pytest
-
 from biasflow.papers.orgad2022.blocks import blocks
 from biasflow.registry import METRICS
 
@@ -21,18 +19,6 @@ def test_fine_tuned_pretrained_and_random_encoders():
         assert block["encoders"] == ["a", "b"] and block["task"] == "bios" and set(block["metrics"]) <= set(METRICS)
 
 
-@pytest.mark.parametrize(("seeds", "expected"), [(None, [0, 1]), ([3], [3]), ([], None)])
-def test_random_encoders_have_seeds_of_their_own_or_none(seeds, expected):
-    random = blocks(OPTIONS | {"random_encoders": seeds}, {}).get("orgad2022-random")
-    assert (random and random["seeds"]) == expected
-
-
-def test_methods_are_those_asked_for():
-    found = blocks(OPTIONS | {"methods": ["none", "leace"]}, {})
-    assert found["orgad2022-finetuned"]["methods"] == ["none", "leace"]
-    assert all("methods" not in block for name, block in found.items() if name != "orgad2022-finetuned")
-
-
 def test_a_task_of_coreference_has_blocks_like_those_of_occupations_but_for_heads_on_frozen_encoders():
     asked = OPTIONS | {"coreference": "coref", "coreference_strategies": ["plain", "ca"], "random_encoders": [1]}
     found = blocks(asked, {})
@@ -48,7 +34,3 @@ def test_a_task_of_coreference_has_blocks_like_those_of_occupations_but_for_head
         name: ["b"] if "coreference" in name else ["a", "b"] for name in fewer
     }
     assert blocks(asked | {"coreference": None}, {}).keys() == blocks(OPTIONS, {}).keys()
-
-
-def test_without_encoders_there_are_no_blocks():
-    assert blocks(OPTIONS | {"encoders": []}, {}) == {}

@@ -7,14 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from biasflow.base.errors import BiasflowError
 from biasflow.papers.orgad2022 import correlations as internal
 from biasflow.papers.orgad2022.correlations import correlations
-from biasflow.papers.orgad2022.fits import line, table2, table6
+from biasflow.papers.orgad2022.fits import line, table2
 from biasflow.papers.published import read_published
-from biasflow.results.scores import concatenate
-from biasflow.results.statistics import correlation, holm
-from biasflow.results.tables import write_table
+from biasflow.results.statistics import correlation
 from tests.unit.papers.orgad2022.made_up import (
     MODELS,
     STRATEGIES,
@@ -71,42 +68,6 @@ def test_r_squared_is_the_share_of_the_variance_that_the_line_explains(pairs):
         assert fitted.r_squared == pytest.approx(1 - left, abs=1e-6) and 0 <= fitted.r_squared <= 1 + 1e-12
 
 
-def test_line_of_exact_and_of_useless_points():
-    fitted = line([1, 2, 3, np.nan], [5, 3, 1, 9])
-    assert (fitted.slope, fitted.intercept, fitted.r_squared) == pytest.approx((-2, 7, 1)) and fitted.n == 3
-    assert line([-1, 0, 1], [1, 0, 1]).r_squared == pytest.approx(0)
-    assert np.isnan(line([1, 2], [1, 2]).r_squared) and line([1, 2], [1, 2]).n == 2
-
-
-def test_r_squared_of_an_exact_line_is_one_before_and_counts_heads_after():
-    table = table2(run(made(encoder=ROBERTA)))
-    # Per strategy the maker raises compression by 2 and every measure by 1; seeds raise them by 0.1 and 0.01.
-    x = np.array([3 + 2 * s + j / 10 for s in range(4) for j in range(3)])
-    y = np.array([s + j / 100 for s in range(4) for j in range(3)])
-    scrubbed = of(table, tested="scrubbed", intrinsic_variant="released-mixed-last", measure="FPR gap (S)")
-    assert scrubbed["before"] == pytest.approx(np.corrcoef(x, y)[0, 1] ** 2) and np.isnan(scrubbed["before_published"])
-    y[9:] += 0.5  # scrubbing on raw biographies, where the printed values stand
-    own = of(table, intrinsic="compression", intrinsic_variant="released-mixed-last", measure="FPR gap (S)")
-    assert own["before"] == pytest.approx(np.corrcoef(x, y)[0, 1] ** 2) and own["n_before"] == 12
-    assert own["coded"] == 1000
-    paper = of(table, intrinsic="compression", intrinsic_variant="paper-mixed-last", measure="FPR gap (S)")
-    assert paper["coded"] == 200 and np.isnan(paper["before_published"])
-    assert table.loc[table["intrinsic"] == "ceat C6", "coded"].isna().all()
-    assert own["n_after"] == 24 and own["before_published"] == 0.353 and own["after_published"] == 0.046
-    assert own["after_difference"] == pytest.approx(own["after"] - 0.046)
-    exact = with_points(
-        made(encoder=ROBERTA),
-        compression={"plain": [1, 2, 3], "subsampling": [4, 5, 6], "oversampling": [7, 8, 9], "scrubbing": [2, 2, 2]},
-        gap={"plain": [2, 4, 6], "subsampling": [8, 10, 12], "oversampling": [14, 16, 18], "scrubbing": [4, 4, 4]},
-        seeds=(0, 5, 11),
-    )
-    table = table2(run(exact))
-    for variant in ("released-mixed-last", "released-bits-best"):
-        own = of(table, intrinsic="compression", intrinsic_variant=variant, measure="TPR gap (P)", variant="train")
-        assert own["before"] == pytest.approx(1)
-        assert np.isnan(own["before_published"]) == (variant == "released-bits-best")
-
-
 def test_ceat_has_the_significant_points_as_printed_and_all_of_them():
     table = table2(run(made(encoder=ROBERTA)))
     kept = of(table, intrinsic="ceat C6", points="p < 0.05", measure="TPR gap (S)")
@@ -116,49 +77,12 @@ def test_ceat_has_the_significant_points_as_printed_and_all_of_them():
     assert kept["before_published"] == 0.022 and np.isnan(every["before_published"])
 
 
-def test_scrubbing_is_tested_on_raw_and_on_scrubbed_texts_and_probed_on_scrubbed_ones():
-    frame = made(encoder=ROBERTA)
-    raw = {"strategy": "scrubbing", "dataset": "bios-raw"}
-    probed = with_value(frame, 77.0, metric="compression", **raw)
-    tested = with_value(frame, 77.0, metric="fpr_gap_sum", **raw)
-    before, same, moved = (table2(run(each)) for each in (frame, probed, tested))
-    pd.testing.assert_frame_equal(before, same)
-    changed = (before["before"] - moved["before"]).abs() > 1e-9
-    assert set(before.loc[changed, "tested"]) == {"raw"} and set(before.loc[changed, "measure"]) == {"FPR gap (S)"}
-
-
 def test_diverged_seeds_are_no_points():
     table = table2(run(with_diverged(made(), "plain", 5)))
     own = of(
         table, encoder="tiny", intrinsic="compression", intrinsic_variant="released-bits-best", measure="TPR gap (S)"
     )
     assert (own["n_before"], own["n_after"]) == (11, 22)
-
-
-def test_encoders_that_were_not_run_stand_with_their_printed_values_or_alone():
-    table = table6(run(made(), not_run={DEBERTA: "no weights", "other": "too large"}))
-    own = table[table["encoder"] == DEBERTA]
-    assert set(own["status"]) == {"not run: no weights"} and len(own) == 18
-    assert of(own, intrinsic="compression", measure="Precision gap (S)")["after_published"] == 0.362
-    assert own["before"].isna().all() and own["before_published"].notna().all()
-    assert of(table, encoder="other")["status"] == "not run: too large"
-    assert set(table2(run(made())).query("encoder != 'tiny'")["status"]) == {NOT_LISTED}
-
-
-def test_both_printed_tables_are_found_by_the_name_of_the_encoder():
-    both = run(concatenate([made(encoder=ROBERTA), made(encoder=DEBERTA)]), encoders=[ROBERTA, DEBERTA])
-    for name, number, function in ((ROBERTA, "2", table2), (DEBERTA, "6", table6)):
-        table = function(both)
-        printed = PRINTED[(PRINTED["table"] == number) & (PRINTED["stage"] == "after")]
-        assert set(table["encoder"]) == {name} and sorted(table["after_published"].dropna()) == sorted(printed["value"])
-
-
-def test_measures_that_were_not_run_give_the_reason():
-    part = made(encoder=ROBERTA, parts=["before", "compression"])
-    table = table2(run(part, lacks={("bios/plain/seed0", "ceat"): "no corpus"}))
-    assert set(table.loc[table["intrinsic"] == "ceat C6", "status"]) == {"not run: no corpus"}
-    own = table[table["intrinsic"] == "compression"]
-    assert set(own["status"]) == {"run"} and own["before"].notna().all() and own["after"].isna().all()
 
 
 def simpson():
@@ -225,19 +149,6 @@ def test_pairs_that_are_defined_elsewhere_do_not_change_each_other():
         assert alone[0]["n"] == table[[x, y]].notna().all(axis=1).sum()
 
 
-def test_holm_counts_the_tests_of_an_encoder_stage_and_method(found):
-    for _, block in found.groupby(["encoder", "stage", "tested", "method"]):
-        assert block["p_holm"].to_numpy() == pytest.approx(holm(block["p"]), nan_ok=True)
-    other = correlations(run(concatenate([simpson(), as_printed(encoder="a", heads=(0,))])))
-    pd.testing.assert_frame_equal(other[chosen(other, encoder="tiny", tested="raw")].reset_index(drop=True), found)
-
-
-def test_after_retraining_heads_are_averaged():
-    table = correlations(run(as_printed(heads=(0, 1, 2), tests=())))
-    own = table[(table["stage"] == "after") & (table["strategies"] == "all")]
-    assert set(own["n"]) == {12}
-
-
 def test_what_cannot_be_correlated_says_why():
     flat = with_points(
         as_printed(),
@@ -252,27 +163,3 @@ def test_what_cannot_be_correlated_says_why():
     assert rest["estimate"].isna().all() and rest["p_holm"].isna().all() and rest["note"].str.contains("constant").all()
     few = correlations(run(as_printed(seeds=(0,), strategies=["plain", "oversampling", "subsampling"])))
     assert (few.loc[few["strategies"] == "within strategies", "note"] != "").all()
-
-
-def test_an_encoder_without_a_correlation_has_a_row_that_says_why():
-    frame = made(strategies=["plain", "oversampling"], seeds=(0,))
-    frame = with_diverged(with_diverged(frame, "plain", 0), "oversampling", 0)
-    (row,) = correlations(run(frame)).to_dict("records")
-    assert row["encoder"] == "tiny" and "diverged" in row["note"] and row["n"] == 0 and np.isnan(row["estimate"])
-    lacks = {("bios/plain/seed0", "compression"): "no probe"}
-    table = correlations(run(made(parts=["before"]), lacks=lacks, not_run={"gone": "no weights"}))
-    assert table["note"].tolist() == ["no probe", "no weights"]
-
-
-def test_a_hole_is_an_error():
-    hole = without(made(), strategy="oversampling", head="retrained", metric="separation", seed="5")
-    for function in (table2, correlations):
-        with pytest.raises(BiasflowError, match="encoder tiny, strategy oversampling"):
-            function(run(hole))
-
-
-def test_they_can_be_written(found, tmp_path):
-    paths = [tmp_path / f"table.{kind}" for kind in ("csv", "tex", "html")]
-    for table in (found, table6(run(made(encoder=ROBERTA)))):
-        write_table(table, *paths, caption="")
-        assert len(pd.read_csv(paths[0])) == len(table)

@@ -4,12 +4,11 @@ import pandas as pd
 import pytest
 
 from biasflow.papers.orgad2022.halves import OCCUPATION
-from biasflow.papers.orgad2022.overview import table1
 from biasflow.papers.orgad2022.selection import select
-from biasflow.papers.orgad2022.stages import table3, table5
+from biasflow.papers.orgad2022.stages import table3
 from biasflow.papers.orgad2022.targets import FIGURES, TABLES
 from biasflow.results.scores import NA, concatenate
-from tests.unit.papers.orgad2022.made_up import MODELS, STRATEGIES, run, scores, without
+from tests.unit.papers.orgad2022.made_up import STRATEGIES, run, scores
 
 MODEL_TABLES = [name for name in TABLES if name not in ("table9", "table10", "gender_told", "data")]
 
@@ -44,15 +43,6 @@ def test_rows_of_other_methods_tasks_strategies_seeds_and_heads_change_no_table(
     pd.testing.assert_frame_equal(TABLES[name](run(among, encoders=["tiny"])), alone)
 
 
-def test_strategies_stand_in_the_order_of_the_registry_under_its_labels(tiny):
-    chosen = select(run(tiny, strategies=["scrubbing", "oversampling", "plain", "subsampling"]), OCCUPATION)
-    texts = dict(zip(MODELS, ["raw", "raw", "raw", "scrubbed"], strict=True))
-    assert list(chosen.models.items()) == list(texts.items())
-    kept = tiny[(tiny["strategy"] == "oversampling") & (tiny["task"] == "bios")].assign(strategy="oversampling-keep")
-    more = select(run(concatenate([tiny, kept]), strategies=[*STRATEGIES, "oversampling-keep"]), OCCUPATION)
-    assert [*more.models] == ["none", "oversampling", "oversampling, all kept", "subsampling", "scrubbing"]
-
-
 def test_methods_that_are_asked_for_are_models_of_their_own(tiny):
     """Also one whose name comes before that of the strategy that all are compared with."""
     own = tiny[(tiny["task"] == "bios") & (tiny["metric"] != "diverged")]
@@ -71,20 +61,3 @@ def test_methods_that_are_asked_for_are_models_of_their_own(tiny):
     assert own.loc[("scrubbing, leace", "scrubbed"), "change"] == pytest.approx(3.25)
     models = select(run(frame, **options), OCCUPATION).models
     assert len(FIGURES["figure3"](run(frame, **options)).legends[0].get_texts()) == len(models)
-
-
-def test_random_encoders_may_have_seeds_of_their_own(tiny):
-    few = without(tiny, strategy="random", seed=lambda column: column != "0")
-    random = table1(run(few, random_encoders=[0])).query("model == 'random' and encoder == 'tiny'")
-    assert random["compression_sd"].isna().all() and (random["ceat_seeds"].dropna() == 1).all()
-    none = run(without(tiny, strategy="random"), random_encoders=[])
-    assert "random" not in set(table1(none).query("encoder == 'tiny'")["model"])
-
-
-def test_heads_on_the_pretrained_encoder_are_told_apart_by_the_strategy_of_their_data(tiny):
-    rows = select(run(tiny), OCCUPATION).rows
-    frozen = rows[rows["stage"] == "frozen"]
-    assert set(frozen["model"]) == set(MODELS) and set(frozen["seed"]) == {"0", "5", "11"}
-    assert set(table5(run(tiny)).query("encoder == 'tiny'")["strategy"]) == set(MODELS)
-    # The task names their seeds, not the paper.
-    assert len(select(run(tiny, seeds=[5]), OCCUPATION).rows.query("stage == 'frozen'")) == len(frozen)

@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from biasflow.base.errors import BiasflowError
-from biasflow.papers.orgad2022.words import data, data_table, gender_told, table9, table10, words_table
+from biasflow.papers.orgad2022.words import gender_told, words_table
 from biasflow.papers.published import read_published
 from tests.unit.papers.orgad2022.made_up import run, scores
 
@@ -52,26 +51,6 @@ def test_words_by_seeds_and_ranks_beside_the_printed_ones():
     assert table.loc[("2", "F"), "accuracy"] == 0.7 and np.isnan(every["accuracy"])
 
 
-def test_words_of_another_profession_are_not_compared_with_the_printed_ones(tiny, tmp_path):
-    ours = top_words([(0, 1, "F", 1, "women"), (0, 1, "M", 1, "null")])
-    parts = pd.concat([ours.assign(part=part) for part in ("all", "surgeon", "nurse")])
-    made = run(tiny, files={"top_words": file_of(parts, tmp_path)})
-    table = table10(made)
-    assert table["profession"].unique().tolist() == ["surgeon", "nurse"] and "null (1)" in set(table["words"])
-    other, own = (table[table["profession"] == name] for name in ("surgeon", "nurse"))
-    assert (
-        (other["printed"] == "").all() and other["printed_words"].isna().all() and other["printed_found"].isna().all()
-    )
-    assert own["printed_words"].gt(0).all()
-    assert set(table9(made)["profession"]) == {"all"} and table9(made)["printed_found"].tolist()[0] == 1
-
-
-def test_a_fit_that_did_not_converge_is_told():
-    rows = [(0, 1, "F", 1, "women"), (1, 1, "F", 1, "women"), (0, 2, "F", 1, "dance")]
-    ours = top_words(rows).assign(converged=[True, False, True])
-    assert words_table(ours, None, "all")["converged"].tolist() == ["no", "no", "yes"]
-
-
 def test_how_well_gender_is_told_by_scrubbing_and_profession(tiny, tmp_path):
     columns = ["version", "seed", "part", "n", "accuracy", "majority_share", "converged"]
     rows = [
@@ -94,16 +73,6 @@ def test_how_well_gender_is_told_by_scrubbing_and_profession(tiny, tmp_path):
     assert gender_told(run(tiny, files=none))["status"].item().startswith("not run: ")
 
 
-def test_words_need_rows(tiny, tmp_path):
-    one = top_words([(0, 1, "F", 1, "nurse")]).assign(part="all")
-    with pytest.raises(BiasflowError, match="table 10"):
-        table10(run(tiny, files={"top_words": file_of(one, tmp_path)}))
-    with pytest.raises(BiasflowError, match="rank"):
-        table9(run(tiny, files={"top_words": file_of(one.drop(columns="rank"), tmp_path)}))
-    with pytest.raises(BiasflowError, match="top_words"):
-        table9(run(tiny))
-
-
 def professions():
     rows = [
         ("rapper", 10, 90, 0.1, np.nan, True, ""),
@@ -112,37 +81,3 @@ def professions():
     ]
     columns = ["profession", "women", "men", "share_of_women", "labour_share", "kept", "reason"]
     return pd.DataFrame(rows, columns=columns)
-
-
-def test_data_table_lists_what_is_used_what_is_dropped_and_what_is_unmapped():
-    table = data_table(professions()).set_index("profession")
-    assert table.index.tolist() == ["nurse", "rapper", "dj"] and table["used"].tolist() == ["yes", "yes", "no"]
-    assert table["biographies"].tolist() == [100, 100, 4] and table.loc["nurse", "note"] == ""
-    assert "labour" in table.loc["rapper", "note"] and table.loc["dj", "note"] == "1 woman in the training split"
-
-
-def test_data_table_without_a_single_reason():
-    kept = professions().head(2).assign(reason=np.nan, labour_share=0.5)
-    assert data_table(kept)["note"].tolist() == ["", ""]
-
-
-def test_data_table_refuses_what_it_cannot_explain():
-    with pytest.raises(BiasflowError, match="dj"):
-        data_table(professions().assign(reason=""))
-    with pytest.raises(BiasflowError, match="nurse"):
-        data_table(pd.concat([professions(), professions().iloc[[1]]]))
-
-
-def test_the_table_of_a_run_says_where_its_biographies_are_from(tiny, tmp_path):
-    files = {"professions": file_of(professions(), tmp_path)}
-    embedded = pd.DataFrame({"source": ["planted, bias 0.5"], "biographies": [100]})
-    table = data(run(tiny, files=files | {"sources": file_of(embedded, tmp_path, "sources")}))
-    assert "planted, bias 0.5" in table.attrs["note"]
-    sources = pd.DataFrame(
-        [["a.pkl", 100, 1, 2, 3, 94]], columns=["file", "read", "no_profession", "duplicate", "conflicting", "kept"]
-    )
-    table = data(run(tiny, files=files | {"sources": file_of(sources, tmp_path, "sources")}))
-    assert len(table) == 3 and "100" in table.attrs["note"]
-    bad = {"professions": file_of(professions().drop(columns="labour_share"), tmp_path)}
-    with pytest.raises(BiasflowError, match="labour_share"):
-        data(run(tiny, files=bad))

@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import ttest_1samp
 
-from benchmarks.coverage import coverage_of_shares
 from biasflow.papers.planted import erasing as module
 from biasflow.papers.planted.erasing import erased, ratio_interval
 
@@ -44,22 +43,6 @@ def test_the_interval_is_fiellers():
     assert ratio_interval(np.full(5, 2.0), under, np.zeros(5)) == pytest.approx((expected.low, expected.high))
     assert np.isnan(ratio_interval(np.full(5, 2.0), np.ones(5), np.zeros(5))).all()  # nothing varies
     assert np.isnan(ratio_interval(NEVER, under, NEVER[::-1])).all()  # no way to go
-
-
-def test_the_interval_of_the_share_covers():
-    found = coverage_of_shares((0.02, 0.35, 0.0), replications=400)
-    assert found["t"] >= 0.92 > found["percentile"]
-
-
-def test_a_measure_that_falls_with_bias_goes_its_way_back_up():
-    row = erased(frame(-NEVER, never=-NEVER, present=-PRESENT, sign=-1)).iloc[0]
-    assert row["closed"] == pytest.approx(1)
-
-
-def test_where_no_bias_is_seen_nothing_is_closed():
-    row = erased(frame(NEVER, present=NEVER)).iloc[0]
-    assert row["verdict"] == module.NOT_SEEN and np.isnan(row.get("closed", np.nan))
-    assert np.isnan(erased(frame(NEVER, sign=0)).iloc[0].get("closed", np.nan))
 
 
 @settings(max_examples=10, deadline=None)

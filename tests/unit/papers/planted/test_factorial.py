@@ -7,9 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import ttest_ind
 
-from benchmarks.coverage import coverage_of_five_seeds
-from biasflow.papers.judge import TOO_FEW
-from biasflow.papers.planted.factorial import UNDEFINED, shares, two_by_two
+from biasflow.papers.planted.factorial import shares, two_by_two
 
 
 def design(said, measure="m", seeds=5) -> pd.DataFrame:
@@ -39,17 +37,6 @@ def test_known_effects():
     )
 
 
-def test_seeds_that_are_all_alike_have_no_interval():
-    row = two_by_two(design(lambda b, t, seed: 1.0 * b + t)).iloc[0]
-    assert row["task_effect"] == 1 and np.isnan([row["task_low"], row["pretraining_high"]]).all()
-
-
-def test_intervals_of_five_encoders_cover():
-    """The percentile bootstrap covered 84 to 87 % of them."""
-    found = coverage_of_five_seeds("normal", replications=400)
-    assert found["t"] >= 0.92 > found["percentile"]
-
-
 @pytest.mark.parametrize(
     ("weights", "follows"), [((1, 0), "pre-training"), ((0, 1), "task"), ((1, 1), "both"), ((0, 0), "neither")]
 )
@@ -57,25 +44,6 @@ def test_what_a_measure_follows(weights, follows):
     noise = np.random.default_rng(1).normal(0, 0.1, (2, 2, 5))
     found = two_by_two(design(lambda b, t, seed: weights[0] * b + weights[1] * t + noise[b, t, seed]))
     assert found["follows"].tolist() == [follows]
-
-
-def test_many_measures_without_any_effect_are_rarely_said_to_follow_anything():
-    rng = np.random.default_rng(0)
-    frames = [design(lambda b, t, seed: rng.normal(), measure=f"m{number}") for number in range(40)]
-    found = two_by_two(pd.concat(frames))
-    assert (found["follows"] != "neither").mean() <= 0.05
-    assert (found["pretraining_q"] >= found["pretraining_p"]).all()
-
-
-def test_too_few_encoders_and_values_that_are_not_defined_have_means_alone():
-    found = two_by_two(
-        pd.concat([
-            design(lambda b, t, seed: b + t, "few", seeds=2),
-            design(lambda b, t, seed: np.nan if (b, t, seed) == (1, 1, 0) else b, "holes"),
-        ])
-    ).set_index("measure")  # fmt: skip
-    assert found["follows"].tolist() == [TOO_FEW, UNDEFINED]
-    assert found.loc["few", "mean_both"] == 2
 
 
 @settings(max_examples=25, deadline=None)

@@ -7,7 +7,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.corpora.conll import read_conll
 from biasflow.corpora.winobias import read_pairs
 from biasflow.tasks.coreference import collect, pairs
-from biasflow.tasks.coreference.collect import PARTS, baselines, from_files, from_world
+from biasflow.tasks.coreference.collect import PARTS
 from biasflow.tasks.coreference.pairs import SIDES
 from tests.unit.synthetic_conll import conll_text
 from tests.unit.tasks.coreference.made_up import save_file, text
@@ -53,45 +53,6 @@ def test_files_are_joined_and_what_was_left_out_is_counted(tmp_path, sources):
     assert odd["dropped_documents"] == "(nw/9); part 000"
     assert (odd["clusters"], odd["mentions"]) == (2 + 1, 4 + 3)
     assert (table.drop("more.conll")["dropped"] == 0).all()
-
-
-def test_a_broken_document_is_an_error_unless_it_may_be_dropped(tmp_path, sources):
-    with pytest.raises(BiasflowError, match=r"more\.conll: document \(nw/9\)"):
-        documents_made(tmp_path, sources)
-
-
-def test_two_documents_of_one_name_are_refused(tmp_path, sources):
-    with pytest.raises(BiasflowError, match=r"nw/0.*another document has this name"):
-        documents_made(
-            tmp_path, sources | {"train": (*sources["train"][:1], save_file(tmp_path / "again.conll", text(0)))}
-        )
-
-
-def test_embedded_documents_are_the_same_each_time_and_differ_by_part_and_seed(tmp_path):
-    made = documents_made(tmp_path, planted=PLANTED)
-    once = {part: made[part].read_bytes() for part in PARTS}
-    assert [len(read_conll(made[part]).documents) for part in PARTS] == [8, 5, 4]
-    assert {
-        part: path.read_bytes() for part, path in documents_made(tmp_path, planted=PLANTED).items() if part in PARTS
-    } == once
-    words = {part: [document.words for document in read_conll(made[part]).documents] for part in PARTS}
-    assert not any(each in words["train"] for part in PARTS[1:] for each in words[part])
-    other = from_world(**PLANTED | {"seed": 1})
-    assert not any(document.words in words[part] for part in PARTS for document in other[part].documents)
-
-
-def test_the_baselines_are_what_rules_and_the_best_predictor_reach(tmp_path):
-    table = documents_made(tmp_path, planted=PLANTED)["baseline"].set_index(["part", "predictor", "metric"])["value"]
-    rules, best = (table.xs(name, level="predictor") for name in ("rules", "best possible"))
-    assert (rules < best).all() and best.between(0.9, 1).all()
-    mean = rules.unstack()[["muc_f1", "b_cubed_f1", "ceafe_f1"]].mean(axis=1)
-    assert rules.unstack()["conll_f1"].tolist() == pytest.approx(mean.tolist())
-    assert set(rules.index.get_level_values("part")) == {"validation", "test"}
-
-
-def test_nobody_knows_the_best_of_files(tmp_path, sources):
-    found = baselines(from_files(sources, broken="drop"))
-    assert set(found["predictor"]) == {"rules"} and found["n"].max() == 4
 
 
 @pytest.mark.parametrize("bias", [0.0, 1.0])

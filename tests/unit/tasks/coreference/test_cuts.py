@@ -7,12 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
-from biasflow.metrics.codelength import score
-from biasflow.readouts import probes
-from biasflow.readouts.source import Source
 from biasflow.tasks.coreference.cuts import cuts
 from biasflow.tasks.coreference.professions import write_rows
-from tests.unit.synthetic_bios import save_states
 
 BOTH = ["released", "paper"]
 
@@ -60,23 +56,6 @@ def test_every_profession_is_in_one_part_and_no_row_is_lost(path, feminine, masc
         assert all(np.array_equal(getattr(one, name), getattr(other, name)) for name in ("rows", "control"))
 
 
-def test_40_professions_are_cut_as_32_4_and_4(path):
-    rows = rows_of(20, 20)
-    _, found = cut(path, rows, split_seeds=[0, 5], orders=20)
-    assert [(each.data, each.split_seed, *each.seeds) for each in found] == [
-        *(("released", "-", seed) for seed in (0, 5)),
-        *(("paper", "-", seed) for seed in range(20)),
-    ]
-    assert {(each.data, each.shuffled, each.mixed) for each in found} == {
-        ("released", False, False),
-        ("paper", False, True),
-    }
-    for each in found:
-        sizes = [rows["profession"][part].nunique() for part in (each.train, each.dev, each.test)]
-        assert sizes == [32, 4, 4]
-    assert len({tuple(each.train) for each in found}) == 20  # the orders 0 and 5 are those of both readings
-
-
 @pytest.mark.parametrize(
     ("rows", "options", "named"),
     [
@@ -88,41 +67,3 @@ def test_40_professions_are_cut_as_32_4_and_4(path):
 def test_what_cannot_be_cut_is_named(path, rows, options, named):
     with pytest.raises(BiasflowError, match=named):
         cut(path, rows, **options)
-
-
-def compressions(path, *, gender: float, orders: int) -> pd.Series:
-    """Of 40 professions, each with 10 rows, a random vector and a stereotype in a dimension of its own, by variant."""
-    rows, rng = rows_of(20, 20, per_profession=10), np.random.default_rng(0)
-    professions, _ = pd.factorize(rows["profession"])
-    X = rng.normal(size=(40, 8))[professions] + rng.normal(scale=0.3, size=(len(rows), 8))
-    X[:, 0] = gender * (2 * rows["feminine"] - 1) + rng.normal(scale=0.3, size=len(rows))
-    write_rows(rows, path)
-    save_states(path, X)
-    asked = Source(path.parent, ("none",), "coref-professions", {"vectors": (path,)})
-    probes.read(
-        asked,
-        path.with_suffix(".parquet"),
-        cuts="biasflow.tasks.coreference.cuts",
-        data=BOTH,
-        split_seeds=[3],
-        orders=orders,
-        fractions=[5.0, 20.0, 50.0, 100.0],
-        epochs=30,
-    )
-    scores = score(path.with_suffix(".parquet"))
-    assert scores.groupby(["metric", "variant"]).size().loc["compression"].to_dict() == {
-        f"{data}-{units}-{keep}": n
-        for data, n in (("released", 1), ("paper", orders))
-        for units in ("bits", "mixed")
-        for keep in ("best", "last")
-    }
-    return scores.groupby(["metric", "variant"])["value"].mean()
-
-
-def test_a_stereotype_that_unseen_professions_share_compresses_and_one_of_each_profession_alone_does_not(path):
-    told, random = (compressions(path, gender=gender, orders=4) for gender in (3.0, 0.0))
-    for variant in ("paper-bits-best", "released-bits-best"):
-        assert told["compression", variant] > 1.4
-        for chance in (random["compression", variant], told["control_compression", variant]):
-            assert chance == pytest.approx(1, abs=0.15)
-    assert told["probe_accuracy", "paper-best"] > 0.95

@@ -36,12 +36,6 @@ def equal(a, b):
     return a[1] == b[1] and all(torch.equal(a[0][name], b[0][name]) for name in a[0])
 
 
-def test_vectors_of_a_window_are_a_slice_of_those_of_the_document(stored):
-    vectors, encode, pieces, _ = stored
-    for document in (pieces[0], pieces[4].window(1, 2), pieces[8]):
-        torch.testing.assert_close(vectors(document), encode(document).half().float(), atol=2e-3, rtol=2e-3)
-
-
 def test_documents_of_one_row_are_encoded_as_they_are_one_by_one(stored):
     _, encode, pieces, _ = stored
     row = in_one_row(pieces)
@@ -50,18 +44,6 @@ def test_documents_of_one_row_are_encoded_as_they_are_one_by_one(stored):
     together = torch.cat([encode(window) for window in windows])
     torch.testing.assert_close(together, torch.cat([encode(each) for each in pieces]))
     assert [window.start for window in windows[:2]] == [0, len(windows[0])]
-
-
-def test_several_heads_are_those_trained_alone(stored, tmp_path):
-    together = heads(stored, tmp_path / "work", [0, 1, 2])
-    for seed in (2, 1):
-        assert equal(together[seed], heads(stored, tmp_path / f"alone-{seed}", [seed])[seed])
-    assert not equal(together[0], together[1])
-
-
-def test_they_learn(stored, tmp_path):
-    ((_, scores),) = heads(stored, tmp_path / "work", [0], epochs=8).values()
-    assert scores[-1].f1 > 0.9 > scores[0].f1
 
 
 def test_a_killed_job_goes_on_to_the_same_heads(stored, tmp_path, monkeypatch):

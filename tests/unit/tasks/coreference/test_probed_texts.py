@@ -48,15 +48,6 @@ def test_professions_are_read_once_and_probed_in_orders():
         assert read[training, "professions"].methods == ("none", "leace")
 
 
-def test_a_method_at_the_first_token_is_not_run_for_words():
-    found = planned(asking(BLOCK | {"methods": ["none", "cls"], "metrics": ["compression"]}, CLS))
-    assert {cell.reason.rpartition("so it ")[2] for cell in found.cells if cell.method == "cls"} == {
-        "cannot change words, which compression reads"
-    }
-    of_biographies = planned(asking(BLOCK | {"task": "bios", "methods": ["cls"], "metrics": ["compression"]}, CLS))
-    assert {cell.status for cell in of_biographies.cells} == {"run"}
-
-
 @pytest.fixture
 def folder(tmp_path):
     """Sentences of the embedded world, and a coreference model with their words."""

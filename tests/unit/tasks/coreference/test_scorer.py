@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from biasflow.tasks.coreference import scorer as module
-from biasflow.tasks.coreference.decisions import NONE, antecedent_loss, clusters_of, gold_clusters, mention_loss
+from biasflow.tasks.coreference.decisions import antecedent_loss, clusters_of, mention_loss
 from biasflow.tasks.coreference.scorer import CoarseToFine, Scored, Sizes
 from biasflow.tasks.coreference.segments import Pieces
 from tests.unit.tasks.coreference.reference_scorer import plain_loss, plain_score
@@ -59,18 +59,6 @@ def test_it_is_the_plain_scorer_in_scores_losses_and_gradients(monkeypatch, n, b
         torch.testing.assert_close(a, b, atol=1e-8, rtol=1e-8)
 
 
-def test_in_single_precision_it_is_equal_within_1e_5():
-    scorer, document = new(deviation=0.1), made_up(75)
-    vectors = torch.randn(75, HIDDEN, requires_grad=True)
-    (loss, found), (plain, expected) = (
-        gradients(scorer, vectors, each, document)
-        for each in (scorer(vectors, document), plain_score(scorer, vectors, document))
-    )
-    assert loss.item() == pytest.approx(plain.item(), rel=1e-5)
-    for a, b in zip(found, expected, strict=True):
-        assert (a - b).norm() <= 1e-5 * max(1, b.norm())
-
-
 @pytest.mark.parametrize(
     "change",
     [{"speakers": torch.arange(40) // 9 % 2}, {"genre": 5}, {"segments": torch.arange(40) // 10}],
@@ -81,28 +69,6 @@ def test_speakers_genre_and_segments_are_seen(change):
     before, after = (scorer(vectors, made_up(40, **found)) for found in ({}, change))
     assert torch.equal(before.spans, after.spans)
     assert not torch.allclose(before.scores, after.scores)
-
-
-def test_segments_far_apart_are_alike():
-    scorer, vectors = new(), torch.randn(40, HIDDEN)
-    near, far = (scorer(vectors, made_up(40, segments=torch.arange(40) // 20 * by)) for by in (10, 500))
-    assert torch.equal(near.scores, far.scores)
-
-
-def test_sizes_bound_the_spans_and_their_antecedents():
-    found = new(replace(SIZES, most_spans=4, antecedents=2))(torch.randn(40, HIDDEN), made_up(40))
-    assert len(found.spans) == 4 and found.antecedents.shape == (4, 2)
-    assert len(new()(torch.randn(40, HIDDEN), made_up(40)).spans) == 16
-
-
-def test_new_weights_are_small_and_biases_zero():
-    torch.manual_seed(0)
-    scorer = CoarseToFine(HIDDEN, replace(SIZES, ffnn=500))
-    for name, parameter in scorer.named_parameters():
-        if name.endswith("bias"):
-            assert not parameter.any()
-    assert scorer.pair.first.weight.std().item() == pytest.approx(0.02, rel=0.02)
-    assert scorer.distance.weight.std().item() == pytest.approx(0.02, rel=0.4)
 
 
 def scored(spans, antecedents, scores) -> Scored:
@@ -127,29 +93,6 @@ def test_the_loss_by_hand():
     expected = expected + (1 + 2 * e(half)).log() - (2 * e(half)).log()  # both mentions before it
     torch.testing.assert_close(antecedent_loss(found, document), expected)
     torch.testing.assert_close(plain_loss(found, document).squeeze(), expected)
-
-
-def test_the_loss_is_that_of_its_definition():
-    scorer, document = new(), made_up(75)
-    found = scorer(torch.randn(75, HIDDEN), document)
-    torch.testing.assert_close(antecedent_loss(found, document), plain_loss(found, document).squeeze())
-
-
-def test_mention_loss_by_hand():
-    document = made_up(9, mentions=torch.tensor([[2, 3], [0, 0]]), clusters=torch.tensor([1, 0]))
-    found = replace(
-        scored([[0, 0], [0, 1], [2, 3]], [[0]] * 3, [[0.0]] * 3), mention_scores=torch.tensor([2.0, -1.0, 0.5])
-    )
-    likelihoods = torch.tensor([2.0, 1.0, 0.5]).sigmoid()
-    torch.testing.assert_close(mention_loss(found, document), -likelihoods.log().sum())
-
-
-def test_gold_clusters_of_spans():
-    document = made_up(9, mentions=torch.tensor([[5, 6], [0, 0], [5, 5]]), clusters=torch.tensor([1, 0, 2]))
-    spans = torch.tensor([[0, 0], [0, 1], [5, 5], [5, 6], [8, 8]])
-    assert gold_clusters(spans, document).tolist() == [0, NONE, 2, 1, NONE]
-    none = made_up(9, mentions=torch.empty(0, 2, dtype=torch.long), clusters=torch.empty(0, dtype=torch.long))
-    assert gold_clusters(spans, none).tolist() == [NONE] * 5
 
 
 def test_clusters_are_chains_of_the_best_antecedents():

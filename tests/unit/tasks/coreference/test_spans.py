@@ -5,8 +5,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from biasflow.tasks.coreference.spans import band, candidates, distance_buckets, head_weights, kept_spans, padded
-from tests.unit.tasks.coreference.reference_scorer import bucket, crosses, prune
+from biasflow.tasks.coreference.spans import band, candidates, head_weights, kept_spans, padded
+from tests.unit.tasks.coreference.reference_scorer import crosses, prune
 
 SENTENCES = st.lists(st.integers(1, 6), min_size=1, max_size=5).map(
     lambda sizes: np.repeat(np.arange(len(sizes)), sizes)
@@ -41,14 +41,3 @@ def test_the_best_spans_that_do_not_cross_are_kept(sentences, width, most, data)
     spans = list(zip(starts.tolist(), ends.tolist(), strict=True))
     assert kept == prune(spans, scores.tolist(), most)
     assert not any(crosses(spans[a], spans[b]) for a in kept for b in kept)
-
-
-def test_nested_spans_stay_and_fewer_are_kept_where_no_more_fit():
-    starts, ends = np.array([0, 0, 1, 1, 2]), np.array([1, 2, 2, 1, 3])
-    scores = np.array([5.0, 4.0, 3.0, 2.0, 1.0])
-    assert kept_spans(starts, ends, scores, 5).tolist() == [0, 1, 3]
-
-
-def test_distance_buckets():
-    distances = torch.arange(200)
-    assert distance_buckets(distances).tolist() == [bucket(distance) for distance in range(200)]

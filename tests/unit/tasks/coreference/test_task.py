@@ -7,7 +7,6 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from biasflow.base import code
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.conll import read_conll, without_singletons
 from biasflow.encoders.edit import edited
@@ -110,13 +109,6 @@ def test_a_killed_run_ends_as_an_uninterrupted_one(tmp_path, monkeypatch, name, 
     assert same(weights(tmp_path, "whole"), weights(tmp_path, "resumed"))
 
 
-def test_same_seed_same_weights_and_another_seed_others(tmp_path):
-    for name, seed in (("a", 3), ("b", 3), ("c", 4)):
-        run(tmp_path, name, seed=seed)
-    assert same(weights(tmp_path, "a"), weights(tmp_path, "b"))
-    assert not same(weights(tmp_path, "a"), weights(tmp_path, "c"))
-
-
 def test_best_keeps_the_first_of_the_best_epochs_and_last_the_last(tmp_path, monkeypatch):
     found = iter([0.2, 0.5, 0.5, 0.1] * 2)
     monkeypatch.setattr(loop, "evaluate", lambda *arguments: loop.Evaluated(next(found), 0.5))
@@ -153,17 +145,6 @@ def test_checkpoints_of_another_configuration_are_refused_and_kept(tmp_path, mon
     assert not (tmp_path / "model").exists()
 
 
-@pytest.mark.parametrize(("strategy", "documents", "counted"), [("doubled", 8, None), ("ca", 8, "swapped")])
-def test_strategies_change_the_training_documents_alone(tmp_path, strategy, documents, counted):
-    named = {"strategy_module": "tasks.coreference.strategies", "recipe": RECIPE | {"epochs": 1}}
-    facts = run(tmp_path, "model", strategy=strategy, **named)
-    assert (facts["train"], facts["validation"], facts["steps"]) == (documents, 2, documents)
-    assert counted is None or facts[counted] > 0
-    for wrong in ({}, named):
-        with pytest.raises(BiasflowError, match="'scrubbing'"):
-            run(tmp_path, "model", strategy="scrubbing", **wrong)
-
-
 def test_a_method_in_training_changes_the_weights_and_is_carried_by_the_model(tmp_path, densray):  # noqa: F811
     plain, facts = run(tmp_path, "plain"), run(tmp_path, "with", strategy="with-densray", method=densray)
     assert not same(weights(tmp_path, "plain"), weights(tmp_path, "with"))
@@ -180,43 +161,6 @@ def test_a_method_in_training_changes_the_weights_and_is_carried_by_the_model(tm
         run(tmp_path, "again", method=densray)
 
 
-def test_a_run_with_a_method_that_was_killed_when_it_was_saved_goes_on(tmp_path, monkeypatch, densray):  # noqa: F811
-    whole = run(tmp_path, "whole", strategy="with-densray", method=densray)
-
-    def failing(*arguments):
-        raise KilledError
-
-    with monkeypatch.context() as patch, pytest.raises(KilledError):
-        patch.setattr(task, "save_training", failing)
-        run(tmp_path, "resumed", strategy="with-densray", method=densray)
-    assert run(tmp_path, "resumed", strategy="with-densray", method=densray) == whole
-    assert same(weights(tmp_path, "whole"), weights(tmp_path, "resumed"))
-
-
-def test_checkpoints_with_another_method_are_refused(tmp_path, monkeypatch, densray):  # noqa: F811
-    with monkeypatch.context() as patch, pytest.raises(KilledError):
-        kill_at(patch, "_loss", 3)
-        run(tmp_path, "model", strategy="with-densray", method=densray)
-    with pytest.raises(BiasflowError, match=r"another method\.erasers"):
-        run(tmp_path, "model", strategy="with-densray", method=densray | {"n": 1})
-
-
-def test_documents_of_any_length_are_trained_on_and_predicted(tmp_path):
-    word, long = conll_text("nw/word", [["he"]]), text(0, 40)  # longer than the encoder's positions
-    data = {
-        "train": (save_file(tmp_path / "train.conll", conll_text("nw/empty", []), word, long, text(1)),),
-        "validation": (save_file(tmp_path / "validation.conll", word, conll_text("nw/empty", []), long),),
-    }
-    recipe = RECIPE | {"reading": RECIPE["reading"] | {"segment_length": 512}}
-    facts = run(tmp_path, "model", data, recipe=recipe)
-    assert facts["steps"] == 2 * 3  # a document without words has no step
-    assert (facts["train"], facts["cut"]) == (4, 1)
-    documents = read_conll(data["validation"][0]).documents
-    found = predict(*load_coreference(tmp_path / "model"), documents)
-    assert found[:2] == [(), ()] and len(found) == 3
-    assert all(0 <= first <= last < len(documents[2].words) for cluster in found[2] for first, last in cluster)
-
-
 def test_what_cannot_be_trained_is_said_before_anything_is_written(tmp_path, monkeypatch):
     empty = files(tmp_path) | {"train": (save_file(tmp_path / "empty.conll", conll_text("nw/empty", [])),)}
     with pytest.raises(BiasflowError, match="no document contains a word"):
@@ -227,38 +171,3 @@ def test_what_cannot_be_trained_is_said_before_anything_is_written(tmp_path, mon
     with pytest.raises(BiasflowError, match="the loss is nan after 0 steps"):
         run(tmp_path, "model")
     assert not (tmp_path / "model").exists() and not (tmp_path / "work").exists()
-
-
-def test_a_damaged_scorer_is_named(tmp_path):
-    run(tmp_path, "model", recipe=RECIPE | {"epochs": 1})
-    (tmp_path / "model/scorer.safetensors").write_bytes(b"no")
-    with pytest.raises(BiasflowError, match=r"scorer\.safetensors: no scorer"):
-        load_coreference(tmp_path / "model")
-
-
-def test_learning_rates_rise_and_fall():
-    assert [loop.rate_factor(step, 10, 0.2) for step in range(10)] == pytest.approx(
-        [0, 0.5, 1, 7 / 8, 6 / 8, 5 / 8, 4 / 8, 3 / 8, 2 / 8, 1 / 8]
-    )
-    assert [loop.rate_factor(step, 4, 0.0) for step in range(4)] == [1, 0.75, 0.5, 0.25]
-
-
-def test_biases_and_layer_norms_do_not_decay():
-    model = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.LayerNorm(3))
-    part = loop.encoder_part(model, loop.Recipe.of(RECIPE))
-    decay, none = part.optimizer.param_groups
-    assert decay["weight_decay"] == RECIPE["weight_decay"] and none["weight_decay"] == 0
-    assert [p.dim() for p in decay["params"]] == [2] and len(none["params"]) == 3
-
-
-def test_checkpoints_of_edited_code_are_refused(tmp_path, monkeypatch):
-    """Whatever module it is that the training reaches."""
-    with monkeypatch.context() as patch, pytest.raises(KilledError):
-        kill_at(patch, "_loss", 3)
-        run(tmp_path, "model")
-    digest = code._sha256
-    for name in ("loop", "scorer", "spans", "segments", "decisions", "training", "edit", "precision", "fitting"):
-        edited_file = f"{name}.py"
-        monkeypatch.setattr(code, "_sha256", lambda path, name=edited_file: name if path.name == name else digest(path))
-        with pytest.raises(BiasflowError, match="another code"):
-            run(tmp_path, "model")

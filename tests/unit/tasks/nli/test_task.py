@@ -110,21 +110,6 @@ def test_what_is_fitted_to_the_model_before_training_is_active_in_it_and_carried
     assert found.axis == (axis,) and accuracy(found) == pytest.approx(facts["validation_score"])
 
 
-@pytest.mark.parametrize(
-    ("strategy", "method"),
-    [
-        ("scrubbing", None),
-        ("with-leace", None),
-        ("plain", {"methods": {"leace": []}, "n": 0}),
-        ("with-densray", {"methods": {"leace": []}, "n": 0}),
-    ],
-)
-def test_a_strategy_without_its_method_and_others_are_refused(tmp_path, data, strategy, method):
-    with pytest.raises(BiasflowError, match=f"strategy '{strategy}'"):
-        train(tmp_path, data, strategy=strategy, method=method)
-    assert not (tmp_path / "model").exists()
-
-
 def test_pairs_with_an_occupation_are_asked_but_have_no_gold_class(tmp_path):
     pairs = OccupationPairs(("doctor", "nurse"), (("saw", "dog"),), ("man",), ("woman",), "the")
     save_pairs(pairs, tmp_path / "pairs.json")

@@ -51,27 +51,6 @@ def test_what_is_dropped_is_in_the_table_and_not_in_the_data(file):
     assert set(found.texts["profession"]) == {"painter", "surgeon"}
 
 
-def test_what_was_left_out_is_counted_by_source(file):
-    (source,) = collect(file).sources.to_dict("records")
-    assert source["file"] == "mine"
-    assert {1, 4} <= set(source.values())  # one without a profession, four that were there before
-
-
-def test_twenty_of_a_gender_are_enough_for_the_papers_seeds(file):
-    counts = balanced(collect(file))
-    assert set(counts["seed"]) == set(SPLITS["seeds"]) and set(counts["profession"]) == {"painter", "surgeon"}
-    assert counts.loc[counts["part"] == "test", ["women", "men"]].min(axis=None) > 0
-
-
-def test_small_professions_are_refused_before_anything_is_trained(file):
-    lines = file.read_text().splitlines()  # without dj all are large enough for `least`
-    file.write_text("\n".join(line for line in lines if '"dj"' not in line))
-    with pytest.raises(BiasflowError) as caught:
-        balanced(collect(file, least=2, small="error"))
-    for part in ("nurse (200 women, 3 men)", "part of seed", "give more of them"):
-        assert part in str(caught.value)
-
-
 @pytest.mark.parametrize(("n", "enough"), [(400, False), (1000, True)])
 def test_planted_biographies_are_enough_or_more_are_asked_for(n, enough):
     found = from_world(bias=1.0, seed=0, biographies=n, advice="more")
@@ -82,21 +61,3 @@ def test_planted_biographies_are_enough_or_more_are_asked_for(n, enough):
     else:
         with pytest.raises(BiasflowError, match="give more of them"):
             balanced(found)
-
-
-def test_scrubbed_texts_stand_beside_the_others():
-    found = from_world(bias=1.0, seed=0, biographies=400, advice="more")
-    both = found.scrubbed("pronouns")
-    assert both["scrubbed_by_source"].equals(found.texts["scrubbed"])
-    assert both["text"].equals(found.texts["text"])
-    assert not both["scrubbed"].str.contains(r"\b(?:he|she)\b", case=False).any()
-    assert found.texts["text"].str.contains(r"\b(?:he|she)\b", case=False).any()
-
-
-def test_limited_biographies_are_some_of_all_with_their_shares():
-    options = {"bias": 1.0, "seed": 0, "biographies": 1000, "advice": "more"}
-    full, some, few = (from_world(**options, limit=limit).texts for limit in (None, 500, 200))
-    assert len(some) == 500 and len(few) == 200
-    assert set(few["text"]) < set(some["text"]) < set(full["text"])
-    counts = [table.groupby(["profession", "gender"]).size() / len(table) for table in (full, some)]
-    assert (counts[0] - counts[1]).abs().max() <= 0.002

@@ -20,7 +20,7 @@ from biasflow.readouts.source import Source
 from biasflow.readouts.states import States
 from biasflow.tasks import rows, training
 from biasflow.tasks.finetune import Recipe
-from biasflow.tasks.occupation.data import RAW, held_out, professions_of, rows_of, split, texts, texts_of
+from biasflow.tasks.occupation.data import RAW, held_out, professions_of, rows_of, split, texts
 from biasflow.tasks.occupation.gendered_vectors import gendered_vectors
 from biasflow.tasks.occupation.task import labelled_texts, train
 from tests.unit.synthetic_bios import STRATEGIES, biographies, projection, readable, save_model
@@ -44,11 +44,6 @@ def test_each_strategy_trains_on_its_rows_and_texts(name):
     assert validation["label"].tolist() == BIOS["profession"].iloc[rows.validation].tolist()
     assert (train_part.index == rows.train).all() and (validation.index == rows.validation).all()
     assert not set(rows.test) & {*rows.train, *rows.validation}
-
-
-def test_texts_and_classes():
-    assert texts_of(BIOS, "scrubbed")[3] == "_ 3"
-    assert professions_of(BIOS) == ["nurse", "surgeon", "teacher"]
 
 
 @pytest.fixture
@@ -105,14 +100,6 @@ def test_tokens_that_are_there_already_change_nothing(folder, monkeypatch, name)
     assert (folder / "vectors").read_bytes() == (folder / "again").read_bytes()
 
 
-def test_tokens_of_other_texts_are_refused(folder):
-    _, tokenizer = load_encoder(folder / "encoder", head="none")
-    save_tokens(folder / "tokens.safetensors", tokenizer, readable(200)["text"].tolist()[::-1], max_length=32)
-    with pytest.raises(BiasflowError, match="another text;"):
-        run(folder, "plain", data={"tokens": (folder / "tokens.safetensors",)})
-    assert not (folder / "plain").exists()
-
-
 def test_a_lost_loss_keeps_the_model_as_it_was_and_says_so(folder):
     facts = run(folder, "plain", recipe=RECIPE | {"learning_rate": 1e30})
     assert facts["validation_score"] is None and facts["diverged_at"] >= 1 and facts["majority_share"] > 0
@@ -154,13 +141,6 @@ def test_a_method_in_training_is_carried_and_read_with_the_model(folder, monkeyp
 
     with pytest.raises(BiasflowError, match="erased"):
         first_token.read(Source(trained, ("none",), "bios-raw", source.data), folder / "x", max_length=32, text="raw")
-
-
-def test_a_strategy_with_a_method_needs_that_method(folder):
-    with pytest.raises(BiasflowError, match="with-erased"):
-        run(folder, "plain", method={"methods": {"erased": []}})
-    with pytest.raises(BiasflowError, match="with-erased"):
-        run(folder, "with-erased")
 
 
 def test_gendered_vectors_are_those_of_the_training_part(folder):

@@ -6,7 +6,7 @@ import pytest
 from biasflow.base.tabular import write_parquet
 from biasflow.planted.bios import biographies as planted
 from biasflow.tasks.occupation import gender_classifier
-from biasflow.tasks.occupation.versions import LONGEST, examples, scrubbed_texts, versions
+from biasflow.tasks.occupation.versions import LONGEST, scrubbed_texts, versions
 from biasflow.text.scrub import TERMS
 
 ROWS = [
@@ -35,16 +35,6 @@ def test_every_scrubbing_starts_from_the_raw_text_or_from_the_sources_own(bios):
     assert texts["raw"][0] == "Ada King is here." and texts["released"][4] == "_ _ paints."
 
 
-def test_the_examples_are_the_first_short_ones_whose_versions_differ_most(bios):
-    found = examples(bios)
-    assert found["version"].tolist() == ["raw", *TERMS] * 2
-    shown = found[found["version"] == "raw"].set_index("gender")
-    assert shown["text"].to_dict() == {"F": ROWS[1][0], "M": ROWS[4][0]}  # the man's other one is too long
-    assert shown["profession"].to_dict() == {"F": "nurse", "M": "painter"}
-    only_long = examples(bios.drop(index=4).reset_index(drop=True))
-    assert only_long.query("gender == 'M' and version == 'raw'")["text"].item() == ROWS[3][0]
-
-
 def test_the_step_writes_words_accuracies_and_examples(tmp_path, caplog):
     bios = planted(bias=1.0, seed=0, n=900)
     write_parquet(bios.assign(scrubbed_by_source=bios["scrubbed"]), tmp_path / "bios.parquet")
@@ -70,12 +60,6 @@ def sources():
         ("He paints.", "", "They paint for a wife."),
     ]
     return pd.DataFrame(rows, columns=["text", "name", "scrubbed"], index=[4, 5, 6])
-
-
-def test_texts_of_a_table(sources):
-    found = scrubbed_texts(sources)
-    assert found.tolist() == ["_ and _ met _ husband.", "_. _ _ _ paints.", "They paint for a wife."]
-    assert found.index.tolist() == [4, 5, 6]
 
 
 def test_the_sources_own_text_is_kept_or_scrubbed_further(sources):
