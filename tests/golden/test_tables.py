@@ -15,7 +15,7 @@ from tests.golden.runs import RUNS
 
 STORED = Path(__file__).parent / "tables"
 ROWS = 40  # of a longer table every n-th row is stored, so that about as many remain
-ELSEWHERE = {"text"}  # in tests/unit: not of scores
+ELSEWHERE = {"text"}  # not of scores
 
 
 def made(paper: str, folder: Path) -> dict[str, bytes]:
