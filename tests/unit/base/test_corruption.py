@@ -16,7 +16,7 @@ import torch
 from _rule import rule
 from biasflow.base.errors import BiasflowError
 from biasflow.base.provenance import write_provenance
-from biasflow.base.records import PROVENANCE, checked, record_file
+from biasflow.base.records import PROVENANCE, check_unchanged, checked, record_file
 from biasflow.base.tabular import write_csv, write_parquet
 from biasflow.erasers.eraser import Eraser
 from biasflow.methods.fitted import Active, Fitted, save
@@ -201,3 +201,10 @@ def test_a_record_tells_what_a_job_read_and_wrote(made):
     names = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
     model = [in_results(f"encoders/own/{name}") for name in names]
     assert set(found["inputs"]) == {*model, in_results("readouts/masked_words/planted.parquet")}
+
+
+def test_an_input_of_the_user_that_was_replaced_since_the_plan_is_named():
+    now = {"own/model.safetensors": "b" * 64, "words.txt": "c" * 64}
+    check_unchanged(now, {"words.txt": "c" * 64})
+    with pytest.raises(BiasflowError, match=r"own/model\.safetensors"):
+        check_unchanged(now, now | {"own/model.safetensors": "a" * 64})
