@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -26,7 +27,7 @@ from biasflow.erasers.eraser import Eraser
 from biasflow.methods.fitted import Active, Fitted, carried
 from biasflow.tasks import finetune as module
 from biasflow.tasks import training
-from biasflow.tasks.finetune import Recipe, finetune
+from biasflow.tasks.finetune import FineTuner, Recipe, finetune
 from biasflow.tasks.rows import LengthSampler
 from tests.unit.conftest import DISTILBERT, SIZES
 from tests.unit.fake_tokenizer import word_tokenizer
@@ -227,6 +228,10 @@ def test_the_order_of_training_depends_on_seed_and_epoch_alone():
     assert sorted(first) == list(range(700))
     spread = [np.ptp(lengths[first[i : i + 8]]) for i in range(0, 696, 8)]
     assert np.mean(spread) < 0.3 * np.ptp(lengths)
+    trainer = SimpleNamespace(
+        train_dataset=SimpleNamespace(lengths=lengths), args=SimpleNamespace(train_batch_size=8, seed=1)
+    )
+    assert list(FineTuner._get_train_sampler(trainer)) == first  # a training draws with its own seed
 
 
 def test_numbers_can_be_learnt_too(tmp_path):
