@@ -1,36 +1,44 @@
-# make demo | test | test-quick | lint | bench | cards | docs | env | clean
+# make demo | test | test-quick | lint | bench | demo-encoder | cards | docs | env | clean
 PYTHON ?= python3
 CORES ?= 2
 BASE ?= main
 BIN := .venv/bin
+INSTALL := $(BIN)/python -m pip install --quiet --no-compile
 # config/mine.yaml waits for an encoder's folder
 CONFIGS := config/config.yaml config/small.yaml config/paper.yaml config/planted.yaml config/matrix.yaml
 export HF_HUB_OFFLINE ?= 1
 
-.PHONY: demo test test-quick lint bench cards docs env clean
+.PHONY: demo test test-quick lint bench demo-encoder cards docs env clean
 
 demo: env
 	$(BIN)/snakemake --cores $(CORES)
 
 # One process per core and one thread in each; runs of the workflow use the cores themselves.
-test: env
+test: env .venv/tests
 	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses $(CORES) --ignore tests/workflow
 	$(BIN)/pytest --numprocesses $(CORES) --dist loadfile tests/workflow
 
 # The unit tests of the folders in which something differs from BASE, and those of how folders import each other.
-test-quick: env
+test-quick: env .venv/tests
 	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses $(CORES) tests/unit/test_walls.py $$( \
 	  { git diff --name-only $(BASE); git ls-files --others --exclude-standard; } \
 	  | sed -nE 's#^(scripts/biasflow|tests/unit)/(\w+)/.*#tests/unit/\2#p' | sort -u | xargs -r ls -d 2>/dev/null)
 
-lint: env
+lint: env .venv/tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/snakefmt --check Snakefile rules
 	for config in $(CONFIGS); do echo "snakemake --lint $$config" && $(BIN)/snakemake --lint --configfile $$config || exit 1; done
 
-bench: env
+bench: env .venv/tests
 	OMP_WAIT_POLICY=PASSIVE PYTHONPATH=scripts $(BIN)/python -m benchmarks results/bench.csv
+
+# The encoder of the demo, trained again as its record says; its folder comes with the package.
+SHIPPED := scripts/biasflow/data/planted_bert
+demo-encoder: env
+	$(BIN)/snakemake --cores $(CORES) --configfile config/demo_encoder.yaml
+	cp results/demo-encoder/encoders/planted-bert/* $(SHIPPED)
+	cp results/demo-encoder/provenance/encoders/planted-bert.json $(SHIPPED)/made_by.json
 
 # A card for every measure, in docs/measures; the tables of docs/findings that come from the same stored results.
 cards: env
@@ -42,8 +50,13 @@ docs: env .venv/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 	@echo "Open site/index.html; for its search, run: python3 -m http.server --directory site"
 
+# The packages of tests and linters; the demo does without them.
+.venv/tests: requirements-tests.lock .venv/installed
+	$(INSTALL) --requirement $<
+	touch $@
+
 .venv/docs: docs/_site/requirements.txt
-	$(BIN)/python -m pip install --quiet --requirement $<
+	$(INSTALL) --requirement $<
 	touch $@
 
 env: .venv/installed
@@ -52,8 +65,8 @@ env: .venv/installed
 .venv/installed: requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed; this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --requirement requirements.lock
-	test -L .venv || $(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	$(INSTALL) --requirement requirements.lock
+	test -L .venv || $(INSTALL) --no-deps --no-build-isolation --editable .
 	touch $@
 
 # Not .snakemake: it remembers what made the results.

@@ -133,7 +133,7 @@ rule planted_text:
     log:
         f"{RESULTS}/logs/data/{{encoder}}{{part}}.log",
     wildcard_constraints:
-        encoder=of_source("pretrain"),
+        encoder=one_of(name for name, encoder in SETUP.encoders.items() if encoder.planted),
         part=r"|\.held-out",
     conda:
         "../envs/light.yaml"

@@ -47,7 +47,10 @@ def test_one_that_fails_is_named_in_the_end_and_does_not_take_the_others_with_it
 def test_the_stages_are_what_a_configuration_reads(tmp_path):
     BertForPreTraining(random_bert(2, 24)).save_pretrained(tmp_path)
     word_tokenizer(["he", "she"]).save_pretrained(tmp_path)
-    config = yaml.safe_load(Path("config/mine.yaml").read_text(encoding="utf-8")) | {"encoder": str(tmp_path)}
+    mine, whole = (
+        yaml.safe_load(Path(f"config/{name}.yaml").read_text(encoding="utf-8")) for name in ("mine", "whole")
+    )
+    config = mine | whole | {"encoder": str(tmp_path)}
     titles = [title for title, _ in base.stages(config, "config/mine.yaml", tmp_path)]
     assert {"likelihoods gest", "vectors C6", "vectors sent-weat6", "sentence_vectors wikitext-2"} <= set(titles)
     assert len(titles) == len(set(titles)), "two rows of a table have one name"

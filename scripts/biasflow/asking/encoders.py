@@ -104,9 +104,15 @@ class Encoder:
         return [named] if isinstance(named, str) else list(named)
 
     @property
+    def planted(self) -> Mapping | None:
+        """The bias, seed and number of documents of the embedded corpus that it was trained on, in this run or before;
+        None for any other encoder."""
+        return self.about if PLANTED in self.corpora else self.about.get("planted")
+
+    @property
     def is_planted(self) -> bool:
         """Whether it was trained on the embedded corpus, so that the embedded tests and texts fit it."""
-        return PLANTED in self.origin.corpora
+        return self.origin.planted is not None
 
     def lacks_head(self, head: str) -> str:
         """Why it has no next-sentence ("next_sentence") or no masked-LM head ("masked_lm"), "" if it has one, as far as

@@ -76,7 +76,7 @@ class Encoders:
 
     def planted_corpus(self, encoder: str, *, held_out: bool) -> dict[str, object]:
         """What the embedded corpus of an encoder is made of; held-out text has another seed."""
-        about = self.setup.encoders[encoder].about
+        about = self.setup.encoders[encoder].planted
         world = {"world": self.setup.config["world"]} if self.setup.config["world"] else {}
         if held_out:
             return {"bias": about["bias"], "seed": about["seed"] + 1_000_000, "documents": 2000} | world

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from biasflow.asking.encoders import ANY, VECTORS, Encoder
-from biasflow.asking.paths import Paths, is_corpus_file
+from biasflow.asking.paths import Paths, is_corpus_file, package_file
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.documents import NEEDED, count_documents
 from biasflow.corpora.published_scores import check_kind
@@ -61,7 +61,9 @@ def encoder_of(config: Mapping, name: str, facts: Facts = Facts()) -> Encoder:
 
 def _folder(path: str, mirror: str | None) -> Path | None:
     """The folder of a local encoder; None if its path names the mirror and there is no mirror."""
-    return None if "{mirror}" in path and mirror is None else Path(path.replace("{mirror}", str(mirror)))
+    if "{mirror}" in path and mirror is None:
+        return None
+    return Path(path.replace("{mirror}", str(mirror)).replace("{package}", package_file("")))
 
 
 def gather(config: Mapping) -> Facts:

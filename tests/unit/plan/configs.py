@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import yaml
 from safetensors.numpy import save_file
+from snakemake.utils import update_config
 
 from biasflow.asking.matrix import Block, Model
 from biasflow.asking.tasks import Asked
@@ -41,9 +42,14 @@ SMALL = {
 
 
 @cache
-def of_file(name: str) -> Mapping:
-    """A run of the project (config/<name>.yaml), resolved; with a folder for an encoder that the command names."""
-    return resolve(yaml.safe_load((ROOT / f"config/{name}.yaml").read_text().replace("{encoder}", "somewhere")), SCHEMA)
+def of_file(*names: str) -> Mapping:
+    """A run of the project (config/<name>.yaml, several merged as Snakemake does), resolved; with a folder for an
+    encoder that the command names."""
+    config: dict = {}
+    for name in names:
+        file = (ROOT / f"config/{name}.yaml").read_text().replace("{encoder}", "somewhere")
+        update_config(config, yaml.safe_load(file))
+    return resolve(config, SCHEMA)
 
 
 def changed(*changes: tuple[str, object], config: Mapping = SMALL) -> dict:

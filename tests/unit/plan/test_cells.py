@@ -62,9 +62,9 @@ def reasons(found: Plan) -> dict[tuple[str, str, str], str]:
 
 JOBS = {
     "config": {
-        "finetune_nli": 1, "finetune_planted-nli": 4, "finetune_bios": 4, "finetune_coref": 2,
-        "read_together": 23,
-        "read_losses": 1, "read_likelihoods": 1, "heads_documents": 3, "fit_methods": 6, "score": 22,
+        "finetune_nli": 1, "finetune_planted-nli": 2, "finetune_bios": 3, "finetune_coref": 2,
+        "read_together": 20,
+        "read_losses": 1, "read_likelihoods": 1, "heads_documents": 3, "fit_methods": 6, "score": 19,
     },
     "small": {
         "finetune_nli": 2, "finetune_bios": 8, "finetune_coref": 8,
@@ -125,6 +125,7 @@ JOBS = {
         **dict.fromkeys(("read_together", "read_likelihoods", "read_pair_tokens", "read_fillings", "score"), 16),
         "fit_methods": 0,
     },
+    "demo_encoder": {"read_together": 1, "read_losses": 1, "fit_methods": 0, "score": 1},
     "mine": {
         "read_together": 1, "read_losses": 1, "read_likelihoods": 1, "fit_methods": 1, "score": 1,
     },

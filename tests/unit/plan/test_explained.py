@@ -33,14 +33,14 @@ def test_a_cell_has_the_jobs_that_make_it_in_their_order(demo):
     assert lines[0] == "1 cell of the plan, of which 1 run"
     assert lines[1].startswith("  dawkins2024-inside: planted-bert, dawkins2024, strength on planted: run")
     rules = [line.partition(":")[0] for line in lines[2:] if not line.startswith(" ")]
-    assert rules == ["pretrain", "fit_methods", "read_together", "score"]
+    assert rules == ["fit_methods", "read_together", "score"]
     assert all(line.endswith("(is not there yet)") for line in lines[2:] if not line.startswith(" "))
-    assert "  waits for results/demo/data/texts/planted-bert.txt" in lines
+    assert "  waits for results/demo/data/stimuli/planted.csv" in lines
 
 
 def test_a_file_has_its_cells_and_jobs(masked, demo):
     lines = list(explained(masked, ["results/mine/readouts/mine/pretrained/inside/together/vectors/C6.safetensors"]))
-    assert lines[0] == "160 cells of the plan, of which 152 run"
+    assert lines[0] == "120 cells of the plan, of which 114 run"
     rules = [line.partition(":")[0] for line in lines if line.endswith("(is not there yet)")]
     assert rules == ["fit_methods", "read_together"]
     table = list(explained(demo, ["results/demo/tables/dawkins2024_table1.csv"]))
