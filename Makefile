@@ -38,7 +38,6 @@ SHIPPED := scripts/biasflow/data/planted_bert
 demo-encoder: env
 	$(BIN)/snakemake --cores $(CORES) --configfile config/demo_encoder.yaml
 	cp results/demo-encoder/encoders/planted-bert/* $(SHIPPED)
-	cp results/demo-encoder/provenance/encoders/planted-bert.json $(SHIPPED)/made_by.json
 
 # A card for every measure, in docs/measures; the tables of docs/findings that come from the same stored results.
 cards: env
