@@ -58,7 +58,7 @@ def test_a_key_that_stands_twice(project):
     lines = path.read_text().splitlines()
     first, second = (number for number, line in enumerate(lines, 1) if line.startswith("device:"))
     line = last_line(project, "-n")
-    assert line.startswith("biasflow: ") and f"/tiny.yaml: line {second}: key 'device'" in line
+    assert line.startswith("biasflow: ") and f"tiny.yaml: line {second}: key 'device'" in line
     assert f"line {first})" in line
 
 
