@@ -20,6 +20,7 @@ from biasflow.asking.paths import CORPORA, package_file, package_folder
 from biasflow.base.errors import BiasflowError
 from biasflow.base.failures import LastWord, ended, failures
 from biasflow.base.files import check_remembered, check_writable
+from biasflow.corpora.catalogue import Entry
 from biasflow.corpora.stereoset import AUTHORS_STIMULI
 from biasflow.papers.paper import load as load_paper, load_tables, role
 from biasflow.base.planned import planned_jobs, start
@@ -83,18 +84,28 @@ def code(name, *modules):
     return code_digest(files, ROOT)
 
 
+def check_downloads():
+    """BiasflowError if external files are to be fetched, and there is no network."""
+    if due := [Entry(**each) for job in workflow.dag.needrun_jobs() for each in job.params.get("entries", ())]:
+        from biasflow.corpora.download import check_reachable  # a third of a second, with the client of HTTP
+
+        check_reachable(due, local_files=config["files"], mirror=config["mirror"])
+
+
 def begin():
-    """Stop before the first job if nothing can be written, if there is no scheduler that is asked for, or if a finished
-    result was not made by the job that the plan has for its path; note what is asked."""
+    """Stop before the first job if nothing can be written, if there is no scheduler or network that is asked for, or if a
+    finished result was not made by the job that the plan has for its path; note what is asked."""
     try:
         check_writable(RESULTS)
         check_scheduler(workflow.executor_plugin.name)
+        check_downloads()
         start(config["run"], planned_jobs(workflow.dag), start_facts(config))
         remember(PATHS.asked, PLAN.blocks, SETUP.facts.asked)
         LAST.say()
         LAST.plan = ""
     except BiasflowError as error:
-        LAST.message = str(error)
+        LAST.message, *details = str(error).splitlines()
+        print(*details, sep="\n", file=sys.stderr)
         raise WorkflowError(LAST.message) from None
 
 

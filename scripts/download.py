@@ -4,19 +4,16 @@ from dataclasses import asdict
 from pathlib import Path
 
 from _rule import OF_OUTPUT, rule
-from biasflow.asking.paths import LOCK, Paths
-from biasflow.corpora.catalogue import Entry, read_catalogue
+from biasflow.asking.paths import LOCK
+from biasflow.corpora.catalogue import Entry
 from biasflow.corpora.download import fetch
-from biasflow.plan.external import external_files
 
 
 def main(smk) -> None:
     with rule(smk) as facts:
-        catalogue, paths = read_catalogue(), Paths(smk.config["run"], smk.config["files"])
-        wanted = {catalogue.entry(name): paths.corpus(name) for name in external_files(smk.config, catalogue)}
         about = {"lock_file": LOCK, "local_files": smk.config["files"], "mirror": smk.config["mirror"]}
         for entry, target in zip(smk.params.entries, smk.output, strict=True):
-            origin = fetch(Entry(**entry), Path(target), wanted=wanted, **about)
+            origin = fetch(Entry(**entry), Path(target), **about)
             facts.setdefault(OF_OUTPUT, {})[target] = {"origin": asdict(origin)}
 
 

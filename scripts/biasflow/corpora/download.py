@@ -6,9 +6,10 @@ import logging
 import shutil
 import signal
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import sha256, whole_file
@@ -16,7 +17,7 @@ from biasflow.corpora.catalogue import MANIFEST, Entry
 from biasflow.corpora.form import check_form, refuse_page
 from biasflow.corpora.lock import agree
 from biasflow.corpora.origins import VERIFIED_BY, Origin
-from biasflow.corpora.transfer import Limits, PassingError, Retry, download
+from biasflow.corpora.transfer import Limits, NoNetworkError, PassingError, Retry, check_network, download
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +29,6 @@ def fetch(
     lock_file: str | Path,
     local_files: Mapping[str, str | Path] | None = None,
     mirror: str | Path | None = None,
-    wanted: Mapping[Entry, str | Path] | None = None,
     retry: Retry | None = None,
     limits: Limits | None = None,
 ) -> Origin:
@@ -38,7 +38,6 @@ def fetch(
     with the mirror's MANIFEST.tsv, a download with the catalogue's size and sha256; where no sha256 is known, with the
     one that the host states, with the form that the catalogue describes, and with the lock file. A local file is the
     user's word: one that differs from upstream is used, with a warning.
-    wanted: all files of the run and their targets, so that without a network one message can list every missing one.
     BiasflowError on any failure; then `target` is as it was before and nothing is left beside it."""
     retry = retry or Retry()
     source, path = _nearby(entry, local_files, mirror)
@@ -51,34 +50,37 @@ def fetch(
         try:
             with _within(limits.deadline, entry):
                 stated = download(entry, part, retry, limits)
+        except NoNetworkError as failure:
+            raise _without_network([entry], mirror, failure) from failure
         except PassingError as failure:
-            if failure.unreachable:
-                others = [
-                    other
-                    for other, place in (wanted or {}).items()
-                    if other != entry and not Path(place).exists() and not _at_hand(other, local_files, mirror)
-                ]
-                message = missing_files_message([entry, *others], mirror=mirror, reason=str(failure))
-                raise BiasflowError(message) from failure
             raise BiasflowError(
                 f"{entry.name}: {entry.url}: given up after {retry.attempts} attempts: {failure}. Nothing was kept."
             ) from failure
         return _verify_download(entry, part, stated, lock_file)
 
 
-def missing_files_message(missing: list[Entry], *, mirror: str | Path | None = None, reason: str) -> str:
-    """One message for all missing files: what is wrong in its first line; then where each comes from and belongs."""
+def check_reachable(entries: Iterable[Entry], *, local_files: Mapping | None, mirror: str | Path | None) -> None:
+    """BiasflowError if no way leads to a host from which one of these files would be downloaded, as without a network.
+    Its first line says what to do; those below list the files that have to come from elsewhere then."""
+    missing = sorted((entry for entry in entries if _nearby(entry, local_files, mirror)[1] is None), key=str)
+    for entry in {urlsplit(entry.url).netloc: entry for entry in missing}.values():
+        try:
+            check_network(entry.url)
+        except NoNetworkError as failure:
+            raise _without_network(missing, mirror, failure) from failure
+
+
+def _without_network(missing: list[Entry], mirror: str | Path | None, failure: NoNetworkError) -> BiasflowError:
     others = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
     lines = [
-        f"{missing[0].name}{others} missing, and no network ({reason}); download elsewhere and put in place as listed "
-        "in the log, or name a folder that has them: --config mirror=FOLDER"
+        f"no network: {missing[0].name}{others} cannot be downloaded ({failure}); name a folder that has the files, "
+        f"--config mirror=FOLDER (docs/cluster.md), or a path for each in the configuration, files: "
+        f"{{{missing[0].name}: PATH}}"
     ]
     for entry in missing:
-        places = [f"any place named in the configuration as files: {{{entry.name}: PATH}}"]
-        if mirror is not None:
-            places.append(f"{Path(mirror) / entry.mirror_path} with its row in {Path(mirror) / MANIFEST}")
-        lines.append(f"- {entry.name}: from {entry.url}; to {', or '.join(places)}")
-    return "\n".join(lines)
+        place = f"; to {Path(mirror) / entry.mirror_path} with its row in {Path(mirror) / MANIFEST}" if mirror else ""
+        lines.append(f"- {entry.name}: from {entry.url}{place}")
+    return BiasflowError("\n".join(lines))
 
 
 def _nearby(entry: Entry, local_files: Mapping | None, mirror: str | Path | None) -> tuple[str, Path | None]:
@@ -95,13 +97,6 @@ def _nearby(entry: Entry, local_files: Mapping | None, mirror: str | Path | None
         if path.is_file():
             return "mirror", path
     return "upstream", None
-
-
-def _at_hand(entry: Entry, local_files: Mapping | None, mirror: str | Path | None) -> bool:
-    try:
-        return _nearby(entry, local_files, mirror)[1] is not None
-    except BiasflowError:  # named in the configuration but not there: missing, too
-        return False
 
 
 def _copy(source: Path, part: Path) -> None:

@@ -3,6 +3,7 @@
 Libraries that fetch files (pooch) begin again after a connection that drops, do not wait as long as a server asks, have
 no limits, and do not know the sha256 that the hub states."""
 
+import errno
 import logging
 import re
 import time
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import requests
-from urllib3.exceptions import ConnectTimeoutError, HTTPError, InvalidHeader, NewConnectionError, ProxyError
+from urllib3.exceptions import HTTPError, InvalidHeader, NameResolutionError, ProxyError
 from urllib3.util import Retry as RetryAfter
 
 from biasflow.base.errors import BiasflowError
@@ -48,18 +49,33 @@ class Limits:
 
 
 class PassingError(Exception):
-    """An attempt failed in a way that the next one may mend. wait: seconds that the server asks for; unreachable:
-    nobody answered, as without a network."""
+    """An attempt failed in a way that the next one may mend. wait: seconds that the server asks for."""
 
-    def __init__(self, why: str, *, wait: float = 0.0, unreachable: bool = False):
+    def __init__(self, why: str, *, wait: float = 0.0):
         super().__init__(why)
-        self.wait, self.unreachable = wait, unreachable
+        self.wait = wait
+
+
+class NoNetworkError(Exception):
+    """No way leads to the host: its name is unknown, or the network or its proxy is not there."""
+
+
+def check_network(url: str, *, timeout: float = 10.0) -> None:
+    """NoNetworkError if no way leads to the host of an address, or nobody there takes a connection in time."""
+    try:
+        requests.head(url, timeout=timeout).close()
+    except requests.ConnectTimeout as error:
+        raise NoNetworkError(_reason(error)) from error
+    except requests.ConnectionError as error:
+        _check_way(error)
+    except requests.RequestException:  # somebody answered
+        pass
 
 
 def download(entry: Entry, part: Path, retry: Retry, limits: Limits) -> str | None:
     """Stream entry.url into `part`, resuming between attempts; the sha256 that the host states, if it does.
 
-    PassingError when the last attempt failed."""
+    PassingError when the last attempt failed; NoNetworkError at once, since another attempt would change nothing."""
     etag = None
     for attempt in range(1, retry.attempts + 1):
         try:
@@ -94,7 +110,8 @@ def _request(entry: Entry, part: Path, etag: str | None, timeout: tuple[float, f
     except requests.ReadTimeout as error:
         raise PassingError(f"no answer within {timeout[1]:g} s") from error
     except requests.ConnectionError as error:
-        raise PassingError(_reason(error), unreachable=_unreachable(error)) from error
+        _check_way(error)
+        raise PassingError(_reason(error)) from error
     except requests.RequestException as error:
         raise BiasflowError(f"{entry.name}: {entry.url}: {_reason(error)}.") from error
     if response.status_code in (200, 206):
@@ -189,10 +206,13 @@ def _retry_after(response: requests.Response) -> float:
 def _reason(error: requests.RequestException) -> str:
     """The cause of an error of requests, in one line."""
     cause = error.args[0] if error.args else error
-    return " ".join(str(getattr(cause, "reason", cause)).split()) or type(error).__name__
+    text = " ".join(str(getattr(cause, "reason", cause)).split()) or type(error).__name__
+    return re.sub(r"^HTTPS?Connection\(.*?\): ", "", text)
 
 
-def _unreachable(error: requests.ConnectionError) -> bool:
-    """Whether nobody answered, as without a network; a garbled answer or a wrong certificate is somebody's."""
+def _check_way(error: requests.ConnectionError) -> None:
+    """NoNetworkError if the error says that no way leads to the host; who refuses or garbles is there."""
     reason = getattr(error.args[0] if error.args else None, "reason", None)
-    return isinstance(reason, (ConnectTimeoutError, NewConnectionError, ProxyError))
+    number = getattr(getattr(reason, "__cause__", None), "errno", None)
+    if isinstance(reason, (NameResolutionError, ProxyError)) or number in (errno.ENETUNREACH, errno.EHOSTUNREACH):
+        raise NoNetworkError(_reason(error)) from error

@@ -14,10 +14,9 @@ from biasflow.base.errors import BiasflowError
 from biasflow.corpora.catalogue import MANIFEST, Catalogue
 from biasflow.corpora.word_pairs import read_word_pairs
 from biasflow.corpora.word_sets import read_word_sets
-from biasflow.plan.cells import Plan, plan
+from biasflow.plan.cells import Plan
 from biasflow.plan.datasets import fitting_files, own_pairs, sources_of_data
 from biasflow.plan.encoders import Encoders
-from biasflow.plan.facts import gather
 from biasflow.plan.setup import Setup
 from biasflow.plan.validation import fault
 from biasflow.stimuli.densray_sets import check_pronouns, read_occupation_set
@@ -90,12 +89,6 @@ def _formats(catalogue: Catalogue) -> FormatChecker:
     for name, check in (checks | {"mirror": is_mirror}).items():
         formats.checks(name, raises=BiasflowError)(check)
     return formats
-
-
-def external_files(config: Mapping, catalogue: Catalogue) -> list[str]:
-    """The names of all external files that a run with this (resolved) configuration reads."""
-    setup = Setup(config, gather(config))
-    return files_read(setup, catalogue, plan(setup))
 
 
 def files_read(setup: Setup, catalogue: Catalogue, planned: Plan) -> list[str]:

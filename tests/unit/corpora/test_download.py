@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.catalogue import Entry
-from biasflow.corpora.download import fetch
+from biasflow.corpora.download import check_reachable, fetch
 from biasflow.corpora.lock import agree
 from biasflow.corpora.transfer import BLOCK, Limits, Retry
 from tests.loopback import serving
@@ -374,24 +374,34 @@ def test_a_server_that_never_ends_its_headers_meets_the_deadline(take):
 # No network
 
 
-def test_without_a_network_one_message_lists_every_missing_file(get, nobody, tmp_path, waits):
+def test_who_refuses_is_tried_again_and_given_up(get, nobody, waits):
+    message = fails(get, entry=file_at(f"{nobody}/words"), match="given up after 4 attempts")
+    assert "no network" not in message and waits == [1, 2, 4]
+
+
+UNKNOWN = "http://host.invalid"  # a name that nobody may have (RFC 2606)
+
+
+@pytest.mark.parametrize("proxy", [None, "http://127.0.0.1:9"])
+def test_without_a_network_nothing_is_tried_twice(get, waits, monkeypatch, proxy):
+    if proxy:
+        monkeypatch.setenv("http_proxy", proxy)
+    message = fails(get, entry=file_at(f"{UNKNOWN}/words"), match="no network: words cannot be downloaded")
+    assert waits == [] and "--config mirror=FOLDER" in message and "files: {words: PATH}" in message
+
+
+def test_without_a_network_one_message_lists_every_missing_file(server, nobody, tmp_path):
     mirror = make_mirror(tmp_path / "mirror", {"texts/mirrored.txt": b"x"})
-    (tmp_path / "there").write_text("x")
-    names = ["words", "second", "there", "mirrored", "own", "lost"]
-    entries = {name: file_at(f"{nobody}/{name}", name=name) for name in names}
     (tmp_path / "own.txt").write_text("x")
-    message = fails(
-        get,
-        match=f"{nobody}/words",
-        entry=entries["words"],
-        wanted={entry: tmp_path / name for name, entry in entries.items()},
-        mirror=mirror,
-        local_files={"own": tmp_path / "own.txt", "lost": tmp_path / "lost.txt"},
-    )
-    assert f"{nobody}/second" in message and f"{nobody}/lost" in message
-    assert str(mirror / "texts/second.txt") in message and "files: {second: PATH}" in message
-    assert not any(f"{nobody}/{name}" in message for name in ("there", "mirrored", "own"))
-    assert waits == [1, 2, 4]
+    there = [file_at(f"{url}/there", name="there") for url in (server.url, nobody)]
+    gone = [file_at(f"{UNKNOWN}/{name}", name=name) for name in ("words", "second", "mirrored", "own")]
+    places = {"mirror": mirror, "local_files": {"own": tmp_path / "own.txt"}}
+    check_reachable([*there, *gone[2:]], **places)
+    with pytest.raises(BiasflowError, match="no network: second and 2 more") as caught:
+        check_reachable([there[0], *gone], **places)
+    listed = str(caught.value).splitlines()[1:]
+    assert [line.split(":")[0] for line in listed] == ["- second", "- there", "- words"]
+    assert f"{UNKNOWN}/second" in listed[0] and str(mirror / "texts/second.txt") in listed[0]
 
 
 # A local file

@@ -19,7 +19,7 @@ from biasflow.plan.configuration import resolve
 from biasflow.plan.datasets import BIOGRAPHIES, text_file
 from biasflow.plan.encoders import Encoders
 from biasflow.plan.explained import training_files
-from biasflow.plan.external import external_files, files_read
+from biasflow.plan.external import files_read
 from biasflow.plan.facts import gather
 from biasflow.plan.inputs import Inputs
 from biasflow.plan.items import items_of
@@ -311,7 +311,9 @@ def test_an_encoder_has_its_own_number_of_occurrences_and_one_that_starts_from_i
 
 def files_of(*changes) -> list[str]:
     own = {"encoders": {"own": {"source": "pretrain", "corpus": "wikitext-2"}}, "run": "r"}
-    return external_files(resolve(changed(*changes, config=own), SCHEMA), CATALOGUE)
+    config = resolve(changed(*changes, config=own), SCHEMA)
+    setup = Setup(config, gather(config))
+    return files_read(setup, CATALOGUE, plan(setup))
 
 
 def asked(*metrics: str, **keys):
