@@ -9,6 +9,10 @@ _MODULES = {"edit": "library", "fit": "library", "places": "library", "swap_gend
 __all__ = ["edit", "fit", "places", "swap_gender"]
 
 
+def __dir__():
+    return sorted({*globals(), *__all__})
+
+
 def __getattr__(name: str):
     if name not in _MODULES:
         raise AttributeError(f"module 'biasflow' has no attribute {name!r}")

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from biasflow.base.errors import BiasflowError
+from biasflow.base.errors import BiasflowError, nearest
 from biasflow.encoders import taps
 from biasflow.encoders.edit import EditReport, edited
 from biasflow.encoders.places import CLS, POOLED
@@ -23,13 +23,15 @@ def fit(
 ) -> Eraser:
     """Fit the eraser of this name to vectors and their genders, and return an affine map that takes gender out of them.
 
-    eraser: a key of registry.ERASERS ("leace", "densray", "mean_projection" ...); X: vectors [n, d], or [n, heads, d]
-    for parts of attention; z: genders [n], 0 masculine, 1 feminine; pairs: row numbers [n_pairs, 2] (masculine,
-    feminine), for erasers that are fitted to pairs; options: those of the eraser's own `fit`. Use the result as
-    `eraser.apply(tensor)` or through `edit`. BiasflowError: an unknown name, and what the eraser refuses."""
-    if eraser not in ERASERS:
-        raise BiasflowError(f"fit: there is no eraser {eraser!r}; there are {', '.join(ERASERS)}")
-    return import_module(module_of(ERASERS[eraser])).fit(np.asarray(X), np.asarray(z), pairs=pairs, **options)
+    eraser: a key of registry.ERASERS ("leace", "densray", "mean_projection" ...), also with hyphens; X: vectors [n, d],
+    or [n, heads, d] for parts of attention, tensors of any type or numpy arrays; z: genders [n], 0 masculine, 1
+    feminine; pairs: row numbers [n_pairs, 2] (masculine, feminine), for erasers that are fitted to pairs; options:
+    those of the eraser's own `fit`. Use the result as `eraser.apply(tensor)` or through `edit`. BiasflowError: an
+    unknown name, and what the eraser refuses."""
+    name = eraser.replace("-", "_")
+    if name not in ERASERS:
+        raise BiasflowError(f"fit: there is no eraser {eraser!r}; {nearest(name, ERASERS)}")
+    return import_module(module_of(ERASERS[name])).fit(X, z, pairs=pairs, **options)
 
 
 def edit(model: nn.Module, erasers: Mapping[str, Eraser]) -> AbstractContextManager[list[EditReport]]:

@@ -9,6 +9,8 @@ import sys
 import zipfile
 from pathlib import Path
 
+import pandas as pd
+import pytest
 import torch
 from hatchling.build import build_editable
 from transformers import BertConfig, BertModel
@@ -46,6 +48,29 @@ def said(code: str, **options) -> str:
 def test_importing_it_loads_nothing_heavy():
     loaded = said("import sys, biasflow; print('\\n'.join(sys.modules))").split()
     assert not {"torch", "pandas", "numpy", "transformers", "yaml"} & set(loaded)
+
+
+def test_its_names_are_listed():
+    assert {"fit", "edit", "places", "swap_gender"} <= set(dir(biasflow))
+
+
+@pytest.mark.parametrize("name", ["leace", "mean-projection"])
+@pytest.mark.parametrize(
+    "given",
+    [
+        lambda X: X.bfloat16(),
+        lambda X: X.half(),
+        lambda X: X.clone().requires_grad_(),
+        lambda X: [row.bfloat16() for row in X],
+        lambda X: X.numpy(),
+        lambda X: pd.DataFrame(X.numpy()),
+    ],
+    ids=["bf16", "fp16", "requires grad", "rows", "numpy", "pandas"],
+)
+def test_vectors_of_any_type_are_fitted_to(name, given):
+    X, z = torch.randn(60, 4, generator=torch.Generator().manual_seed(0)).bfloat16().float(), torch.arange(60) % 2
+    eraser, plain = biasflow.fit(name, given(X), z), biasflow.fit(name, X, z.numpy())
+    torch.testing.assert_close(eraser.apply(X), plain.apply(X), atol=1e-3, rtol=1e-2)
 
 
 def test_the_lines_of_the_documentation_run(tmp_path, capsys):

@@ -35,10 +35,7 @@ def each_head(fit: Callable[..., Eraser]) -> Callable[..., Eraser]:
 
 def checked_vectors(eraser: str, X: Vectors, z: Vectors) -> tuple[torch.Tensor, torch.Tensor]:
     """Return X [n, d] or [n, heads, d] in float64, and z [n] as booleans (true: feminine), or raise BiasflowError."""
-    for name, values in (("vectors", X), ("genders", z)):
-        if not torch.is_tensor(values) and np.asarray(values).dtype.kind not in "buif":
-            raise BiasflowError(f"{eraser}: the {name} are no numbers; genders must be 0 (masculine) or 1 (feminine)")
-    X, z = torch.as_tensor(X), torch.as_tensor(z)
+    X, z = (_tensor(eraser, name, values) for name, values in (("vectors", X), ("genders", z)))
     if X.dim() not in (2, 3) or z.shape != X.shape[:1]:
         raise BiasflowError(
             f"{eraser}: vectors are {tuple(X.shape)}, genders {tuple(z.shape)}; they must be [n, d] or [n, heads, d], "
@@ -53,6 +50,18 @@ def checked_vectors(eraser: str, X: Vectors, z: Vectors) -> tuple[torch.Tensor, 
     if not torch.isfinite(X).all():
         raise BiasflowError(f"{eraser}: the vectors hold NaN or infinite values; check the encoder")
     return X.double(), z.to(X.device)
+
+
+def _tensor(eraser: str, name: str, values: Vectors) -> torch.Tensor:
+    """Numbers of any type as a tensor without gradients; BiasflowError for anything else."""
+    if isinstance(values, list | tuple) and all(map(torch.is_tensor, values)):
+        values = torch.stack(list(values)) if values else torch.empty(0)
+    if torch.is_tensor(values):
+        return values.detach()
+    values = np.asarray(values)
+    if values.dtype.kind not in "buif":
+        raise BiasflowError(f"{eraser}: the {name} are no numbers; genders must be 0 (masculine) or 1 (feminine)")
+    return torch.as_tensor(np.require(values, requirements="W"))  # pandas gives arrays that cannot be written to
 
 
 def checked_pairs(eraser: str, pairs: Vectors, z: torch.Tensor) -> torch.Tensor:
