@@ -1,5 +1,5 @@
-"""No test is timed, those of hypothesis included: on a busy machine every deadline passes. Forty examples a property are
-enough for one run, as every run draws other ones."""
+"""No test is timed, those of hypothesis included: on a busy machine every deadline passes. Forty examples a property
+are enough for one run, as every run draws other ones."""
 
 from hypothesis import settings
 

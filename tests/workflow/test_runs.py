@@ -237,14 +237,10 @@ def test_another_seed_and_another_block_leave_what_is_there(run):
 
 def test_what_is_made_again_is_the_same_to_the_byte(finished, run):
     """The methods and readouts of one block of an encoder and of one of its models, and the tables of one paper."""
-    results, of_model = run.folder / RESULTS, "tiny-bert/bios/plain/seed0"
-    for made in ("readouts/tiny-bert/pretrained/inside", f"readouts/{of_model}", f"scores/{of_model}"):
-        shutil.rmtree(results / made)
-    for made in ("methods/tiny-bert/pretrained/inside.*", "scores/tiny-bert/pretrained/inside.csv", "scores.csv"):
-        for path in results.glob(made):
-            path.unlink()
-    for path in results.glob("tables/liang2020_*.csv"):
-        path.unlink()
+    results, block, model = run.folder / RESULTS, "tiny-bert/pretrained/inside", "tiny-bert/bios/plain/seed0"
+    gone = [f"methods/{block}*", f"readouts/{block}", f"scores/{block}*", f"readouts/{model}", f"scores/{model}"]
+    for path in [path for pattern in (*gone, "scores.csv", "tables/liang2020_*.csv") for path in results.glob(pattern)]:
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
     done = run.snakemake()
     assert done.returncode == 0, done.stdout + done.stderr
     first = finished.folder / RESULTS

@@ -200,3 +200,7 @@ def test_steps_and_rate_are_those_that_are_asked_for(source):
     before = load_file(source / "model.safetensors")
     name = "bert.encoder.layer.0.output.dense.weight"
     assert (slow[name] - before[name]).abs().max() < 1e-4 < (fast[name] - before[name]).abs().max()
+
+
+def test_a_length_beyond_the_encoders_is_that_of_the_encoder(source):
+    assert run(source, max_length=None)[0] == run(source, max_length=10_000)[0] == {"blocks": 6, "steps": 2}

@@ -139,3 +139,9 @@ def test_other_sentences_and_another_tokenizer_are_refused(bert, tokenizer, find
     for arguments in [(tokenizer, SENTENCES[1:]), (tokenizer, SENTENCES[:2]), (tokenizer, []), (other, SENTENCES)]:
         with pytest.raises(BiasflowError):
             hidden_states(bert, *arguments, occurrences)
+
+
+def test_a_cap_limits_every_word(find):
+    found = find(["he " * 20, "king he", "she queen", "she queen"], n=4, cap_per_word=1)
+    assert found.counts.set_index("word")["used"].to_dict() == {"he": 1, "king": 1, "she": 1, "queen": 1}
+    assert found.counts.set_index("word")["found"].to_dict() == {"he": 21, "king": 1, "she": 1, "queen": 1}

@@ -220,3 +220,20 @@ def test_the_interval_is_over_the_target_words_and_shrinks_with_them():
         widths.append(high - low)
     assert widths[0] > widths[1] > widths[2]
     assert effect_interval(3 * s + 1, 96) == pytest.approx(effect_interval(s, 96))
+
+
+def test_sentences_about_one_word_count_once(tmp_path):
+    """Where every word has three equal sentences, the test of words is that of the words themselves."""
+    X, Y, A, B = random_sets(3, (4, 5, 3, 3))
+    sentences = np.repeat(X, 3, axis=0), np.repeat(Y, 3, axis=0), A, B
+    about = np.repeat(np.arange(4), 3), np.repeat(np.arange(5), 3)
+    words, found = weat(X, Y, A, B, ties="inclusive"), weat(*sentences, ties="inclusive", about=about)
+    assert found.effect_size == pytest.approx(words.effect_size)
+    assert (found.word_p_value, found.word_partitions) == (words.p_value, math.comb(9, 4)) != (found.p_value, 1)
+    assert (found.low, found.high) == pytest.approx((words.low, words.high))
+    path = tmp_path / "v.safetensors"
+    arrays = {role: rows[None].astype(np.float32) for role, rows in zip("XYAB", sentences, strict=True)}
+    stored = dict(zip("XY", (numbers.tolist() for numbers in about), strict=True))
+    save_arrays(path, arrays, AXIS[:1], kind="seat", pooling="cls", about=stored)
+    row = score(path).set_index("metric").loc["seat_word_p_value"]
+    assert row["value"] == words.p_value and row["n"] == 126

@@ -169,3 +169,10 @@ def test_wrong_input_is_named(change, named):
 def test_effects_without_weight_are_named(effects, variances, named):
     with pytest.raises(BiasflowError, match=named):
         random_effects(effects, variances)
+
+
+def test_the_interval_has_the_deviation_of_the_effect():
+    """With ddof 1 all ends are as much nearer to 0 as the effect itself."""
+    sets = random_sets(3, sizes=(6, 7, 3, 2), most=1)
+    population, sample = (draw_effects(*sets, draws=4, ddof=ddof)["concepts"].intervals()["spread"] for ddof in (0, 1))
+    assert sample == pytest.approx(np.array(population) * math.sqrt(12 / 13), rel=1e-3)

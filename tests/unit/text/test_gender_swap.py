@@ -69,6 +69,7 @@ def test_her_and_his_become_what_their_use_says(phrase, pronoun):
     ("sentence", "swapped"),
     [
         ("his or her book", "her or his book"),
+        ("her or his book", "his or her book"),
         ("him or her.", "her or him."),
         ("his/her own book", "her/his own book"),
         ("his and her son", "her and his daughter"),
