@@ -210,7 +210,9 @@ def test_both_poolings_of_a_sentence_are_scored_and_the_matrix_shows_the_encoder
     vectors.read(sentences, tmp_path / "both", sentence_pooling="mean", others=["cls"])
     both = association.score(tmp_path / "both")
     for pooling, part in (("mean", "-"), ("cls", association.OTHER)):
-        assert both.loc[(both["variant"] == pooling) & (both["part"] == part), "value"].tolist() == expected[pooling]
+        assert both.loc[(both["variant"] == pooling) & (both["part"] == part), "value"].tolist() == pytest.approx(
+            expected[pooling], rel=1e-5
+        )
     scores = tidy(both, **MODEL)
     cell = dict.fromkeys(["task", "strategy", "seed"], "-") | {"method": "none", "metric": "seat", "reason": ""}
     plan = pd.DataFrame([{**MODEL, **cell, "status": "run"}])
