@@ -19,7 +19,7 @@ sys.path.insert(0, str(ROOT / "scripts"))  # before an installed biasflow of ano
 from biasflow.asking.paths import CORPORA, package_file, package_folder
 from biasflow.base.errors import BiasflowError
 from biasflow.base.failures import LastWord, ended, failures
-from biasflow.base.files import check_remembered, check_writable
+from biasflow.base.files import check_path, check_remembered, check_writable
 from biasflow.corpora.catalogue import Entry
 from biasflow.corpora.stereoset import AUTHORS_STIMULI
 from biasflow.papers.paper import load as load_paper, load_tables, role
@@ -32,7 +32,7 @@ from biasflow.plan import datasets, own_words
 from biasflow.plan.device import CUDA, check_device, check_scheduler, planned_device
 from biasflow.plan.estimate import estimate
 from biasflow.plan.external import files_read
-from biasflow.plan.listing import not_measured
+from biasflow.plan.listing import not_applied, not_measured
 from biasflow.plan.own_files import OwnFiles
 from biasflow.plan.prepared import prepared
 from biasflow.plan.tasks import kind_of, plan_module
@@ -48,6 +48,7 @@ if workflow.is_main_process and not (IS_MODULE or OUTPUT.verbose or OUTPUT.quiet
     shorten(logger)
 
 try:
+    check_path(ROOT)  # files of the package are inputs
     PREPARED = prepared(config, workflow.configfiles)
     SETUP, CATALOGUE, PLAN, FIND = (getattr(PREPARED, each.name) for each in fields(PREPARED))
     config, PATHS = SETUP.config, SETUP.paths
@@ -69,7 +70,7 @@ RESULTS = PATHS.root
 if workflow.is_main_process:  # a dry run ends with it, another one begins with it
     LEFT = estimate(SETUP, PLAN, CATALOGUE, os.path.exists) if DEVICE != CUDA else None
     SAID = [LEFT.sentence(MACHINE.cores or 1)] if LEFT else []
-    SAID += own_words.warnings(SETUP, PLAN)
+    SAID += not_applied(SETUP) + own_words.warnings(SETUP, PLAN)
     LAST.plan = "\nbiasflow: ".join(filter(None, [*SAID, not_measured(PLAN, f"{RESULTS}/plan.csv")]))
 STARTED = float(os.environ.setdefault("BIASFLOW_STARTED", str(time.time())))  # its jobs know when the run began
 own = OwnFiles((RESULTS, CORPORA))  # of the inputs of a rule, what no job makes: by its content, whatever its time
@@ -104,8 +105,8 @@ def begin():
         LAST.say()
         LAST.plan = ""
     except BiasflowError as error:
-        LAST.message, *details = str(error).splitlines()
-        print(*details, sep="\n", file=sys.stderr)
+        LAST.message = str(error)
+        print(*getattr(error, "__notes__", ()), sep="\n", file=sys.stderr)
         raise WorkflowError(LAST.message) from None
 
 

@@ -42,7 +42,7 @@ def main(smk) -> None:
         write_page(
             overview,
             smk.output.page,
-            about=about(encoders, read_text_csv(smk.input.trainings), scores),
+            about=about(encoders, read_text_csv(smk.input.trainings), scores, names),
             glossary=glossary(matrix_table, names),
             run=smk.config["run"],
             commit=git_commit() or "",

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from biasflow.asking.sources import EXTERNAL, PLANTED
 from biasflow.encoders.described import Description
 from biasflow.encoders.families import FAMILIES, HEADS
-from biasflow.encoders.pooling import FIRST_TOKEN
+from biasflow.encoders.sentence_transformers import FIRST_TOKEN
 from biasflow.encoders.stored import SUFFIXES
 
 _NARROW = 256  # hidden sizes up to this gain nothing from a second thread
@@ -96,6 +96,11 @@ class Encoder:
     def has_mask(self) -> bool:
         """Whether its tokenizer has a mask token, as far as can be known before the first job."""
         return self.origin.described is None or self.origin.described.has_mask
+
+    @property
+    def not_applied(self) -> tuple[str, ...]:
+        """What lies in the folder of a local encoder, would change what is measured, and is not read."""
+        return self.described.not_applied if self.described else ()
 
     @property
     def corpora(self) -> list[str]:

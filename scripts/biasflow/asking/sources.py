@@ -5,6 +5,7 @@ import glob
 from collections.abc import Mapping, Sequence
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.files import check_path
 
 PLANTED = "planted"
 EXTERNAL = "external"
@@ -37,12 +38,14 @@ def is_expanded(name: str) -> bool:
 
 def expanded(names: Sequence[str], folder: str | None) -> list[str]:
     """Return the files that names stand for; a name with *, ? or [ stands for all files that it matches, sorted.
-    folder: what {folder} stands for in names."""
+    folder: what {folder} stands for in names. BiasflowError for a file that no rule can take."""
     paths: list[str] = []
     for name in names:
         path = name.replace("{folder}", str(folder))
         # not Path.glob, which takes no absolute pattern
         paths += sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) else [path]  # noqa: PTH207
+    for path in paths:
+        check_path(path)
     return paths
 
 

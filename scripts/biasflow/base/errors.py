@@ -4,9 +4,18 @@ import difflib
 from collections.abc import Collection
 
 
+def printable(text: str) -> str:
+    """A text in which nothing moves a cursor, changes a colour or ends a line: names in other people's files may hold
+    such characters. They are shown as Python writes them, such as \\x1b."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 class BiasflowError(Exception):
-    """An error that a user can mend: one line that names the file, key, row or model and says what to do; lines below
-    it may go into details."""
+    """An error that a user can mend: one line that names the file, key, row or model and says what to do. Details are
+    its notes, which stand in the log."""
+
+    def __init__(self, message: str):
+        super().__init__(printable(message))
 
 
 class AbsentError(BiasflowError):
@@ -17,10 +26,10 @@ class AbsentError(BiasflowError):
 
 
 def headline(error: Exception) -> str:
-    """Return an error in one line: the first line of a BiasflowError; type and whole text of any other."""
+    """Return an error in one line: a BiasflowError as it is; type and whole text of any other."""
     if isinstance(error, BiasflowError):
-        return str(error).partition("\n")[0]
-    return " ".join(f"{type(error).__name__}: {error}".split())
+        return str(error)
+    return printable(" ".join(f"{type(error).__name__}: {error}".split()))
 
 
 def check_choice(name: str, value: object, known: Collection) -> None:

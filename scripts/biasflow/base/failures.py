@@ -8,6 +8,8 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from biasflow.base.errors import printable
+
 _FAILED = re.compile(r"rule (?P<rule>\S+) failed: (?P<message>.*)")
 _INCOMPLETE = "a job execution failed"  # not there after an interrupt
 _INTERRUPTED = ("Terminating processes on user request", "Will exit after finishing currently running jobs")
@@ -17,6 +19,8 @@ _DENIED = tuple(f"[Errno {number}]" for number in (errno.EACCES, errno.EPERM, er
 _RAISED = {
     "LockException": "another run is at work in this folder, or one was killed and left its lock; if none is at work, "
     "add --unlock to the command, once, and run it again without",
+    "ProtectedOutputException": "results cannot be written, because files of earlier runs are read-only; check their "
+    "rights, or run with --directory FOLDER elsewhere",
     "IncompleteFilesException": "a killed run left results that are not whole; add --rerun-incomplete to the command",
 }
 _JOB = re.compile(
@@ -57,7 +61,7 @@ class LastWord(logging.Handler):
     def say(self) -> None:
         """Print the one message that applies, if there is one."""
         if line := self.heard or self.message or self.plan:
-            print(f"biasflow: {line}", file=sys.stderr, flush=True)
+            print("biasflow: " + "\n".join(map(printable, line.split("\n"))), file=sys.stderr, flush=True)
 
 
 def failures(logs: Iterable[str | Path], run_logs: Iterable[str | Path] = (), *, since: float = 0) -> str:

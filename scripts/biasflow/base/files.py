@@ -11,6 +11,7 @@ import json
 import lzma
 import os
 import platform
+import re
 import shutil
 import tempfile
 import zlib
@@ -121,6 +122,13 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def check_path(path: str | Path) -> None:
+    """Raise BiasflowError for a path that no rule of Snakemake can take: it reads braces as wildcards, and its lists of
+    files would show what control characters do."""
+    if re.search(r"[{}\x00-\x1f\x7f-\x9f]", str(path)):
+        raise BiasflowError(f"{path}: no path may have braces or control characters in it; rename the file or folder")
 
 
 def check_writable(folder: str | Path) -> None:

@@ -5,7 +5,7 @@ import os
 import sys
 from pathlib import Path
 
-from biasflow.base.errors import BiasflowError, headline
+from biasflow.base.errors import BiasflowError
 from biasflow.base.shipped import PACKAGE
 from biasflow.cli import check, compare, crate, explain, export, init, list, pack  # noqa: F401
 from biasflow.cli.app import app
@@ -21,7 +21,7 @@ def main() -> None:
     try:
         app(prog_name="biasflow")
     except BiasflowError as error:
-        sys.exit(f"biasflow: {headline(error)}")
+        sys.exit(f"biasflow: {error}")
 
 
 def _use_this_checkout() -> None:

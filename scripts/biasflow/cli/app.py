@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from biasflow.asking.paths import CORPORA
-from biasflow.base.errors import BiasflowError, nearest
+from biasflow.base.errors import BiasflowError, nearest, printable
 from biasflow.base.records import PROVENANCE, RESULTS, record_files
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None)
@@ -28,6 +28,11 @@ SCORES = "scores.csv"
 @app.callback()
 def biasflow() -> None:
     """Ask something about biasflow, or about the runs in this folder. Runs themselves are made with snakemake."""
+
+
+def say(line: str, *, err: bool = False) -> None:
+    """Write a line to the terminal; see `printable`."""
+    typer.echo(printable(line), err=err)
 
 
 def folder_of(run: str) -> Path:
@@ -66,7 +71,7 @@ def where_made(run: str) -> Iterator[Path]:
         )
     project = home.parent.parent
     if not project.samefile(Path.cwd()):
-        typer.echo(f"in {project}:", err=True)
+        say(f"in {project}:", err=True)
     with contextlib.chdir(project):
         yield Path(RESULTS, home.name)
 

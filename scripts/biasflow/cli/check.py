@@ -10,7 +10,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.files import sha256
 from biasflow.base.planned import check_as_planned, planned, run_file
 from biasflow.base.records import read_record, record_file, record_files, record_with, result_of
-from biasflow.cli.app import Run, app, where_made
+from biasflow.cli.app import Run, app, say, where_made
 from biasflow.crate.records import results_in
 
 Digest = Callable[[str], str]
@@ -27,11 +27,11 @@ def check(run: Run) -> None:
     Writes a line for each file that is wrong, and ends with 1 if there are any."""
     with where_made(run) as folder:
         if is_at_work(folder):
-            typer.echo(AT_WORK.format(folder=folder), err=True)
+            say(AT_WORK.format(folder=folder), err=True)
         faults, summary = check_run(folder)
     for fault in faults:
-        typer.echo(fault)
-    typer.echo(summary, err=bool(faults))
+        say(fault)
+    say(summary, err=bool(faults))
     raise typer.Exit(bool(faults))
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from biasflow.cli.app import Run, app, scores_file
+from biasflow.cli.app import Run, app, say, scores_file
 
 
 @app.command()
@@ -14,29 +14,34 @@ def compare(
     second: Run,
     csv: Annotated[Path | None, typer.Option(help="write every difference into this CSV file")] = None,
 ) -> None:
-    """Say which scores of two runs differ by more than their intervals, and which only one of them has.
+    """Say which models two runs measured, which of their scores differ by more than their intervals, and which only one
+    of them has.
 
     A score without an interval differs if it is not the same. Ends with 0 if nothing differs, with 1 if something does,
     and with 2 if a run cannot be read, as diff does."""
     from biasflow.base.errors import BiasflowError
     from biasflow.base.tabular import write_csv
     from biasflow.results.differences import KINDS, differences, in_words
+    from biasflow.results.models import models_of_run
     from biasflow.results.scores import read_scores
 
     try:
         paths = [scores_file(run) for run in (first, second)]
         tables = [read_scores(path) for path in paths]
     except BiasflowError as error:
-        typer.echo(f"biasflow: {error}", err=True)
+        say(f"biasflow: {error}", err=True)
         raise typer.Exit(2) from error
+    for run, path in zip((first, second), paths, strict=True):
+        for encoder, model in models_of_run(path.parent).items():
+            say(f"{run}, {encoder}: {model}", err=True)
     rows = differences(*tables)
     for row in rows.to_dict("records"):
-        typer.echo(in_words(row))
+        say(in_words(row))
     if csv is not None:
         write_csv(rows, csv)
     counts = rows["what"].value_counts()
     summary = "; ".join(f"{counts[kind]} {kind}" for kind in KINDS if kind in counts) or "no difference"
     if paths[0].samefile(paths[1]):
         summary = "the same run, compared with itself"
-    typer.echo(f"{first} has {len(tables[0])} scores, {second} {len(tables[1])}: {summary}", err=True)
+    say(f"{first} has {len(tables[0])} scores, {second} {len(tables[1])}: {summary}", err=True)
     raise typer.Exit(int(bool(len(rows))))

@@ -2,10 +2,8 @@
 
 from pathlib import Path
 
-import typer
-
 from biasflow.base.errors import BiasflowError
-from biasflow.cli.app import Run, app, where_made
+from biasflow.cli.app import Run, app, say, where_made
 
 
 @app.command()
@@ -17,4 +15,5 @@ def crate(run: Run) -> None:
     with where_made(run) as folder:
         if not here.samefile(Path.cwd()):
             raise BiasflowError(f"start biasflow in {Path.cwd()}, because the code there goes into the crate of {run}")
-        typer.echo(write_crate(str(folder)))
+        for line in write_crate(str(folder)):
+            say(line)

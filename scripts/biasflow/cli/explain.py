@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from biasflow.cli.app import Configfiles, Settings, app, configuration
+from biasflow.cli.app import Configfiles, Settings, app, configuration, say
 
 
 @app.command()
@@ -22,4 +22,4 @@ def explain(
     from biasflow.plan.prepared import prepared
 
     for line in explained(prepared(*configuration(configfile, config)), words):
-        typer.echo(line)
+        say(line)

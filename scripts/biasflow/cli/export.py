@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from biasflow.cli.app import Run, app, scores_file
+from biasflow.cli.app import Run, app, say, scores_file
 
 EVERY_EVAL_EVER = "every-eval-ever"  # an open format: https://github.com/evaleval/every_eval_ever
 
@@ -52,4 +52,4 @@ def export(
         suffix, write = FORMATS[format_]
         n, output = len(scores), output or Path(f"{name}-scores{suffix}")
         write(scores.reset_index(drop=True), output)
-    typer.echo(f"{output}: {n} scores")
+    say(f"{output}: {n} scores")

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from biasflow.base.errors import BiasflowError
-from biasflow.cli.app import app
+from biasflow.cli.app import app, say
 
 
 @app.command()
@@ -26,7 +26,9 @@ def init(
     with whole_file(output) as temporary:
         temporary.write_text(first.text, encoding="utf-8")
     if first.unedited:
-        typer.echo(first.unedited)
+        say(first.unedited)
+    for text in first.not_applied:
+        say(f"not applied: {text}")
     for metric, reason in first.lacking.items():
-        typer.echo(f"cannot be measured: {metric}: {reason}")
-    typer.echo(f"{output} is written; start it with: snakemake --cores 2 --configfile {output}")
+        say(f"cannot be measured: {metric}: {reason}")
+    say(f"{output} is written; start it with: snakemake --cores 2 --configfile {output}")

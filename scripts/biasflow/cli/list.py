@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from biasflow.base.errors import BiasflowError, nearest
-from biasflow.cli.app import Configfiles, Settings, app, configuration
+from biasflow.cli.app import Configfiles, Settings, app, configuration, say
 
 
 @app.command("list")
@@ -30,11 +30,12 @@ def list_(
         where = "" if of is None else " of a folder"
         raise BiasflowError(f"list{where}: {what!r} cannot be listed; {nearest(what, known)}")
     elif of is not None:
-        lines = known[what](choices.with_folder(of))
+        setup = choices.with_folder(of)
+        lines = [*known[what](setup), *(("not applied", text) for text in setup.encoders[choices.ENCODER].not_applied)]
     else:
         asked = configfile or config
         lines = known[what](choices.checked(configuration(configfile, config)[0]) if asked else None)
     lines = list(lines)
     width = min(max((len(name) for name, _ in lines), default=0), 40)
     for name, about in lines:
-        typer.echo(f"{name:{width}}  {about}".rstrip())
+        say(f"{name:{width}}  {about}".rstrip())

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from biasflow.cli.app import Run, app, where_made
+from biasflow.cli.app import Run, app, say, where_made
 
 
 @app.command()
@@ -23,4 +23,4 @@ def pack(
         archive = output or Path(f"{folder.name}.zip")
         names = packed(folder, here / archive)
     size = archive.stat().st_size / 1e6
-    typer.echo(f"{archive}: {len(names)} files, {size:.1f} MB; unpack it and open {folder.name}/{PAGE}")
+    say(f"{archive}: {len(names)} files, {size:.1f} MB; unpack it and open {folder.name}/{PAGE}")

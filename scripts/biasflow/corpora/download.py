@@ -61,7 +61,7 @@ def fetch(
 
 def check_reachable(entries: Iterable[Entry], *, local_files: Mapping | None, mirror: str | Path | None) -> None:
     """BiasflowError if no way leads to a host from which one of these files would be downloaded, as without a network.
-    Its first line says what to do; those below list the files that have to come from elsewhere then."""
+    Its notes list the files that have to come from elsewhere then."""
     missing = sorted((entry for entry in entries if _nearby(entry, local_files, mirror)[1] is None), key=str)
     for entry in {urlsplit(entry.url).netloc: entry for entry in missing}.values():
         try:
@@ -72,15 +72,15 @@ def check_reachable(entries: Iterable[Entry], *, local_files: Mapping | None, mi
 
 def _without_network(missing: list[Entry], mirror: str | Path | None, failure: NoNetworkError) -> BiasflowError:
     others = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-    lines = [
+    error = BiasflowError(
         f"no network: {missing[0].name}{others} cannot be downloaded ({failure}); name a folder that has the files, "
         f"--config mirror=FOLDER (docs/cluster.md), or a path for each in the configuration, files: "
         f"{{{missing[0].name}: PATH}}"
-    ]
+    )
     for entry in missing:
         place = f"; to {Path(mirror) / entry.mirror_path} with its row in {Path(mirror) / MANIFEST}" if mirror else ""
-        lines.append(f"- {entry.name}: from {entry.url}{place}")
-    return BiasflowError("\n".join(lines))
+        error.add_note(f"- {entry.name}: from {entry.url}{place}")
+    return error
 
 
 def _nearby(entry: Entry, local_files: Mapping | None, mirror: str | Path | None) -> tuple[str, Path | None]:

@@ -14,8 +14,8 @@ from biasflow.crate.records import METADATA, WORKFLOW, gone, read_jobs, written_
 CODE = ("Snakefile", "rules", "scripts", "config", "envs", "profiles", "requirements.lock", "LICENSE", "CITATION.cff")
 
 
-def write_crate(folder: str) -> str:
-    """Make the folder of a run an RO-Crate; what to tell the user."""
+def write_crate(folder: str) -> list[str]:
+    """Make the folder of a run an RO-Crate; what to tell the user, by lines."""
     folder = os.path.relpath(folder)  # as records have it
     jobs = read_jobs(folder)
     metadata = run_crate(jobs, folder).metadata.generate()
@@ -33,4 +33,4 @@ def write_crate(folder: str) -> str:
     commit, commits = str(git_commit()), sorted({str(job.about["git"]) for job in jobs})
     if commits != [commit]:
         messages.append(f"{folder}/{WORKFLOW} is the code of {commit}, but jobs ran with that of {', '.join(commits)}")
-    return "\n".join(messages)
+    return messages

@@ -7,13 +7,14 @@ from pathlib import Path
 
 from biasflow.base.files import read_json, sha256
 from biasflow.encoders.families import HEADS, lacking
-from biasflow.encoders.pooling import FIRST_TOKEN, own_pooling
-from biasflow.encoders.stored import CONFIG, DEPTH, has_mask, headers
+from biasflow.encoders.sentence_transformers import FIRST_TOKEN, encoder_folder, modules_not_applied, own_pooling
+from biasflow.encoders.stored import ADAPTER, CONFIG, DEPTH, adapter_of, check_stored, has_mask, headers
 
 COLUMNS = ["encoder", "architecture", "layers", "width", "parameters", *(f"{head}_head" for head in HEADS)]
 COLUMNS += ["head_loss_before", "head_loss_after", "sha256"]
 ABOUT = "biasflow_heads"  # key of config.json: the heads that biasflow gave an encoder, and the losses (encoders.heads)
 WIDTH = ("hidden_size", "dim")
+MERGE = "merge it into its encoder (merge_and_unload of peft) and save that with save_pretrained to measure both"
 
 
 @dataclass(frozen=True)
@@ -22,19 +23,27 @@ class Description:
 
     config: its config.json; lacking: head ("masked_lm", "next_sentence") -> why its weights hold none that would be
     loaded, without an entry for a head that they hold; has_mask: whether its tokenizer has a mask token; pooling: what
-    stands for a sentence."""
+    stands for a sentence; not_applied: what lies in the folder, would change what is measured, and is not read; folder:
+    where its weights lie, which may be in a part of the folder."""
 
     config: Mapping
     lacking: Mapping[str, str] = field(default_factory=dict)
     has_mask: bool = True
     pooling: str = FIRST_TOKEN
+    not_applied: tuple[str, ...] = ()
+    folder: Path | None = None
 
 
 def describe(folder: Path) -> Description:
-    """What the folder of an encoder says, which `stored.check_stored` must have accepted."""
-    config, names = read_json(folder / CONFIG), set().union(*headers(folder).values())
+    """What the folder of an encoder says. BiasflowError as `stored.check_stored`, and for a pooling without a name."""
+    home = encoder_folder(folder)
+    check_stored(home)
+    config, names = read_json(home / CONFIG), set().union(*headers(home).values())
     reasons = {head: reason for head in HEADS if (reason := lacking(head, config, names))}
-    return Description(config, reasons, has_mask(folder), own_pooling(folder))
+    not_applied = [f"the module {kind} of sentence-transformers" for kind in modules_not_applied(folder)]
+    if base := adapter_of(home):
+        not_applied.append(f"the adapter of {base} ({ADAPTER}): {MERGE}")
+    return Description(config, reasons, has_mask(home), own_pooling(folder), tuple(not_applied), home)
 
 
 def table_row(folder: str | Path) -> dict[str, object]:

@@ -44,6 +44,7 @@ CLASSES = {  # by head: what loads it, and the configurations that can have it
 
 RANDOM = "random"  # the training "random/seed<n>"
 OFFLINE = {"local_files_only": True, "trust_remote_code": False}  # no network, and no code from an encoder's folder
+NO_ADAPTER = {"subfolder": "no adapter"}  # with peft installed, transformers applies one that lies beside the weights
 UNUSED = "token_type_embeddings"  # may be zero: where there is one type, it says nothing
 SPECIAL = ("unk_token", "cls_token", "sep_token", "pad_token", "mask_token")
 WITH_SPECIAL = ("WordPiece", "BPE")  # kinds of vocabulary that hold them; to others the library adds them
@@ -169,6 +170,7 @@ def _weights(folder: Path, config: PretrainedConfig, head: Head, **options) -> t
     transformers_logging.set_verbosity_error()  # it lists weights that are not used; what is missing is checked here
     transformers_logging.disable_progress_bar()
     options |= {"config": config, "use_safetensors": True, "dtype": torch.float32, "output_loading_info": True}
+    options |= {"adapter_kwargs": NO_ADAPTER}
     with _explained(folder, "the weights cannot be read", "get or make the encoder again"):
         model, info = CLASSES[head][0].from_pretrained(folder, **OFFLINE, **options)
     return model, sorted(info["missing_keys"]) + sorted(str(key) for key in info["mismatched_keys"])

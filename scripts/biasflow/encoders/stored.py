@@ -10,19 +10,23 @@ from pathlib import Path
 from safetensors import SafetensorError, safe_open
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.files import read_json
+from biasflow.base.files import read_json, read_text
 from biasflow.encoders.families import DECODER, FAMILIES, sign_of_decoder
 
-WEIGHTS = "model*.safetensors"  # what transformers loads; other files of tensors may lie beside them
+WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"  # the second names files, in place of the first
 SUFFIXES = (".json", ".txt", ".safetensors", ".model")  # of the files that an encoder is made of
 CONFIG, TOKENIZER = "config.json", "tokenizer_config.json"
+ADAPTER = "adapter_config.json"
 # The files that are read here, and how many bytes they may have: real ones have some thousand.
 LARGEST = {CONFIG: 2**20, TOKENIZER: 2**24, "special_tokens_map.json": 2**20}
+PIECES = ("tokenizer.json", "vocab.txt", "vocab.json")  # files of pieces: the first that is there counts
+PIECE, BESIDE = 300, 2**22  # bytes of such a file for each piece, and for all else in it: real ones have a third
 # Keys that transformers obeys without a word -> what they stand for.
 REFUSED = {
     r"auto_map": "needs code of its own, which is never run",
     r"_?(attn|experts)_implementation(_internal)?": "names an implementation, which may be fetched from a network",
     r"quantization_config|compression_config|load_in_[48]bit": "is quantised; floating-point weights are needed",
+    r"transformers_weights|fast_tokenizer_files|gguf_file": "names files to take in place of its own",
 }
 MOST_LABELS = 10_000
 # The functions that transformers knows by name (a test compares): torch would take seconds to load.
@@ -38,6 +42,9 @@ SIZES = (HIDDEN, DEPTH, HEADS, INNER, VOCABULARY, POSITIONS, EMBEDDED)
 # How names of weights end -> their sizes.
 SHAPES = {
     "word_embeddings.weight": (VOCABULARY, EMBEDDED),
+    "cls.predictions.bias": (VOCABULARY,),
+    "lm_head.bias": (VOCABULARY,),
+    "vocab_projector.bias": (VOCABULARY,),
     "tok_embeddings.weight": (VOCABULARY, HIDDEN),
     "embed_tokens.weight": (VOCABULARY, HIDDEN),
     "position_embeddings.weight": (POSITIONS, EMBEDDED),
@@ -70,9 +77,10 @@ def check_stored(folder: str | Path) -> None:
     """BiasflowError, one line that names the file, for a folder that no job can use, or that transformers would load
     without a word and wrongly: a file that is none (a pipe would be waited for without end) or is too large; keys that
     stand for code of the encoder's own, for an attention that is fetched, or for quantised weights; a decoder; an
-    architecture that transformers does not know; sizes
-    that are no numbers or do not fit the weights; an unknown activation; a mask token that is another special token;
-    weights that are no floating-point numbers, or of more or fewer layers than config.json has; no whole file."""
+    architecture that transformers does not know; sizes that are no numbers or do not fit the weights; an unknown
+    activation; a mask token that is another special token; weights that lie elsewhere, that are no floating-point
+    numbers, or of more or fewer layers than config.json has; more pieces in the tokenizer than the encoder has vectors
+    for; no whole file."""
     folder = Path(folder)
     for path in sorted(path for path in folder.iterdir() if path.suffix in SUFFIXES):
         _check_regular(path)
@@ -85,6 +93,8 @@ def check_stored(folder: str | Path) -> None:
     for path, header in stored.items():
         _check_weights(path, header, about[CONFIG])
     _check_depth(folder, stored, _size(about[CONFIG], DEPTH))
+    if rows := _size(about[CONFIG], VOCABULARY):
+        _check_pieces(folder, rows)
 
 
 def check_config(path: Path) -> None:
@@ -141,6 +151,12 @@ def _check_known(path: Path, about: Mapping) -> None:
                 f"{path}: key 'model_type' is {_short(kind)}, which transformers {__version__} does not know; "
                 "install a newer transformers that knows it, or use another encoder"
             )
+
+
+def adapter_of(folder: Path) -> str:
+    """The name of the model that an adapter in the folder (of peft) belongs to, "" where no adapter lies there."""
+    about = _object(folder / ADAPTER)
+    return str(about.get("base_model_name_or_path") or "another model") if about else ""
 
 
 def has_mask(folder: Path) -> bool:
@@ -209,7 +225,35 @@ def _check_mask(folder: Path, abouts: list[Mapping]) -> None:
 
 def headers(folder: Path) -> dict[Path, Header]:
     """The header of each file of weights that transformers would load."""
-    return {path: _header(path) for path in sorted(folder.glob(WEIGHTS))}
+    return {path: _header(path) for path in weight_files(folder)}
+
+
+def weight_files(folder: Path) -> list[Path]:
+    """The files of weights that transformers would load from a folder: one, or those that an index names.
+
+    BiasflowError for an index that names a file which does not lie beside it: transformers would go there, and what it
+    reads would stand in no record."""
+    index = folder / INDEX
+    if (folder / WEIGHTS).exists() or not index.exists():
+        return [folder / WEIGHTS]
+    shards = _object(index).get("weight_map")
+    if not (isinstance(shards, dict) and shards and all(isinstance(name, str) for name in shards.values())):
+        raise BiasflowError(f"{index}: key 'weight_map' must say in which file each weight is; {AGAIN}")
+    names = sorted(set(shards.values()))
+    for name in names:
+        if not is_plain_name(name):
+            raise BiasflowError(
+                f"{index}: names {name}, which lies elsewhere: an encoder is its own files; put the file into the "
+                "folder, and its name alone into the index"
+            )
+        if not (folder / name).is_file():
+            raise BiasflowError(f"{index}: names {name}, and there is no such file; {AGAIN}")
+    return [folder / name for name in names]
+
+
+def is_plain_name(name: str) -> bool:
+    """Whether a name in an encoder's files is that of something in the same folder, and not a path to another place."""
+    return name not in ("", ".", "..") and not re.search(r"[/\\\0]", name)
 
 
 def _header(path: Path) -> Header:
@@ -261,6 +305,37 @@ def _layers(headers: Mapping[Path, Header]) -> Iterator[tuple[Path, str, re.Matc
 
 def _size(about: Mapping, names: tuple[str, ...]) -> int | None:
     return next((about[name] for name in names if name in about), None)
+
+
+def _check_pieces(folder: Path, rows: int) -> None:
+    """Every piece of a tokenizer needs a vector. A file of millions would take minutes to read, and is refused by its
+    size alone."""
+    path = next((folder / name for name in PIECES if (folder / name).is_file()), None)
+    if path is None:
+        return
+    if path.stat().st_size > PIECE * rows + BESIDE:
+        raise BiasflowError(
+            f"{path}: has {path.stat().st_size:,} bytes, too many for the {rows:,} pieces of config.json (vocab_size); "
+            "use the encoder's own tokenizer"
+        )
+    n = len(_pieces(path))
+    if n > rows:
+        raise BiasflowError(
+            f"{path}: has {n:,} pieces, but the encoder has vectors for {rows:,} (vocab_size of config.json): use its "
+            "own tokenizer or, where pieces were added, resize_token_embeddings and save_pretrained"
+        )
+
+
+def _pieces(path: Path) -> set[str]:
+    if path.suffix == ".txt":
+        return set(read_text(path, exact=True).removesuffix("\n").split("\n"))
+    about = _object(path)
+    if path.name != PIECES[0]:
+        return set(about)
+    model, added = about.get("model"), about.get("added_tokens")
+    pieces = model.get("vocab") if isinstance(model, dict) else ()
+    contents = (token.get("content") for token in added or () if isinstance(token, dict))
+    return {*(piece[0] if isinstance(piece, list) else piece for piece in pieces or ()), *contents}
 
 
 def _by(shape: tuple[int, ...]) -> str:

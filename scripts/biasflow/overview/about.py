@@ -9,6 +9,7 @@ import pandas as pd
 
 from biasflow.overview.judgements import COST
 from biasflow.results.matrix import OWN, PLAIN, by_rows
+from biasflow.results.models import models
 from biasflow.results.scores import NA, NONE
 from biasflow.results.statistics import holm
 
@@ -35,21 +36,27 @@ class Training:
 
 @dataclass(frozen=True)
 class About:
-    """An encoder: facts (term, text), and a row for each task that it was fine-tuned on."""
+    """An encoder: which model it is, facts (term, text), and a row for each task that it was fine-tuned on."""
 
+    model: str
     facts: Sequence[tuple[str, str]]
     trainings: Sequence[Training]
 
 
-def about(encoders: pd.DataFrame, trainings: pd.DataFrame, scores: pd.DataFrame) -> dict[str, About]:
+def about(
+    encoders: pd.DataFrame, trainings: pd.DataFrame, scores: pd.DataFrame, names: pd.DataFrame
+) -> dict[str, About]:
     """Encoder -> what is known of it, for all encoders of the scores.
 
     encoders, trainings: encoders.csv and trainings.csv as texts (scripts/describe.py), where "" is not known; an
-    encoder without weights of its own (a user's predictions) has no row."""
+    encoder without weights of its own (a user's predictions) has no row. names: names.csv as texts."""
     rows = {row["encoder"]: row for row in encoders.to_dict("records")}
+    which, texts = models(names, encoders), names[(names["kind"] == "encoder") & (names["attribute"] == "not_applied")]
+    not_applied = dict(zip(texts["name"], texts["value"], strict=True))
     return {
         name: About(
-            _facts(rows.get(name), of_encoder),
+            which[name],
+            [("Model", which[name]), *_beside(not_applied.get(name)), *_facts(rows.get(name), of_encoder)],
             [
                 _training(task, block, _tested(of_encoder[of_encoder["task"] == task]))
                 for task, block in trainings[trainings["encoder"] == name].groupby("task", sort=False)
@@ -57,6 +64,11 @@ def about(encoders: pd.DataFrame, trainings: pd.DataFrame, scores: pd.DataFrame)
         )
         for name, of_encoder in scores.groupby("encoder", sort=False)
     }
+
+
+def _beside(not_applied: str | None) -> list[tuple[str, str]]:
+    text = f"{not_applied}. The scores are those of the encoder without it."
+    return [("Not applied", text)] if not_applied else []
 
 
 def _facts(row: Mapping[str, str] | None, scores: pd.DataFrame) -> list[tuple[str, str]]:

@@ -16,7 +16,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.corpora.disco import BLANK
 from biasflow.corpora.seat import DENSRAY_TESTS
 from biasflow.corpora.stereoset import AUTHORS_STIMULI
-from biasflow.encoders.pooling import FIRST_TOKEN, POOLINGS
+from biasflow.encoders.sentence_transformers import FIRST_TOKEN, POOLINGS
 from biasflow.plan.tasks import kind_of
 from biasflow.registry import METRICS, PACKAGE, TASKS, TOKENS
 from biasflow.stimuli.densray_sets import CHINESE, OCCUPATIONS, PLANTED_OCCUPATIONS

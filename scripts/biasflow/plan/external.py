@@ -11,6 +11,7 @@ from biasflow.asking.names import require
 from biasflow.asking.paths import is_corpus_file
 from biasflow.asking.sources import is_expanded
 from biasflow.base.errors import BiasflowError
+from biasflow.base.files import check_path
 from biasflow.corpora.catalogue import MANIFEST, Catalogue
 from biasflow.corpora.word_pairs import read_word_pairs
 from biasflow.corpora.word_sets import read_word_sets
@@ -62,6 +63,8 @@ def _formats(catalogue: Catalogue) -> FormatChecker:
     formats = FormatChecker(formats=())
 
     def is_file(path: object, names: Collection[str] = ()) -> bool:
+        if isinstance(path, str):
+            check_path(path)
         if isinstance(path, str) and path not in names and not Path(path).is_file():
             close = difflib.get_close_matches(path, names, n=1)
             raise BiasflowError(f"there is no file {path}" + (f"; did you mean {close[0]!r}?" if close else ""))
@@ -70,6 +73,8 @@ def _formats(catalogue: Catalogue) -> FormatChecker:
         return True
 
     def is_folder(path: object) -> bool:
+        if isinstance(path, str):
+            check_path(path)
         if isinstance(path, str) and not Path(path).is_dir():
             raise BiasflowError(f"there is no folder {path!r}")
         return True

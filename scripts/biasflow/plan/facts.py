@@ -2,19 +2,21 @@
 file."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
 from biasflow.asking.encoders import ANY, VECTORS, Encoder
 from biasflow.asking.paths import Paths, is_corpus_file, package_file
 from biasflow.base.errors import BiasflowError
+from biasflow.base.files import check_path
 from biasflow.corpora.documents import NEEDED, count_documents
 from biasflow.corpora.published_scores import check_kind
-from biasflow.encoders.described import Description, describe
+from biasflow.encoders.described import MERGE, Description, describe
 from biasflow.encoders.families import FAMILIES
 from biasflow.encoders.recipes import MASKED_LM
-from biasflow.encoders.stored import CONFIG, WEIGHTS, check_config, check_stored
+from biasflow.encoders.sentence_transformers import encoder_folder
+from biasflow.encoders.stored import CONFIG, INDEX, WEIGHTS, adapter_of, check_config
 from biasflow.plan.asked import Part, read_asked
 from biasflow.plan.tasks import task_of
 
@@ -23,7 +25,7 @@ Result = TypeVar("Result")
 CONVERT = "docs/howto/encoder.md shows how"
 _HELD = {
     "config.json": ("config.json",),
-    "weights in safetensors": (WEIGHTS,),
+    "weights in safetensors": (WEIGHTS, INDEX),
     "tokenizer": ("tokenizer.json", "vocab.txt", "vocab.json", "*.model"),
 }
 
@@ -48,12 +50,14 @@ def encoder_of(config: Mapping, name: str, facts: Facts = Facts()) -> Encoder:
     if no_documents:
         about = {**about, "next_sentence": False}
     above = encoder_of(config, about["from"], facts) if about["source"] == "continued" else None
+    folder = _folder(about["path"], config["mirror"]) if about["source"] == "local" else None
+    described = facts.described.get(name)
     return Encoder(
         name,
         about,
         above,
-        folder=_folder(about["path"], config["mirror"]) if about["source"] == "local" else None,
-        described=facts.described.get(name),
+        folder=described.folder if described else folder,
+        described=described,
         missing=facts.missing.get(name, ""),
         no_documents=no_documents,
     )
@@ -79,7 +83,6 @@ def gather(config: Mapping) -> Facts:
             continue
         reason = _why_not(encoder)
         if reason is None:
-            _checked(encoder, check_stored, encoder.folder)
             described[name] = _checked(encoder, describe, encoder.folder)
         elif encoder.about["optional"]:
             missing[name] = f"encoders.{name}.path: {reason}"
@@ -146,6 +149,7 @@ def _check_given(encoder: Encoder) -> None:
                 if not Path(file.file).is_file():
                     raise BiasflowError(f"config: key '{key}': there is no file {file.file}")
                 try:
+                    check_path(file.file)
                     if metric != ANY and readout != VECTORS:
                         check_kind(file.file, file.column)
                 except BiasflowError as error:
@@ -158,17 +162,23 @@ def _why_not(encoder: Encoder) -> str | None:
         return f"its path {encoder.about['path']} needs the config key mirror"
     if not folder.is_dir():
         return f"there is no folder {folder}"
+    folder = _checked(encoder, encoder_folder, folder)
+    weights = any((folder / name).exists() for name in (WEIGHTS, INDEX))
+    if not weights and (base := _checked(encoder, adapter_of, folder)):
+        return f"{folder} holds an adapter of {base}, and no encoder: {MERGE}"
     if (folder / CONFIG).exists():  # whatever else is missing: a decoder need not be made whole
         _checked(encoder, check_config, folder / CONFIG)
     for part, names in _HELD.items():
         if not any(any(folder.glob(name)) for name in names):
-            if names == (WEIGHTS,) and (pickled := next(folder.glob("*.bin"), None)):
+            if WEIGHTS in names and (pickled := next(folder.glob("pytorch_model*.bin"), None)):
                 return f"the weights in {folder} are {pickled.name}; convert them to safetensors ({CONVERT})"
             return f"there is no encoder in {folder} (no {part}); save it with save_pretrained of transformers"
+    for path in replace(encoder, folder=folder).local_files:
+        _checked(encoder, check_path, path)
     return None
 
 
-def _checked(encoder: Encoder, read: Callable[[Path], Result], path: Path) -> Result:
+def _checked(encoder: Encoder, read: Callable[..., Result], path: str | Path) -> Result:
     """What `read` returns of a path; BiasflowError, naming the key, for what it refuses."""
     try:
         return read(path)

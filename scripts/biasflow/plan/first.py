@@ -36,12 +36,13 @@ ask:
 
 
 class First(NamedTuple):
-    """A first configuration (text), by metric why it cannot be measured on this encoder (lacking), and why no method
-    can act, or "" (unedited)."""
+    """A first configuration (text), by metric why it cannot be measured on this encoder (lacking), why no method can
+    act, or "" (unedited), and what of the folder is not applied."""
 
     text: str
     lacking: Mapping[str, str]
     unedited: str
+    not_applied: tuple[str, ...]
 
 
 def first_configuration(folder: str, file: str) -> First:
@@ -65,7 +66,7 @@ def first_configuration(folder: str, file: str) -> First:
         slow=", ".join(name for name in asked if name in SLOW),
         lacking="".join(f"    # Cannot be measured: {name}, because {reason}\n" for name, reason in lacking.items()),
     )
-    return First(text, lacking, unedited)
+    return First(text, lacking, unedited, setup.encoders[ENCODER].not_applied)
 
 
 def _is_of_encoders(metric: str) -> bool:

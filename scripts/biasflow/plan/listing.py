@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from biasflow.base.errors import printable
 from biasflow.plan.cells import Plan
 from biasflow.plan.methods import VARIANT, resolved
 from biasflow.plan.setup import Setup
@@ -22,7 +23,8 @@ _OF_METHODS = ("eraser", "options", "places", "fitted_on")
 def cells_table(plan: Plan) -> pd.DataFrame:
     """A row per cell that was asked for: CELLS; reason is empty where it runs."""
     rows = [{**vars(cell), **vars(cell.model), "training": cell.model.training} for cell in plan.cells]
-    return pd.DataFrame(rows, columns=CELLS)
+    table = pd.DataFrame(rows, columns=CELLS)
+    return table.assign(reason=table["reason"].map(printable))
 
 
 def not_measured(plan: Plan, path: str | Path) -> str:
@@ -37,6 +39,12 @@ def not_measured(plan: Plan, path: str | Path) -> str:
     return f"{cells}: {shown}{more}. A run lists each in {path}"
 
 
+def not_applied(setup: Setup) -> list[str]:
+    """One line for each encoder whose folder has more in it than is measured, such as an adapter."""
+    encoders = setup.encoders.values()
+    return [f"encoders.{one.name}: not applied: {text}" for one in encoders for text in one.not_applied]
+
+
 def names_table(setup: Setup, plan: Plan) -> pd.DataFrame:
     """What every name stands for: name, kind (encoder, task, method), attribute, value; of methods, those of the plan.
 
@@ -47,7 +55,7 @@ def names_table(setup: Setup, plan: Plan) -> pd.DataFrame:
     rows += [("task", name, _flat(task)) for name, task in setup.config["tasks"].items()]
     used = {cell.method for cell in plan.cells}
     rows += [("method", name, _method(name, setup.methods)) for name in setup.methods if name in used]
-    table = [(name, kind, key, str(value)) for kind, name, about in rows for key, value in about.items()]
+    table = [(name, kind, key, printable(str(value))) for kind, name, about in rows for key, value in about.items()]
     return pd.DataFrame(table, columns=NAMES)
 
 
@@ -56,6 +64,8 @@ def encoder_attributes(setup: Setup) -> dict[str, dict[str, object]]:
     attributes = {}
     for name, encoder in setup.encoders.items():
         about = {("parent" if key == "from" else key): value for key, value in _flat(encoder.about).items()}
+        about |= {"path": str(encoder.folder)} if encoder.folder else {}
+        about |= {"not_applied": "; ".join(encoder.not_applied)} if encoder.not_applied else {}
         about |= {"layers": encoder.depth} if encoder.depth else {}
         about |= {"new_heads": " ".join(encoder.new_heads)} if encoder.new_heads else {}
         about |= {"missing": encoder.missing} if encoder.missing else {}

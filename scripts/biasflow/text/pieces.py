@@ -7,6 +7,8 @@ from collections.abc import Iterable
 def split_words(tokenizer, words: Iterable[str]) -> list[str]:
     """Return the words that a tokenizer (of the package tokenizers) splits into several tokens within a text, or does
     not know."""
+    tokenizer.no_padding()  # which a file may hold, as do those of sentence encoders
+    tokenizer.no_truncation()
     unknown = getattr(tokenizer.model, "unk_token", None)
     result = []
     for word in dict.fromkeys(words):

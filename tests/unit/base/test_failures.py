@@ -35,7 +35,9 @@ def snakemake_log(tmp_path, *jobs):
 
 
 def test_the_job_says_what_was_wrong_and_its_log_where(tmp_path):
-    fail(tmp_path / "download.log", "download", BiasflowError("words missing.\n- words: from https://example.org"))
+    error = BiasflowError("words missing.")
+    error.add_note("- words: from https://example.org")
+    fail(tmp_path / "download.log", "download", error)
     line = failures(snakemake_log(tmp_path, ("download", tmp_path / "download.log")))
     assert line.startswith(f"rule download: words missing (log: {tmp_path / 'download.log'}).")
     assert "example.org" not in line and "\n" not in line
@@ -190,6 +192,10 @@ class LockException(Exception):  # noqa: N818
     pass
 
 
+class ProtectedOutputException(Exception):  # noqa: N818
+    pass
+
+
 @pytest.mark.parametrize(
     ("tell", "named"),
     [
@@ -198,6 +204,7 @@ class LockException(Exception):  # noqa: N818
             "interrupted",
         ),
         (lambda logger: raised(logger, LockException("Error: Directory cannot be locked.")), "--unlock"),
+        (lambda logger: raised(logger, ProtectedOutputException("Write-protected output files")), "cannot be written"),
         (lambda logger: raised(logger, OSError(errno.ENOSPC, "No space left on device")), "no space left"),
         (
             lambda logger: raised(logger, PermissionError(errno.EACCES, "Permission denied", ".snakemake/locks")),

@@ -101,6 +101,13 @@ def test_compare(folder):
         done.stdout == "differs: encoder=bert metric=weat_effect_size: 0.1 and 0.9, difference 0.8 [0.6586, 0.9414]\n"
     )
     assert done.stderr == "one has 2 scores, two 2: 1 differs\n"
+    for run, sha256 in (("one", "ab" * 32), ("two", "cd" * 32)):
+        names = f"name,kind,attribute,value\nbert,encoder,source,local\nbert,encoder,path,my/{run}\n"
+        Path("results", run, "names.csv").write_text(names)
+        Path("results", run, "encoders.csv").write_text(f"encoder,sha256\nbert,{sha256}\n")
+    lines = result("compare", "one", "two").stderr.splitlines()
+    assert lines[0] == "one, bert: local: path my/one, sha256 of the weights abababababab"
+    assert lines[1] == "two, bert: local: path my/two, sha256 of the weights cdcdcdcdcdcd"
     assert len(pd.read_csv("differences.csv")) == 1
     Path("results/two/scores.csv").unlink()
     done = result("compare", "one", "two")

@@ -128,11 +128,11 @@ def left(folder):
 
 
 def fails(get, *behaviours, match, **options):
-    """The fetch fails with a message that has `match`, and leaves nothing behind."""
+    """The fetch fails with a message that has `match`, and leaves nothing behind; what it says, with its notes."""
     with pytest.raises(BiasflowError, match=match) as caught:
         get(behaviours, **options)
     assert left(get.folder) == []
-    return str(caught.value)
+    return "\n".join([str(caught.value), *getattr(caught.value, "__notes__", ())])
 
 
 def test_a_download_is_verified_and_described(get, server):
@@ -399,7 +399,7 @@ def test_without_a_network_one_message_lists_every_missing_file(server, nobody, 
     check_reachable([*there, *gone[2:]], **places)
     with pytest.raises(BiasflowError, match="no network: second and 2 more") as caught:
         check_reachable([there[0], *gone], **places)
-    listed = str(caught.value).splitlines()[1:]
+    listed = caught.value.__notes__
     assert [line.split(":")[0] for line in listed] == ["- second", "- there", "- words"]
     assert f"{UNKNOWN}/second" in listed[0] and str(mirror / "texts/second.txt") in listed[0]
 

@@ -113,5 +113,8 @@ def test_words_without_a_piece_of_their_own():
     """In word pieces, whatever the case, and in bytes, where a word within a text has the space before it."""
     words = word_tokenizer(["joy", "may", "##be"]).backend_tokenizer
     assert split_words(words, ["joy", "Joy", "maybe", "war", "maybe"]) == ["maybe", "war"]
+    words.enable_padding(length=8)  # as tokenizer.json of a sentence encoder may have it
+    words.enable_truncation(1)
+    assert split_words(words, ["joy", "Joy", "maybe", "war", "maybe"]) == ["maybe", "war"]
     several = byte_tokenizer(["joy and joy"]).backend_tokenizer
     assert split_words(several, ["joy", "and", "maybe"]) == ["maybe"]

@@ -96,7 +96,7 @@ def test_jobs_are_those_that_the_records_tell_of(run):
 
 
 def test_the_crate_tells_who_made_what_of_what(run):
-    assert "4 jobs" in write_crate(RUN)
+    assert "4 jobs" in write_crate(RUN)[0]
     found = entities()
     by_rule = actions(found)
     assert set(by_rule) == {"download", "data", "read", "score"}
@@ -143,7 +143,7 @@ def test_what_was_read_and_is_there_no_more_is_told(run, again):
     lose_record(BIOS)
     if again:
         job("data again", [WORDS], [BIOS])
-    assert f"1 files were deleted or made again after a job had read them, such as {BIOS}" in write_crate(RUN)
+    assert f"1 files were deleted or made again after a job had read them, such as {BIOS}" in write_crate(RUN)[1]
     found = entities()
     (read,) = (entity for entity in found.values() if entity.get("sha256") == before)
     assert read["@id"].startswith("ni:///sha-256;") and read["name"] == BIOS

@@ -3,13 +3,18 @@
 import json
 import os
 import shutil
+import time
 
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from transformers.integrations import peft
+from transformers.models.auto import auto_factory
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.files import sha256
 from biasflow.encoders import stored
+from biasflow.encoders.described import describe, table_row
 from biasflow.encoders.families import FAMILIES
 from biasflow.encoders.load import load_encoder
 from biasflow.encoders.stored import check_stored
@@ -63,8 +68,51 @@ def mask_elsewhere(folder):
     (folder / "special_tokens_map.json").write_text('{"mask_token": "[UNK]", "unk_token": "[UNK]"}')
 
 
+def index_of(name):
+    """An index in place of model.safetensors, which names a file for each weight; the weights lie beside the folder."""
+
+    def change(folder):
+        weights = folder.parent / "model-1.safetensors"
+        shutil.move(folder / "model.safetensors", weights)
+        file = str(weights) if name == "absolute" else name
+        about = {"metadata": {}, "weight_map": dict.fromkeys(load_file(weights), file)}
+        (folder / "model.safetensors.index.json").write_text(json.dumps(about))
+
+    return change
+
+
+def more_pieces(number):
+    def change(folder):
+        path = folder / "tokenizer.json"
+        about = json.loads(path.read_text())
+        about["model"]["vocab"] |= {f"piece{k}": k + 100 for k in range(number)}
+        path.write_text(json.dumps(about))
+
+    return change
+
+
+def longer_bias(folder):
+    path = folder / "model.safetensors"
+    save_file(load_file(path) | {"cls.predictions.bias": torch.zeros(12)}, path)
+
+
 DEEP = 100_000
 HOSTILE = {
+    "weights elsewhere": (index_of("../model-1.safetensors"), "names ../model-1.safetensors, which lies elsewhere"),
+    "weights elsewhere, by an absolute path": (index_of("absolute"), "which lies elsewhere"),
+    "weights in a folder below": (index_of("more/model-1.safetensors"), "which lies elsewhere"),
+    "weights that are not there": (index_of("model-1.safetensors"), "there is no such file"),
+    "an index of nothing": (
+        lambda folder: (index_of("x")(folder), written("model.safetensors.index.json", "{}")(folder)),
+        "weight_map",
+    ),
+    "weights that a key names": (keys(transformers_weights="../model.safetensors"), "transformers_weights"),
+    "a tokenizer that a key names": (
+        keys("tokenizer_config.json", fast_tokenizer_files=["../tokenizer.4.0.0.json"]),
+        "fast_tokenizer_files",
+    ),
+    "more pieces than vectors": (more_pieces(100), "tokenizer.json: has 108 pieces"),
+    "a head of another vocabulary": (longer_bias, "cls.predictions.bias is 12, but"),
     "code": (keys(auto_map={"AutoModel": "own.Model"}), "auto_map"),
     "a kernel": (keys(attn_implementation="somebody/kernel"), "attn_implementation"),
     "a kernel, as it is saved": (keys(_attn_implementation="somebody/kernel"), "_attn_implementation"),
@@ -126,6 +174,40 @@ def test_a_hostile_folder_is_one_line_before_the_first_job(folder, name, monkeyp
     assert "\n" not in line and len(line) < 500
 
 
+def test_a_tokenizer_of_millions_of_pieces_is_refused_unread(folder):
+    more_pieces(400_000)(folder)
+    start = time.process_time()
+    with pytest.raises(BiasflowError, match=r"tokenizer\.json: has [\d,]+ bytes"):
+        check_stored(folder)
+    assert time.process_time() - start < 0.1
+
+
+def test_files_of_a_folder_may_be_links_and_several(folder, tmp_path):
+    """As the hub's cache has them; what lies beside and is not in the index is not loaded."""
+    shutil.move(folder / "model.safetensors", tmp_path / "blob")
+    tensors, other = load_file(tmp_path / "blob"), {"decoy": torch.zeros(1, dtype=torch.int8)}
+    parts = dict(sorted(tensors.items())[:20]), dict(sorted(tensors.items())[20:])
+    for number, part in enumerate(parts):
+        save_file(part, tmp_path / f"part{number}", {"format": "pt"})
+        (folder / f"model-{number}.safetensors").symlink_to(tmp_path / f"part{number}")
+    save_file(other, folder / "model-decoy.safetensors")
+    shards = {name: f"model-{number}.safetensors" for number, part in enumerate(parts) for name in part}
+    index = {"metadata": {}, "weight_map": shards}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+    check_stored(folder)
+    assert table_row(folder)["sha256"] == f"{sha256(tmp_path / 'part0')} {sha256(tmp_path / 'part1')}"
+    model, _ = load_encoder(folder, head="pretraining")
+    assert all(torch.equal(model.get_parameter(name), tensor) for name, tensor in tensors.items())
+
+
+@pytest.mark.parametrize("key", ["tokenizer_file", "vocab_file"])
+def test_a_tokenizer_is_read_from_the_folder_whatever_its_keys_say(folder, tmp_path, key):
+    (tmp_path / "other").mkdir()
+    word_tokenizer(["other"]).save_pretrained(tmp_path / "other")
+    keys("tokenizer_config.json", **{key: str(tmp_path / "other/tokenizer.json")})(folder)
+    assert "nurse" in load_encoder(folder, head="none")[1].get_vocab()
+
+
 @pytest.mark.parametrize("kind", FAMILIES)
 def test_every_family_is_accepted_as_transformers_saves_it(kind, tmp_path):
     model_of(kind, "MaskedLM").save_pretrained(tmp_path)
@@ -160,3 +242,27 @@ def test_a_mask_token_of_tokenizer_json_alone_is_named_by_the_first_job(folder):
     (folder / "tokenizer_config.json").write_text(json.dumps(tokens))
     with pytest.raises(BiasflowError, match="mask_token and pad_token are both"):
         load_encoder(folder, head="none")
+
+
+def adapter(folder):
+    about = {"peft_type": "LORA", "base_model_name_or_path": "somebody/base", "r": 8}
+    (folder / "adapter_config.json").write_text(json.dumps(about))
+    save_file({"base_model.model.lora_A.weight": torch.zeros(8, 16)}, folder / "adapter_model.safetensors")
+
+
+def test_an_adapter_alone_is_named_with_the_model_that_it_belongs_to(tmp_path):
+    adapter(tmp_path)
+    config = {"encoders": {"mine": {"source": "local", "path": str(tmp_path), "optional": False}}}
+    with pytest.raises(BiasflowError, match=r"an adapter of somebody/base.*merge_and_unload"):
+        gather(config | {"tasks": {}, "mirror": None, "papers": {}})
+
+
+def test_an_adapter_beside_an_encoder_is_named_and_not_applied(folder, monkeypatch):
+    assert describe(folder).not_applied == ()
+    adapter(folder)
+    (text,) = describe(folder).not_applied
+    assert "somebody/base" in text and "merge_and_unload" in text
+    for module in (auto_factory, peft):  # transformers would apply it
+        monkeypatch.setattr(module, "is_peft_available", lambda: True)
+    model, _ = load_encoder(folder, head="none")
+    assert not any("lora" in name for name in model.state_dict())

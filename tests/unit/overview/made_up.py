@@ -106,4 +106,6 @@ def words(matrix):
 def about_them(encoders):
     """What is known of these encoders."""
     training = Training("bios", "3", "300", "60", "60", "0", "12", "0.250")
-    return {name: About([("Architecture", "BertModel <small>")], [training]) for name in encoders}
+    return {
+        name: About("local: path <small>", [("Architecture", "BertModel <small>")], [training]) for name in encoders
+    }

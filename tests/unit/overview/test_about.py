@@ -28,8 +28,21 @@ def scored(kind="weat", variant="target", part="-", task="-", seed="-", n=12870,
     return tidy(frame, encoder="bert", task=task, strategy=strategy, seed=seed)
 
 
-def described_as(scores, encoders=(BERT,)):
-    return about(pd.DataFrame(encoders, columns=COLUMNS), pd.DataFrame(TRAINED, columns=[*MODEL, *TRAININGS]), scores)
+NAMES = [("bert", "encoder", "source", "hub"), ("bert", "encoder", "id", "a/b"), ("bert", "encoder", "revision", "0f")]
+
+
+def described_as(scores, encoders=(BERT,), names=NAMES):
+    tables = [(encoders, COLUMNS), (TRAINED, [*MODEL, *TRAININGS]), (names, ["name", "kind", "attribute", "value"])]
+    encoders, trainings, names = (pd.DataFrame(rows, columns=columns) for rows, columns in tables)
+    return about(encoders, trainings, scores, names)
+
+
+def test_the_page_says_which_model_it_is_and_what_was_not_applied():
+    found = described_as(scored(C6=0.5))["bert"]
+    assert found.model == "hub: id a/b, revision 0f, sha256 of the weights abc" == dict(found.facts)["Model"]
+    beside = ("bert", "encoder", "not_applied", "the adapter of x")
+    assert "the adapter of x" in dict(described_as(scored(C6=0.5), names=[*NAMES, beside])["bert"].facts)["Not applied"]
+    assert described_as(scored(C6=0.5), [], [("bert", "encoder", "source", "external")])["bert"].model == "external"
 
 
 def test_facts_of_an_encoder():

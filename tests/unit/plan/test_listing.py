@@ -1,17 +1,19 @@
 """The plan and its names as tables that readers open beside the scores."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from biasflow.asking.matrix import NOT_RUN
 from biasflow.base.tabular import read_text_csv, write_csv
+from biasflow.encoders.described import Description
 from biasflow.plan.cells import plan
 from biasflow.plan.configuration import resolve
 from biasflow.plan.facts import Facts
-from biasflow.plan.listing import CELLS, NAMES, cells_table, names_table, not_measured
+from biasflow.plan.listing import CELLS, NAMES, cells_table, names_table, not_applied, not_measured
 from biasflow.plan.setup import Setup
-from tests.unit.plan.configs import RUNS, SCHEMA, changed, facts_of, of_file, planned, setup_of
+from tests.unit.plan.configs import BERT, RUNS, SCHEMA, changed, facts_of, of_file, planned, setup_of
 
 MANY = changed(
     ("encoders.more", {"source": "continued", "from": "own"}),
@@ -76,6 +78,16 @@ def test_names_have_the_attributes_of_the_configuration():
     assert found["method", "sent-0"]["setting"] == "sent 0" and "setting" not in found["method", "dawkins2024"]
     assert found["method", "dawkins2024"]["sequential"] == "False"
     assert ("method", "leace") not in found  # it is not in the plan
+
+
+def test_what_is_not_applied_is_named_and_nothing_in_it_reaches_a_terminal():
+    folder = Path("models/mine\x1b[31m")
+    described = Description(BERT, folder=folder, not_applied=("the adapter of a\x1b]0;b\nc",))
+    found = attributes(MANY, Facts({"real": described}))["encoder", "real"]
+    assert found["path"] == r"models/mine\x1b[31m" and found["not_applied"] == r"the adapter of a\x1b]0;b\nc"
+    setup = Setup(resolve(MANY, SCHEMA), Facts({"real": described}))
+    (line,) = not_applied(setup)
+    assert line.startswith("encoders.real: not applied: the adapter")
 
 
 @pytest.mark.parametrize("name", RUNS)

@@ -272,6 +272,10 @@ MISTAKES = [
     (local("gpt"), "encoders.real.path"),
     (local("weightless"), "encoders.real.path"),
     (local("wordless"), "encoders.real.path"),
+    (local("model{v2}"), "encoders.real.path"),
+    (local("more files"), "encoders.real.path"),
+    (occupations(file="jobs{1}.txt"), "metrics.occtmp.own.french.file"),
+    (occupations(file="\x1b[2Jjobs.txt"), "metrics.occtmp.own.french.file"),
     (occupations(file="nowhere.txt"), "metrics.occtmp.own.french.file"),
     (occupations(file="latin-1.txt"), "metrics.occtmp.own.french.file"),
     (occupations(file="empty.txt"), "metrics.occtmp.own.french.file"),
@@ -379,6 +383,8 @@ def place(tmp_path, monkeypatch):
         "weightless": (),
         "wordless": (),
         "broken": (),
+        "model{v2}": (),
+        "more files": (),
     }
     for name, heads in encoders.items():
         folder_of(
@@ -389,7 +395,9 @@ def place(tmp_path, monkeypatch):
     (tmp_path / "wordless/vocab.txt").unlink()
     (tmp_path / "weightless/model.safetensors").unlink()
     (tmp_path / "broken/config.json").write_text("{")
-    (tmp_path / "occupations.txt").write_text("docteur\n")
+    (tmp_path / "more files/notes{1}.txt").touch()
+    for name in ("occupations.txt", "jobs{1}.txt", "\x1b[2Jjobs.txt"):
+        (tmp_path / name).write_text("docteur\n")
     (tmp_path / "latin-1.txt").write_bytes("infirmière\n".encode("latin-1"))
     (tmp_path / "empty.txt").write_text("\n")
     (tmp_path / "line.txt").write_text("docteur\n" + 10**7 * "x" + "\n")

@@ -6,7 +6,7 @@ import pytest
 
 from biasflow.base.errors import BiasflowError
 from biasflow.encoders.described import Description
-from biasflow.encoders.pooling import FILE, own_pooling
+from biasflow.encoders.sentence_transformers import MODULES, own_pooling
 from biasflow.plan.cells import plan
 from biasflow.plan.configuration import resolve
 from biasflow.plan.facts import Facts, gather
@@ -25,8 +25,8 @@ def folder(tmp_path):
     def made(about=None):
         folder_of(tmp_path)
         if about is not None:
-            (tmp_path / FILE).parent.mkdir(exist_ok=True)
-            (tmp_path / FILE).write_text(json.dumps(about))
+            (tmp_path / "1_Pooling").mkdir()
+            (tmp_path / "1_Pooling/config.json").write_text(json.dumps(about))
         return tmp_path
 
     return made
@@ -49,6 +49,36 @@ def test_a_folder_says_what_stands_for_a_sentence(folder, about, pooling):
 def test_a_folder_that_says_nothing_in_it_is_named(folder):
     with pytest.raises(BiasflowError, match="1_Pooling"):
         own_pooling(folder({"pooling_mode_mean_tokens": False}))
+
+
+def module(kind, path):
+    return {"idx": 0, "name": "0", "path": path, "type": f"sentence_transformers.models.{kind}"}
+
+
+def test_an_encoder_in_a_part_of_its_folder_is_read_there_with_the_pooling_beside_it(folder):
+    """The layout of old versions; later modules that change a vector are named."""
+    whole = folder(OLD)
+    (whole / "0_Transformer").mkdir()
+    for path in [path for path in whole.iterdir() if path.is_file()]:
+        path.rename(whole / "0_Transformer" / path.name)
+    (whole / "config.json").write_text(json.dumps({"__version__": "0.2.5.1"}))
+    parts = [("Transformer", "0_Transformer"), ("Pooling", "1_Pooling"), ("Dense", "2_Dense"), ("Normalize", "3_Norm")]
+    (whole / MODULES).write_text(json.dumps([module(*part) for part in parts]))
+    config = resolve(asking(SEAT, ("encoders.real.path", str(whole))), SCHEMA)
+    encoder = Setup(config, gather(config)).encoders["real"]
+    assert encoder.pooling == "mean" and encoder.model_type == "bert"
+    assert encoder.local_files[0] == str(whole / "0_Transformer/config.json")
+    assert encoder.not_applied == ("the module Dense of sentence-transformers",)
+
+
+@pytest.mark.parametrize(
+    "modules", [[module("Transformer", "../other")], [module("Transformer", "/other")], {"0": "Transformer"}, [3]]
+)
+def test_modules_elsewhere_or_none_are_one_line(folder, modules):
+    (folder() / MODULES).write_text(json.dumps(modules))
+    config = resolve(asking(SEAT, ("encoders.real.path", str(folder()))), SCHEMA)
+    with pytest.raises(BiasflowError, match=r"'encoders\.real\.path'.*modules\.json"):
+        gather(config)
 
 
 def seat_of(pooling, *changes):
