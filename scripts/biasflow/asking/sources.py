@@ -2,7 +2,9 @@
 need beside those that it names."""
 
 import glob
+import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import check_path
@@ -10,25 +12,43 @@ from biasflow.base.files import check_path
 PLANTED = "planted"
 EXTERNAL = "external"
 ENCODER = "{encoder}"  # in a path: the folder that the key `encoder` names
+PINNED = re.compile(r"(?P<id>[\w-][\w.-]*(/[\w.-]+)?)@(?P<revision>[0-9a-f]{40})")  # an encoder of the hub
+REVISION = 'REVISION is a commit of 40 hexadecimal digits, which the hub shows under "Files and versions", "History"'
 
 
-def name_folders(config: Mapping) -> None:
-    """Put the folder that the key `encoder` names into the paths of local encoders that ask for it. BiasflowError where
-    one asks and no folder is named, and where one is named that none asks for."""
-    folder = config["encoder"]
-    local = {name: about for name, about in config["encoders"].items() if about["source"] == "local"}
-    for name, about in local.items():
-        if ENCODER in about["path"] and folder is None:
-            raise BiasflowError(
-                f"config: key 'encoder': the folder of encoders.{name} is not given; add --config encoder=FOLDER to "
-                f"the command, or write the folder into encoders.{name}.path"
-            )
-        about["path"] = about["path"].replace(ENCODER, str(folder))
-    if folder is not None and not any(folder in about["path"] for about in local.values()):
+def name_encoder(config: Mapping) -> None:
+    """Put the encoder that the key `encoder` (a folder) or `hub` (NAME@REVISION) names in the place of local ones whose
+    path asks for it. BiasflowError where one asks and none is named, or two are, where one is named that none asks for,
+    for a revision that is not pinned, and for a name of the hub in the place of a folder."""
+    folder, hub = config["encoder"], config["hub"]
+    asking = {name: about for name, about in config["encoders"].items() if ENCODER in about.get("path", "")}
+    if asking and folder is None and hub is None:
         raise BiasflowError(
-            "config: key 'encoder': no encoder of this configuration takes its folder from here; give one the path "
-            f"'{ENCODER}' (source: local), or use config/mine.yaml"
+            f"config: key 'encoder': the folder of encoders.{next(iter(asking))} is not given; add --config "
+            "encoder=FOLDER to the command, or hub=NAME@REVISION for an encoder of the model hub"
         )
+    if folder is not None and hub is not None:
+        raise BiasflowError("config: keys 'encoder' and 'hub': both name the encoder; leave one of them out")
+    if not asking and (folder, hub) != (None, None):
+        raise BiasflowError(
+            f"config: key '{'encoder' if hub is None else 'hub'}': no encoder of this configuration is taken from "
+            f"here; give one the path '{ENCODER}' (source: local), or use config/mine.yaml"
+        )
+    if hub is not None:
+        pinned = PINNED.fullmatch(hub)
+        if pinned is None:
+            raise BiasflowError(f"config: key 'hub': {hub!r} is not NAME@REVISION; {REVISION}")
+        for about in asking.values():
+            about.clear()
+            about |= {"source": "hub", **pinned.groupdict()}
+    elif folder is not None:
+        if PINNED.fullmatch(f"{folder}@{'0' * 40}") and not Path(folder).is_dir():
+            raise BiasflowError(
+                f"config: key 'encoder': there is no folder {folder}; if it is the name of an encoder on the model "
+                f"hub, write --config hub={folder}@REVISION; {REVISION}"
+            )
+        for about in asking.values():
+            about["path"] = about["path"].replace(ENCODER, folder)
 
 
 def is_expanded(name: str) -> bool:

@@ -15,7 +15,7 @@ from biasflow.asking.sources import (
     derived_encoders,
     derived_tasks,
     judged_encoders,
-    name_folders,
+    name_encoder,
     not_planted,
 )
 from biasflow.base.errors import BiasflowError
@@ -62,7 +62,8 @@ def resolve(config: Mapping, schema: Mapping) -> dict:
     _fill(resolved, schema, schema)
     if problem := fault(resolved, schema):
         raise BiasflowError(f"config: {problem}")
-    name_folders(resolved)
+    name_encoder(resolved)
+    _fill(resolved["encoders"], schema["properties"]["encoders"], schema)  # one of the hub has other keys
     _check_limits(resolved)
     _spread_limit(resolved)
     for part, derived in (("encoders", derived_encoders(resolved)), ("tasks", derived_tasks(resolved))):
