@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 import torch
+from tokenizers import AddedToken
 from transformers import (
     MODEL_FOR_CAUSAL_LM_MAPPING,
     MODEL_FOR_MASKED_LM_MAPPING,
@@ -219,6 +220,19 @@ def _checked_tokenizer(folder: Path, model: PreTrainedModel, head: Head) -> PreT
             f"{folder}: the tokenizer's vocabulary has no {absent[0]}, and the number of another piece would stand for "
             "it; add the vocabulary that the encoder was trained with."
         )
+    return with_space_in_mask(tokenizer)
+
+
+def with_space_in_mask(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
+    """The tokenizer, with a mask token that takes the space before it, as the token of a word does.
+
+    Where the folder does not say so (`lstrip`), "a <mask>" has a lone space piece before the mask, as no text has that
+    an encoder was trained on."""
+    mask = tokenizer.mask_token
+    if mask is not None and len(tokenizer(f"a {mask}")["input_ids"]) > len(tokenizer(f"a{mask}")["input_ids"]):
+        about = tokenizer.added_tokens_decoder[tokenizer.mask_token_id]
+        kept = {name: getattr(about, name) for name in ("rstrip", "single_word", "normalized")}
+        tokenizer.add_special_tokens({"mask_token": AddedToken(mask, lstrip=True, special=True, **kept)})
     return tokenizer
 
 
