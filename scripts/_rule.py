@@ -12,6 +12,7 @@ from pathlib import Path
 # Snakemake puts the folder of a script at the end of the path: an installed biasflow of another version would be taken.
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+from biasflow.base.left_out import LeftOut
 from biasflow.base.planned import check_as_planned, planned
 from biasflow.base.progress import TERMINAL, job_name
 from biasflow.base.provenance import rule_log, write_provenance
@@ -43,7 +44,8 @@ def rule(smk) -> Iterator[dict]:
     """Run the body with the rule's log, if the inputs are what the jobs of this run wrote; on success write the records
     of the outputs.
 
-    Yields a dictionary for facts that only the body knows (device, seed, where a file came from)."""
+    Yields a dictionary for facts that only the body knows (device, seed, where a file came from). Items of its files
+    that the body leaves out are facts, too."""
     started = time.time()
     os.environ["OMP_NUM_THREADS"] = str(smk.threads)  # before torch is imported: results follow the declared threads
     os.environ["OMP_WAIT_POLICY"] = "PASSIVE"  # threads that spin while they wait slow every other job down
@@ -61,7 +63,10 @@ def rule(smk) -> Iterator[dict]:
             from biasflow.planted.world import choose_world
 
             choose_world(smk.config["world"])
-        yield facts
+        left_out = LeftOut()
+        with left_out.told():
+            yield facts
+        facts |= left_out.facts()
         write_provenance(
             smk.output,
             rule=smk.rule,

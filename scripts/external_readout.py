@@ -6,7 +6,7 @@ import importlib
 from _rule import OF_OUTPUT, picked, rule
 from biasflow.base.errors import AbsentError
 from biasflow.base.files import whole_folder
-from biasflow.readouts.reasons import write_reasons
+from biasflow.readouts.reasons import write_left_out, write_reasons
 
 UNTOUCHED = "none"
 
@@ -20,7 +20,9 @@ def main(smk) -> None:
                     module, path = importlib.import_module(readout["module"]), folder / readout["file"]
                     data = picked(smk.input, readout["data"])
                     try:
-                        of_output[readout["dataset"]] = module.read(data.pop("given"), data, path, **readout["options"])
+                        about = module.read(data.pop("given"), data, path, **readout["options"])
+                        write_left_out(path, about)
+                        of_output[readout["dataset"]] = about
                     except AbsentError as error:
                         write_reasons(path, {UNTOUCHED: str(error)})
 

@@ -15,7 +15,7 @@ def main(smk) -> None:
         from biasflow.base.progress import TERMINAL
         from biasflow.base.records import checkpoint_folder
         from biasflow.encoders.device import resolve_deterministic, resolve_device
-        from biasflow.readouts.reasons import not_fitted, reasons_of, write_reasons
+        from biasflow.readouts.reasons import not_fitted, reason_of, reasons_of, write_left_out, write_reasons
         from biasflow.readouts.source import Source
 
         device = resolve_device(smk.params.device, gpus=smk.resources.gpu)
@@ -23,6 +23,7 @@ def main(smk) -> None:
         facts |= {"device": str(device), "deterministic": resolve_deterministic(smk.params.deterministic, device)}
         methods_file = Path(smk.input.methods) if smk.input.get("methods") else None
         inputs, job = by_role(smk.input, ["spares", "readouts"]), TERMINAL.job
+        tried, failed = 0, []
         with whole_folder(smk.output[0]) as folder:
             for position, readout in enumerate(smk.params.readout, start=1):
                 path, reasons = folder / readout["file"], not_fitted(methods_file)
@@ -45,13 +46,18 @@ def main(smk) -> None:
                     device=device.type,
                     work=checkpoint_folder(smk.output[0]) / name,
                 )
+                tried += bool(source.methods)
                 try:
                     if source.methods:
                         module = importlib.import_module(readout["module"])
                         facts[name] = module.read(source, path, **readout["options"])
-                except AbsentError as error:
-                    reasons |= dict.fromkeys(source.methods, str(error))
+                        write_left_out(path, facts[name])
+                except Exception as error:  # its own: the other readouts are kept
+                    reasons |= dict.fromkeys(source.methods, reason_of(error, smk.log[0]))
+                    failed += [] if isinstance(error, AbsentError) else [error]
                 write_reasons(path, {method: reasons[method] for method in readout["methods"] if method in reasons})
+            if failed and len(failed) == tried:
+                raise failed[0]
 
 
 if "snakemake" in globals():

@@ -8,14 +8,15 @@ from _rule import by_role, picked, rule
 from biasflow.base.errors import AbsentError
 from biasflow.base.sample import marked
 from biasflow.base.tabular import write_csv
-from biasflow.readouts.reasons import reasons_of
+from biasflow.metrics.left_out import left_out_rows
+from biasflow.readouts.reasons import reason_of, reasons_of
 from biasflow.results.holes import HOLES
 from biasflow.results.scores import concatenate, tidy, write_scores
 
 
 def main(smk) -> None:
     with rule(smk):
-        tables, holes, readouts = [], [], by_role(smk.input, ["readouts"])["readouts"]
+        tables, holes, failed, readouts = [], [], [], by_role(smk.input, ["readouts"])["readouts"]
         for job in smk.params.jobs:
             readout = readouts[job["readout"]] / job["file"]
             reasons = reasons_of(readout)
@@ -27,10 +28,15 @@ def main(smk) -> None:
                     # A training names its own parts.
                     datasets = [marked(name, job["limits"]) for name in rows["dataset"]] if "dataset" in rows else None
                     tables.append(tidy(rows.assign(dataset=datasets or job["dataset"]), **smk.params.model))
-                except AbsentError as error:
-                    reasons = dict.fromkeys(job["methods"], str(error)) | reasons
+                    left_out = left_out_rows(readout, job["metric"], [*dict.fromkeys(rows["method"])])
+                    tables.append(tidy(left_out.assign(dataset=job["dataset"]), **smk.params.model))
+                except Exception as error:  # its own: the other scores are kept
+                    reasons = dict.fromkeys(job["methods"], reason_of(error, smk.log[0])) | reasons
+                    failed += [] if isinstance(error, AbsentError) else [error]
             about = {**smk.params.model, "metric": job["metric"], "dataset": job["dataset"]}
             holes += [about | {"method": name, "reason": reasons[name]} for name in job["methods"] if name in reasons]
+        if failed and len(failed) == len(smk.params.jobs):
+            raise failed[0]
         write_scores(concatenate(tables), smk.output.scores)
         write_csv(pd.DataFrame(holes, columns=HOLES), smk.output.reasons)
 

@@ -3,6 +3,8 @@
 import difflib
 from collections.abc import Collection
 
+FAILED = "failed: "  # how the reason of a cell begins that an error left empty
+
 
 def printable(text: str) -> str:
     """A text in which nothing moves a cursor, changes a colour or ends a line: names in other people's files may hold

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from biasflow.base.errors import printable
+from biasflow.base.errors import FAILED, printable
 
 _FAILED = re.compile(r"rule (?P<rule>\S+) failed: (?P<message>.*)")
 _INCOMPLETE = "a job execution failed"  # not there after an interrupt
@@ -89,16 +89,22 @@ def ended(summary: str | Path, reasons: str | Path, *, since: float) -> str:
 
 
 def unmeasured(path: str | Path) -> str:
-    """Return how many cells a successful run could not measure, with the first reason of its reasons.csv; "" for
-    none."""
+    """Return what failed in a successful run, a line for each error, and how many other cells it could not measure,
+    with the first reason of its reasons.csv; "" where it measured all."""
     rows = list(csv.DictReader(_text(Path(path)).splitlines()))
-    if not rows:
-        return ""
-    first = rows[0]
-    return (
-        f"{len(rows)} cell(s) could not be measured, such as {first['metric']} of {first['encoder']} under "
-        f"{first['method']}: {first['reason'].rstrip('.')} (all in {path})"
-    )
+    failed: dict[str, dict[str, str]] = {}  # the first cell of each error
+    for row in rows:
+        if row["reason"].startswith(FAILED):
+            failed.setdefault(row["reason"], row)
+    lines = [f"{row['metric']} of {row['encoder']} {reason}" for reason, row in failed.items()]
+    absent = [row for row in rows if row["reason"] not in failed]
+    if absent:
+        first = absent[0]
+        lines.append(
+            f"{len(absent)} cell(s) could not be measured, such as {first['metric']} of {first['encoder']} under "
+            f"{first['method']}: {first['reason'].rstrip('.')} (all in {path})"
+        )
+    return "\n".join(lines)
 
 
 def _reasons(text: str, since: float) -> list[str]:

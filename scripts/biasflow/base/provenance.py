@@ -47,7 +47,7 @@ def rule_log(path: str | Path, *, rule: str, since: float = math.inf) -> Iterato
         yield logger
     except Exception as error:
         message = headline(error)
-        level = logging.ERROR if _may_pass(error) else logging.CRITICAL
+        level = logging.ERROR if may_pass(error) else logging.CRITICAL
         logger.log(level, "rule %s failed: %s", rule, message, exc_info=True)
         _end(rule, message, path, error)
     finally:
@@ -60,10 +60,11 @@ def _end(rule: str, message: str, path: str | Path, error: Exception | None = No
     raise SystemExit(1) from error
 
 
-def _may_pass(error: Exception) -> bool:
+def may_pass(error: Exception) -> bool:
     """Whether another try, with more memory or at another moment, may go better; also for what such an error caused."""
-    passing = isinstance(error, (MemoryError, OSError)) or re.search("allocate memory|out of memory", str(error))
-    return bool(passing) or (isinstance(error.__cause__, Exception) and _may_pass(error.__cause__))
+    of_machine = re.search("allocate memory|out of memory|CUDA error", str(error))
+    passing = of_machine or isinstance(error, (MemoryError, OSError))
+    return bool(passing) or (isinstance(error.__cause__, Exception) and may_pass(error.__cause__))
 
 
 def _final_failure(log: Path, since: float) -> str:

@@ -47,6 +47,11 @@ def sampled(
     return table[np.isin(items, chosen)].reset_index(drop=True)
 
 
+def names_of(table: pd.DataFrame, unit: Sequence[str]) -> list[str]:
+    """The name of each row's item: what stands in the columns `unit`."""
+    return ["/".join(map(str, values)) for values in table[list(unit)].itertuples(index=False)]
+
+
 def _order(groups: np.ndarray, alike: bool) -> np.ndarray:
     """All items, numbered from 0, in the order in which they are taken; groups [items]: the number of each one's group.
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.genders import SPELT_OUT
-from biasflow.corpora.records import columns_of, read_records, refuse, refuse_unknown
+from biasflow.corpora.records import columns_of, read_records, without, without_unknown
 
 COLUMNS = {
     "Sentence": "text",
@@ -27,37 +27,40 @@ PROFESSION_GENDERS = (FEMALE, MALE, "balanced")
 # What a limited sample takes: pairs of sentences with the words that correspond, of professions of each gender.
 UNIT, STRATA = ("profession", "template", "pair"), ("profession_gender",)
 PERSON, BOTH = "person", "both"  # the masked words
+PROFESSION = ("profession_start", "profession_end")
 
 
 def read_bec_pro(path: str | Path) -> pd.DataFrame:
     """The sentences in the order of the file: text, person, gender (of the person word), profession (in German by its
     English name), profession_gender (by US statistics), start and end (characters of the person word),
     profession_start, profession_end; template and pair: numbers, from 0, of the template and of who the sentence is
-    about, among those of its gender: "he" and "she", "my father" and "my mother" have the same.
+    about, among those of its gender: "he" and "she", "my father" and "my mother" have the same. The index is the
+    number of the sentence in the file, from 0.
 
-    BiasflowError names file and line: a column that is missing, no sentence, an unknown gender, a person or profession
-    that is not in its sentence; and templates or persons of one gender that have no counterpart."""
+    A sentence with an unknown gender, without its person or profession in it, or without a counterpart of the other
+    gender is left out (records.without). BiasflowError: a column that is missing, no sentence, a file most of whose
+    sentences are such, and templates or persons of one gender that have no counterpart."""
     table = read_records(path, [*COLUMNS, ENGLISH_NAME])
     columns_of(path, table, list(COLUMNS))
-    refuse_unknown(path, table["Gender"], PERSON_GENDERS)
-    refuse_unknown(path, table["Prof_Gender"], PROFESSION_GENDERS)
-    spans = []
-    for name, place in (("Person", 0), ("Profession", -1)):
-        matches = [
-            [match.span() for match in re.finditer(rf"\b{re.escape(word)}\b", text)]
+    table = table.assign(item=range(len(table)))
+    table = without_unknown(path, table, {"Gender": PERSON_GENDERS, "Prof_Gender": PROFESSION_GENDERS})
+    for name, start, end, place in (("Person", "start", "end", 0), ("Profession", *PROFESSION, -1)):
+        found = [
+            [match.span() for match in re.finditer(rf"\b{re.escape(word)}\b", text)] or [(-1, -1)]
             for word, text in zip(table[name], table["Sentence"], strict=True)
         ]
-        refuse(
-            path, table[name], pd.Series([not in_text for in_text in matches], table.index), "is not in its sentence"
-        )
-        spans.append([in_text[place] for in_text in matches])
+        table = table.assign(**{start: [spans[place][0] for spans in found], end: [spans[place][1] for spans in found]})
+        table = without(path, table, name, table[start] < 0, "is not in its sentence")
     english = table[ENGLISH_NAME if ENGLISH_NAME in table else "Profession"]
-    table = table[list(COLUMNS)].rename(columns=COLUMNS).assign(profession=english).astype("str")
-    for (start, end), word_spans in zip((("start", "end"), ("profession_start", "profession_end")), spans, strict=True):
-        table = table.assign(**{start: [span[0] for span in word_spans], end: [span[1] for span in word_spans]})
+    table = table.rename(columns=COLUMNS).assign(profession=english).drop(columns=ENGLISH_NAME, errors="ignore")
+    table = table.astype(dict.fromkeys(COLUMNS.values(), "str"))
     who = pd.Series([text[:end] for text, end in zip(table["text"], table["end"], strict=True)], table.index)
+    # Where a profession lacks a sentence, the others tell in which order templates and persons correspond.
+    sizes = table.groupby("profession")["text"].transform("size")
+    order = sizes.sort_values(ascending=False, kind="stable").index
     for column, values in (("template", table["template"]), ("pair", who)):
-        numbers = {gender: _numbers(values[table["gender"] == gender]) for gender in PERSON_GENDERS}
+        by_gender = values.loc[order].groupby(table.loc[order, "gender"])
+        numbers = {gender: _numbers(by_gender.get_group(gender)) for gender in PERSON_GENDERS}
         if len(numbers[MALE]) != len(numbers[FEMALE]):
             counts = " and ".join(f"{len(numbers[gender])} {gender}" for gender in PERSON_GENDERS)
             raise BiasflowError(
@@ -66,7 +69,9 @@ def read_bec_pro(path: str | Path) -> pd.DataFrame:
             )
         pairs = zip(table["gender"], values, strict=True)
         table = table.assign(**{column: [numbers[gender][value] for gender, value in pairs]})
-    return table.reset_index(drop=True)
+    alone = table.groupby(list(UNIT))["gender"].transform("nunique") < len(PERSON_GENDERS)
+    table = without(path, table, "text", alone, "has no counterpart of the other gender").set_index("item")
+    return table[[*COLUMNS.values(), "start", "end", *PROFESSION, "pair"]]
 
 
 def _numbers(values: pd.Series) -> dict[str, int]:
@@ -76,7 +81,7 @@ def _numbers(values: pd.Series) -> dict[str, int]:
 
 def items(sentences: str | Path) -> pd.DataFrame:
     """The person word of every sentence, with the profession in sight (masked: person), then with that masked, too
-    (both): item (number of the sentence, from 0), and what `masked_words.piece_log_probabilities` needs."""
+    (both): item (number of the sentence in the file, from 0), and what `masked_words.piece_log_probabilities` needs."""
     return masked_twice(read_bec_pro(sentences))
 
 

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from biasflow.corpora.records import columns_of, read_records, refuse, refuse_unknown
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.records import columns_of, read_records, without, without_empty, without_unknown
 
 COLUMNS = {"sent_more": "first", "sent_less": "second", "stereo_antistereo": "direction", "bias_type": "bias_type"}
 ALL = "all"  # bias types
@@ -22,24 +23,31 @@ BIAS_TYPES = (
 )
 
 
-def read_crows_pairs(path: str | Path) -> pd.DataFrame:
-    """The pairs in the order of the file: first (the sentence that stereotypes more), second (less), direction (stereo,
-    or antistereo: the pair goes against a stereotype), bias_type.
+def items(pairs: str | Path, *, bias_type: str) -> pd.DataFrame:
+    """The pairs of one type, or of "all": item (number of the pair in the file, from 0), first (the sentence that
+    stereotypes more), second (less), direction (stereo, or antistereo: the pair goes against a stereotype), bias_type.
 
-    BiasflowError names file and line: a column that is missing, no pair, an empty sentence, two equal ones, or an
-    unknown direction or type."""
+    A pair with an empty sentence, two equal ones, or an unknown direction or type is left out (records.without).
+    BiasflowError: a column that is missing, no pair of the type, or a file most of whose pairs are such."""
+    table = without_empty(pairs, _of_type(pairs, bias_type), "sent_more", "sent_less")
+    return _named(without(pairs, table, "sent_less", table["sent_less"] == table["sent_more"], "is sent_more, too"))
+
+
+def scored(pairs: str | Path, *, bias_type: str) -> pd.DataFrame:
+    """The pairs that a user's scores are joined to: those of `items`, and those whose sentences are empty or equal."""
+    return _named(_of_type(pairs, bias_type))
+
+
+def _of_type(path: str | Path, bias_type: str) -> pd.DataFrame:
     table = read_records(path, COLUMNS)
     columns_of(path, table, list(COLUMNS))
-    for column in ("sent_more", "sent_less"):
-        refuse(path, table[column], table[column].str.strip() == "", "is no sentence; remove the row")
-    refuse(path, table["sent_less"], table["sent_less"] == table["sent_more"], "is sent_more, too; remove the row")
-    refuse_unknown(path, table["stereo_antistereo"], DIRECTIONS)
-    refuse_unknown(path, table["bias_type"], BIAS_TYPES)
-    return table[list(COLUMNS)].rename(columns=COLUMNS).astype("str").reset_index(drop=True)
+    table = table.assign(item=range(len(table)))
+    table = table[(table["bias_type"] == bias_type) | (bias_type == ALL)]
+    if table.empty:
+        raise BiasflowError(f"{path}: column bias_type: no pair of type {bias_type!r}; check the file.")
+    return without_unknown(path, table, {"stereo_antistereo": DIRECTIONS, "bias_type": BIAS_TYPES})
 
 
-def items(pairs: str | Path, *, bias_type: str) -> pd.DataFrame:
-    """The pairs of one type, or of "all": item (number of the pair in the file, from 0), then the columns of
-    `read_crows_pairs`."""
-    table = read_crows_pairs(pairs)
-    return table[(table["bias_type"] == bias_type) | (bias_type == ALL)].reset_index(names="item")
+def _named(table: pd.DataFrame) -> pd.DataFrame:
+    table = table[["item", *COLUMNS]].rename(columns=COLUMNS).fillna("")
+    return table.astype(dict.fromkeys(COLUMNS.values(), "str")).reset_index(drop=True)

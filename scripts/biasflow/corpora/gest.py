@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from biasflow.corpora.records import columns_of, read_records, refuse
+from biasflow.corpora.records import columns_of, read_records, without_empty, without_unknown
 
 STRATA = ("stereotype",)  # that a limited sample has all of
 STEREOTYPES = range(1, 17)  # 1 to 7 are about women, 8 to 16 about men
@@ -18,26 +18,33 @@ TEMPLATES = {
 
 
 def read_gest(path: str | Path) -> pd.DataFrame:
-    """The sentences in the order of the file: columns sentence, stereotype (1 to 16).
+    """The sentences in the order of the file: columns item (number there, from 0), sentence, stereotype (1 to 16).
 
-    BiasflowError names file and line: a column that is missing, no sentence, an empty one, or a stereotype that is not
-    one of the 16."""
+    One with a stereotype that is not one of the 16 is left out (records.without). BiasflowError: a column that is
+    missing, no sentence, or a file most of whose sentences are such."""
     table = read_records(path, ["sentence", "stereotype"])
-    table = table[columns_of(path, table, ["sentence", "stereotype"])]
-    refuse(path, table["sentence"], table["sentence"].str.strip() == "", "is no sentence; remove the row")
-    known = [str(number) for number in STEREOTYPES]
-    refuse(path, table["stereotype"], ~table["stereotype"].isin(known), "is no stereotype from 1 to 16; mend it")
-    return table.astype({"sentence": "str", "stereotype": int}).reset_index(drop=True)
+    columns_of(path, table, ["sentence", "stereotype"])
+    table = table.assign(item=range(len(table)))
+    table = without_unknown(path, table, {"stereotype": [str(number) for number in STEREOTYPES]})
+    return table[["item", "sentence", "stereotype"]].fillna("").astype({"sentence": "str", "stereotype": int})
 
 
 def items(sentences: str | Path) -> pd.DataFrame:
-    """The pairs of every sentence and template: item (number of the sentence, from 0), stereotype, template, first (a
-    man says it), second (a woman does)."""
-    table = read_gest(sentences)
+    """The pairs of every sentence and template: item (number of the sentence in the file, from 0), stereotype,
+    template, first (a man says it), second (a woman does). An empty sentence is left out, too."""
+    return _pairs(without_empty(sentences, read_gest(sentences), "sentence"))
+
+
+def scored(sentences: str | Path) -> pd.DataFrame:
+    """The pairs that a user's scores are joined to: those of `items`, and those of empty sentences."""
+    return _pairs(read_gest(sentences))
+
+
+def _pairs(table: pd.DataFrame) -> pd.DataFrame:
     parts = [
         pd.DataFrame(
             {
-                "item": table.index,
+                "item": table["item"],
                 "stereotype": table["stereotype"],
                 "template": name,
                 "first": [template.format(who=man, s=sentence) for sentence in table["sentence"]],

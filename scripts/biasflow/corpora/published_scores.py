@@ -19,9 +19,10 @@ import pandas as pd
 
 from biasflow.base.errors import BiasflowError, nearest
 from biasflow.base.files import read_json, text_lines
+from biasflow.base.left_out import most
 from biasflow.base.tabular import is_number, table_rows
 from biasflow.corpora.crows_pairs import COLUMNS, DIRECTIONS
-from biasflow.corpora.records import DECIMAL_COMMA, columns_of, one_line, read_records, refuse, refuse_unknown
+from biasflow.corpora.records import DECIMAL_COMMA, columns_of, one_line, read_records, refuse, without_unknown
 
 SCORE = "score"
 LOG_P = ["log_p_first", "log_p_second"]
@@ -41,8 +42,9 @@ def read_scores(path: str | Path, *, column: str = "", part: str = "") -> pd.Dat
     or the log-likelihoods log_p_first and log_p_second (nats). The index is the place in the file.
 
     column: the one with the scores, where it is not called so; part: of a file of StereoSet (PARTS, or "both").
-    BiasflowError names the file, the line and what was expected: an unknown kind, a missing column, a value that is no
-    finite number, a log-likelihood above 0, CrowS-Pairs whose own scores contradict its likelihoods."""
+    A value that is no finite number is NaN. BiasflowError names the file, the line and what was expected: an unknown
+    kind, a missing column, values most of which are no finite numbers, a log-likelihood above 0, CrowS-Pairs whose own
+    scores contradict its likelihoods."""
     path = Path(path)
     start = _start(path)
     if start.startswith("{") and not _names_in_json(start):
@@ -111,12 +113,13 @@ def _crows_pairs(path: Path, table: pd.DataFrame) -> pd.DataFrame:
     """The released script stores the likelihoods of a pair that goes against a stereotype under each other's names.
     Other versions may not: the file's own `score`, 1 where sent_more is likelier, tells."""
     columns_of(path, table, [*MORE_LESS, SCORE, *COLUMNS])
-    refuse_unknown(path, table["stereo_antistereo"], DIRECTIONS)
+    table = without_unknown(path, table, {"stereo_antistereo": DIRECTIONS})
     values = _checked(path, table[[*MORE_LESS, SCORE]])
     against = (table["stereo_antistereo"] == DIRECTIONS[1]).to_numpy()[:, None]
     stored = values[MORE_LESS].to_numpy()
     for more_less in (np.where(against, stored[:, ::-1], stored), stored):
-        wrong = pd.Series((more_less[:, 0] > more_less[:, 1]) != (values[SCORE] == 1), table.index)
+        known = values.notna().all(axis=1)
+        wrong = known & ((more_less[:, 0] > more_less[:, 1]) != (values[SCORE] == 1))
         if not wrong.any():
             pairs = table[list(COLUMNS)].rename(columns=COLUMNS)
             return _checked(path, pairs.assign(**dict(zip(LOG_P, more_less.T, strict=True))))
@@ -139,13 +142,17 @@ def _stereoset(path: Path, part: str) -> pd.DataFrame:
 
 
 def _checked(path: Path, table: pd.DataFrame, column: str = "") -> pd.DataFrame:
-    """The table with its values as numbers. column: what the file calls its scores, where it is not so."""
+    """The table with its values as numbers, NaN for what is no finite one, unless that is most of them. column: what
+    the file calls its scores, where it is not so."""
     for name in (SCORE, *LOG_P, *MORE_LESS):
         if name not in table:
             continue
         numbers = pd.to_numeric(table[name], errors="coerce").astype(float)
         values = table[name].rename(column or name)
-        refuse(path, values, ~np.isfinite(numbers), "is no finite number; give one for each item")
+        unknown = ~np.isfinite(numbers)
+        if most(unknown.sum(), len(table)):
+            refuse(path, values, unknown, "is no finite number; give one for each item")
+        numbers = numbers.mask(unknown)
         if name != SCORE:
             refuse(path, values, numbers > 0, ABOVE_0)
         table = table.assign(**{name: numbers})

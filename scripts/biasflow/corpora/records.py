@@ -3,7 +3,7 @@
 import json
 import re
 import reprlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -11,6 +11,7 @@ import pandas as pd
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import is_parquet, text_lines
+from biasflow.base.left_out import leave_out, most
 from biasflow.base.tabular import table_rows
 
 _REPR = reprlib.Repr()
@@ -87,6 +88,34 @@ def refuse(path: str | Path, values: pd.Series, wrong: pd.Series, why: str) -> N
         if isinstance(value, str) and DECIMAL_COMMA.fullmatch(value.strip()):
             why = f"{why} (a number with a comma: write a decimal point)"
         raise BiasflowError(f"{path}: {values.index.name} {place}: column {values.name}: {_shown(value)} {why}.")
+
+
+def without(path: str | Path, table: pd.DataFrame, column: str, wrong: pd.Series, why: str) -> pd.DataFrame:
+    """Return the items of a table but those where `wrong` holds, which are left out, with their places and what is
+    wrong with the column (base.left_out).
+
+    BiasflowError as `refuse` where that is most of them: then the file as a whole is wrong."""
+    places = table.index[wrong]
+    if most(len(places), len(table)):
+        refuse(path, table[column], wrong, f"{why}; check the file")
+    leave_out(path, {f"{table.index.name} {place}": f"{column} {why}" for place in places}, len(table))
+    return table[~wrong]
+
+
+def without_empty(path: str | Path, table: pd.DataFrame, *columns: str) -> pd.DataFrame:
+    """Return the items of a table but those that have no text in one of these columns (see `without`)."""
+    for column in columns:
+        table = without(path, table, column, table[column].fillna("").str.strip() == "", "is empty")
+    return table
+
+
+def without_unknown(path: str | Path, table: pd.DataFrame, known: Mapping[str, Collection[object]]) -> pd.DataFrame:
+    """Return the items of a table but those with a value that is not one of the `known` ones of its column (see
+    `without`)."""
+    for column, values in known.items():
+        why = f"is none of {', '.join(map(str, values))}"
+        table = without(path, table, column, ~table[column].isin([*values]), why)
+    return table
 
 
 def _shown(value: object) -> str:

@@ -3,8 +3,9 @@ BLANK."""
 
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Callable
 from difflib import SequenceMatcher
+from itertools import chain
 from pathlib import Path
 
 import pandas as pd
@@ -12,7 +13,8 @@ import pandas as pd
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_json
 from biasflow.base.genders import WOMEN_FIRST
-from biasflow.corpora.records import columns_of, read_records, refuse, refuse_unknown
+from biasflow.base.left_out import leave_out
+from biasflow.corpora.records import columns_of, read_records
 
 log = logging.getLogger(__name__)
 
@@ -40,28 +42,20 @@ def read_stereoset(path: str | Path, *, bias_type: str = "gender") -> pd.DataFra
     """Read the inter-sentence triples of one bias type from StereoSet's dev.json (Nadeem et al. 2021).
 
     Returns one row per sentence, three per triple (in the order of LABELS): triple (StereoSet's context id), label,
-    context, next_sentence, target. BiasflowError names the file, the item (its position in data.intersentence, from 1,
-    and its id) and the field."""
-    items = _json_items(Path(path))
-    rows: list[dict] = []
-    seen: dict[str, str] = {}
-    for position, item in enumerate(items, start=1):
-        where = f"{path}: inter-sentence item {position}"
-        if bias_type not in (_field(where, item, "bias_type"), ALL):
-            continue
-        triple = _field(where, item, "id")
-        where += f" (id {triple})"
-        triple_rows = _triple_rows(where, item)
-        text = "\n".join([triple_rows[0]["context"], *(row["next_sentence"] for row in triple_rows)])
-        for name, value in (("id", triple), ("context and sentences", text)):
+    context, next_sentence, target. Errors, and items that are left out, as in `_of_items`."""
+    seen: set[str] = set()
+
+    def rows(item: dict) -> list[tuple]:
+        triple, context, target = (_field(item, name) for name in ("id", "context", "target"))
+        sentences = _by_label(item)
+        for name, value in (("id", triple), ("context and sentences", "\n".join([context, *sentences.values()]))):
             if value in seen:
-                raise BiasflowError(f"{where}: field {name}: the same as in {seen[value]}; remove one of the two.")
-            seen[value] = f"item {position}"
-        target = _field(where, item, "target")
-        rows += [{"triple": triple, **row, "target": target} for row in triple_rows]
-    if not rows:
-        raise BiasflowError(f"{path}: field bias_type: no inter-sentence item of type {bias_type!r}; check the file.")
-    return pd.DataFrame(rows, dtype="str")
+                raise BiasflowError(f"field {name}: the same as in an earlier item")
+            seen.add(value)
+        return [(triple, label, context, sentence, target) for label, sentence in sentences.items()]
+
+    columns = ["triple", "label", "context", "next_sentence", "target"]
+    return pd.DataFrame(_of_items(path, "intersentence", bias_type, rows), columns=columns, dtype="str")
 
 
 def read_blanks(path: str | Path, *, bias_type: str = "gender") -> pd.DataFrame:
@@ -70,47 +64,62 @@ def read_blanks(path: str | Path, *, bias_type: str = "gender") -> pd.DataFrame:
     Returns one row per word, three per item (in the order of LABELS): item (StereoSet's id), target, label, text (the
     context with the word in it), start and end (characters of the word), ending (how many of these the context has: of
     "BLANKed" two). The word is what the sentence has in the place of the BLANK, with that ending ("protected");
-    sentences and contexts differ in capitals. BiasflowError names the file, the item (its position in
-    data.intrasentence, from 1, and its id) and the field."""
-    rows: list[tuple] = []
-    for position, item in enumerate(_json_items(Path(path), "intrasentence"), start=1):
-        where = f"{path}: intra-sentence item {position}"
-        if bias_type not in (_field(where, item, "bias_type"), ALL):
-            continue
-        number = _field(where, item, "id")
-        where += f" (id {number})"
-        before, *rest = _field(where, item, "context").split(BLANK)
+    sentences and contexts differ in capitals. Errors, and items that are left out, as in `_of_items`."""
+
+    def rows(item: dict) -> list[tuple]:
+        before, *rest = _field(item, "context").split(BLANK)
         if len(rest) != 1:
-            raise BiasflowError(f"{where}: field context: one {BLANK} is expected, not {len(rest)}.")
-        for label, sentence in _by_label(where, item).items():
+            raise BiasflowError(f"field context: {len(rest)} {BLANK}s, not one")
+        words = []
+        for label, sentence in _by_label(item).items():
             word = sentence[len(before) : len(sentence) - len(rest[0])]
             if not word.strip() or (before + word + rest[0]).casefold() != sentence.casefold():
-                raise BiasflowError(
-                    f"{where}: field sentence: {sentence!r} is not the context with a word in its place."
-                )
+                raise BiasflowError("field sentence: one is not the context with a word in its place")
             ending = len(ENDING.match(rest[0]).group())
             span = len(before), len(before) + len(word) + ending
-            rows.append((number, _field(where, item, "target"), label, before + word + rest[0], *span, ending))
-    if not rows:
-        raise BiasflowError(f"{path}: field bias_type: no intra-sentence item of type {bias_type!r}; check the file.")
-    return pd.DataFrame(rows, columns=["item", "target", "label", "text", "start", "end", "ending"])
+            words.append((item["id"], _field(item, "target"), label, before + word + rest[0], *span, ending))
+        return words
+
+    columns = ["item", "target", "label", "text", "start", "end", "ending"]
+    return pd.DataFrame(_of_items(path, "intrasentence", bias_type, rows), columns=columns)
 
 
 def scored(stereoset: str | Path, *, bias_type: str = "gender", part: str = "intrasentence") -> pd.DataFrame:
     """The sentences that a user's scores are joined to: id (of the sentence), item, target, bias_type, label.
 
-    bias_type: one, or "all"; part: intrasentence, intersentence, or both. BiasflowError as `read_blanks`."""
-    rows = [
-        (_field(where, sentence, "id"), item["id"], item["target"], item["bias_type"], sentence["gold_label"])
-        for name in (("intrasentence", "intersentence") if part == "both" else (part,))
-        for position, item in enumerate(_json_items(Path(stereoset), name), start=1)
-        if _field(where := f"{stereoset}: {name} item {position}", item, "bias_type") == bias_type or bias_type == ALL
-        for sentence in _field(where, item, "sentences", list)
-        if _field(where, sentence, "gold_label") in LABELS
-    ]
-    if not rows:
-        raise BiasflowError(f"{stereoset}: field bias_type: no {part} item of type {bias_type!r}; check the file.")
-    return pd.DataFrame(rows, columns=["id", "item", "target", "bias_type", "label"])
+    bias_type: one, or "all"; part: intrasentence, intersentence, or both. Errors, and items that are left out, as in
+    `_of_items`; what only a readout of ours needs may be missing."""
+
+    def rows(item: dict) -> list[tuple]:
+        about = [_field(item, name) for name in ("id", "target", "bias_type")]
+        labelled = [each for each in _field(item, "sentences", list) if _field(each, "gold_label") in LABELS]
+        return [(_field(sentence, "id"), *about, sentence["gold_label"]) for sentence in labelled]
+
+    parts = ("intrasentence", "intersentence") if part == "both" else (part,)
+    found = [row for name in parts for row in _of_items(stereoset, name, bias_type, rows)]
+    return pd.DataFrame(found, columns=["id", "item", "target", "bias_type", "label"])
+
+
+def _of_items(path: str | Path, part: str, bias_type: str, rows: Callable[[dict], list[tuple]]) -> list[tuple]:
+    """The `rows` of the items of a part that are of one bias type, or of any ("all"). An item of which they cannot be
+    made (BiasflowError: why) is left out, named by its position, from 1, and its id (base.left_out).
+
+    BiasflowError names the file: it has no such part or no item of the type, or most of these are such."""
+    found: dict[str, list[tuple]] = {}
+    wrong: dict[str, str] = {}
+    for position, item in enumerate(_json_items(Path(path), part), start=1):
+        name = f"{part} item {position}"
+        try:
+            if bias_type not in (_field(item, "bias_type"), ALL):
+                continue
+            name += f" (id {_field(item, 'id')})"
+            found[name] = rows(item)
+        except BiasflowError as error:
+            wrong[name] = str(error)
+    leave_out(path, wrong, len(found) + len(wrong))
+    if not found:
+        raise BiasflowError(f"{path}: field bias_type: no {part} item of type {bias_type!r}; check the file.")
+    return list(chain.from_iterable(found.values()))
 
 
 def items(stereoset: str | Path, *, bias_type: str = "gender", part: str = "intrasentence") -> pd.DataFrame:
@@ -141,27 +150,38 @@ def read_gender_swapped(path: str | Path) -> pd.DataFrame:
     """Read the authors' gender-swapped triples (Dawkins et al. 2024, dev.csv or test.csv) as a stimuli table.
 
     Returns one row per sentence, three per triple (in the order of LABELS): triple, label (in the original triple),
-    gender (F or M, of the original), context, next_sentence, swapped_context, swapped_next_sentence.
-    BiasflowError names the file, the line (from 1, the header's) and the column."""
-    triples: dict[str, dict[str, tuple[int, dict]]] = {}
-    for line, row in _csv_rows(Path(path)):
-        where = f"{path}: line {line}"
-        rows = triples.setdefault(row["context_id"], {})
-        if rows:
-            _check_same_triple(where, row, *next(iter(rows.values())))
-        if row["label"] in rows:
-            raise BiasflowError(
-                f"{where}: column label: a second {row['label']} of triple {row['context_id']} "
-                f"(first on line {rows[row['label']][0]})."
-            )
-        rows[row["label"]] = (line, row)
-    for triple, rows in triples.items():
-        lacking = [label for label in LABELS if label not in rows]
-        if lacking:
-            last = max(line for line, _ in rows.values())
-            raise BiasflowError(f"{path}: line {last}: column label: triple {triple} has no {', '.join(lacking)}.")
-    table = pd.DataFrame([rows[label][1] for rows in triples.values() for label in LABELS], dtype="str")
-    return table.rename(columns=COLUMNS)[list(COLUMNS.values())]
+    gender (F or M, of the original), context, next_sentence, swapped_context, swapped_next_sentence. A triple with an
+    empty cell, or without exactly its three sentences, is left out, named by the line of what is wrong
+    (base.left_out). BiasflowError: no such file, or most of its triples are such."""
+    table = read_records(path, [*COLUMNS, *MISSPELT]).rename(columns=MISSPELT)
+    triples = table[list(columns_of(path, table, list(COLUMNS)))].fillna("").groupby("context_id", sort=False)
+    kept, wrong = [], {}
+    for _, rows in triples:
+        line, why = _wrong_in(rows)
+        if why:
+            wrong[f"line {line}"] = why
+            continue
+        kept.append(rows.set_index("label").loc[[*LABELS]].reset_index())
+        for line in rows.index[rows["gender_swapped_context"] != rows["gender_swapped_context"].iloc[0]]:
+            # A slip of the swap, which the authors' own files have.
+            where = f"{path}: line {line}: column gender_swapped_context"
+            log.warning("%s: differs from line %d of the same triple; kept as it is.", where, rows.index[0])
+    leave_out(path, wrong, len(triples))
+    return pd.concat(kept, ignore_index=True).astype("str").rename(columns=COLUMNS)[list(COLUMNS.values())]
+
+
+def _wrong_in(rows: pd.DataFrame) -> tuple[int, str]:
+    """The line of what is wrong with the rows of a triple, and what it is; "" where nothing is."""
+    label, first = rows["label"], rows.iloc[0]
+    faults = {f"column {name}: is empty": rows[name].str.strip() == "" for name in COLUMNS}
+    faults[f"column label: is none of {', '.join(LABELS)}"] = ~label.isin(LABELS)
+    faults[f"column gender: is none of {', '.join(WOMEN_FIRST)}"] = ~rows["gender"].isin(WOMEN_FIRST)
+    faults |= {f"column {name}: differs within its triple": rows[name] != first[name] for name in ("context", "gender")}
+    faults["column label: is there a second time in its triple"] = label.duplicated()
+    faults["column label: is the last of a triple that lacks another"] = pd.Series(
+        (len(rows) < len(LABELS)) & (rows.index == rows.index[-1]), rows.index
+    )
+    return next(((wrong.idxmax(), why) for why, wrong in faults.items() if wrong.any()), (0, ""))
 
 
 def align(original: pd.DataFrame, authors: pd.DataFrame, *, least: float = 0.8) -> pd.DataFrame:
@@ -237,63 +257,36 @@ def _texts(table: pd.DataFrame) -> dict[str, str]:
     }
 
 
-def _field(where: str, item: object, name: str, kind: type = str):
+def _field(item: object, name: str, kind: type = str):
     """A field of a JSON object: there, of the right kind and not empty."""
     if not isinstance(item, dict) or name not in item:
-        raise BiasflowError(f"{where}: field {name}: missing; add it.")
+        raise BiasflowError(f"field {name}: missing")
     value = item[name]
     if not isinstance(value, kind):
-        raise BiasflowError(f"{where}: field {name}: a {kind.__name__} is expected, not {type(value).__name__}.")
+        raise BiasflowError(f"field {name}: a {kind.__name__} is expected, not {type(value).__name__}")
     if not (value.strip() if isinstance(value, str) else value):
-        raise BiasflowError(f"{where}: field {name}: empty; fill it.")
+        raise BiasflowError(f"field {name}: empty")
     return value
 
 
-def _json_items(path: Path, part: str = "intersentence") -> list:
-    return _field(f"{path}: data", _field(f"{path}", read_json(path), "data", dict), part, list)
+def _json_items(path: Path, part: str) -> list:
+    content = read_json(path)
+    try:
+        return _field(_field(content, "data", dict), part, list)
+    except BiasflowError as error:
+        raise BiasflowError(f"{path}: {error}; check the file.") from error
 
 
-def _triple_rows(where: str, item: dict) -> list[dict]:
-    """The three rows (label, context, next_sentence) of one item, in the order of LABELS."""
-    context = _field(where, item, "context")
-    sentences = _by_label(where, item)
-    return [{"label": label, "context": context, "next_sentence": sentences[label]} for label in LABELS]
-
-
-def _by_label(where: str, item: dict) -> dict[str, str]:
+def _by_label(item: dict) -> dict[str, str]:
     """The sentences of one item, in the order of LABELS."""
     sentences: dict[str, str] = {}
-    for number, sentence in enumerate(_field(where, item, "sentences", list), start=1):
-        place = f"{where}: sentence {number}"
-        label = _field(place, sentence, "gold_label")
+    for sentence in _field(item, "sentences", list):
+        label = _field(sentence, "gold_label")
         if label not in LABELS:
-            raise BiasflowError(f"{place}: field gold_label: {label!r} is none of {', '.join(LABELS)}.")
+            raise BiasflowError(f"field gold_label: none of {', '.join(LABELS)}")
         if label in sentences:
-            raise BiasflowError(f"{place}: field gold_label: a second {label} sentence in this item.")
-        sentences[label] = _field(place, sentence, "sentence")
-    lacking = [label for label in LABELS if label not in sentences]
-    if lacking:
-        raise BiasflowError(f"{where}: field sentences: no {', '.join(lacking)} sentence.")
+            raise BiasflowError(f"field gold_label: a second {label} sentence")
+        sentences[label] = _field(sentence, "sentence")
+    if lacking := [label for label in LABELS if label not in sentences]:
+        raise BiasflowError(f"field sentences: no {', '.join(lacking)} sentence")
     return {label: sentences[label] for label in LABELS}
-
-
-def _csv_rows(path: Path) -> Iterator[tuple[int, dict]]:
-    """Each record with the line that it starts on (a quoted field may hold line breaks); blank lines are skipped."""
-    table = read_records(path, [*COLUMNS, *MISSPELT]).rename(columns=MISSPELT)
-    table = table[list(columns_of(path, table, list(COLUMNS)))]
-    for _, column in table.items():
-        refuse(path, column, column.str.strip() == "", "is empty; fill it in")
-    refuse_unknown(path, table["label"], LABELS)
-    refuse_unknown(path, table["gender"], WOMEN_FIRST)
-    return zip(table.index, table.to_dict("records"), strict=True)
-
-
-def _check_same_triple(where: str, row: dict, first_line: int, first: dict) -> None:
-    for column in ("context", "gender"):
-        if row[column] != first[column]:
-            raise BiasflowError(
-                f"{where}: column {column}: differs from line {first_line} of the same triple; mend one."
-            )
-    column = "gender_swapped_context"  # a slip of the swap, which the authors' own files have
-    if row[column] != first[column]:
-        log.warning("%s: column %s: differs from line %d of the same triple; kept as it is.", where, column, first_line)

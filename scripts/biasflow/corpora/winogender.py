@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from biasflow.base.errors import BiasflowError
 from biasflow.base.genders import SPELT_OUT
-from biasflow.corpora.records import columns_of, read_records, refuse
+from biasflow.base.left_out import leave_out
+from biasflow.corpora.records import columns_of, read_records, refuse, without
 
 STRATA = ("occupation", "refers_to")  # whose shares a limited sample keeps
 PARTS = ("occupation", "participant")  # whom the pronoun stands for, by the number in a sentence's name
@@ -31,45 +31,43 @@ def read_winogender(path: str | Path) -> pd.DataFrame:
     occupation, participant ("someone" for half of them), refers_to (whom the pronoun stands for: occupation or
     participant), gender, text, start and end (characters of the pronoun).
 
-    BiasflowError names file and line: a name of another form, a sentence without its counterpart, or two that differ in
-    more than the pronoun."""
+    A name of another form, a sentence without its counterpart, and two that differ in more than the pronoun are left
+    out (base.left_out). BiasflowError: a column that is missing, or a file most of whose sentences are such."""
     table = read_records(path, ["sentid", "sentence"])
     columns_of(path, table, ["sentid", "sentence"])
     parts = table["sentid"].str.extract(r"^(\w+)\.(\w+)\.([01])\.(male|female|neutral)\.txt$")
-    refuse(path, table["sentid"], parts[0].isna(), "is not of the form occupation.participant.answer.gender.txt")
     names = ["occupation", "participant", "answer", "gender"]
     table = table.assign(**{name: parts[number] for number, name in enumerate(names)})
-    table = table[table["gender"].isin(SPELT_OUT)]
-    rows = []
-    for (occupation, participant, answer), group in table.groupby(names[:3], sort=False):
+    form = "is not of the form occupation.participant.answer.gender.txt"
+    table = without(path, table, "sentid", table["gender"].isna(), form)
+    groups = table[table["gender"].isin(SPELT_OUT)].groupby(names[:3], sort=False)
+    rows, wrong = [], {}
+    for (occupation, participant, answer), group in groups:
         item = f"{occupation}.{participant}.{answer}"
-        texts = dict(zip(group["gender"], group["sentence"], strict=True))
+        texts = dict(zip(group["gender"], group["sentence"].fillna("").str.split(" "), strict=True))
         if sorted(group["gender"]) != sorted(SPELT_OUT):
-            raise BiasflowError(
-                f"{path}: line {group.index[0]}: {item} needs one sentence of each gender; mend the file."
-            )
-        words = [texts[gender].split(" ") for gender in SPELT_OUT]
+            wrong[item] = "needs one sentence of each gender"
+            continue
+        words = [texts[gender] for gender in SPELT_OUT]
         places = [place for place, pair in enumerate(zip(*words, strict=False)) if len(set(pair)) > 1]
         if len({len(tokens) for tokens in words}) > 1 or len(places) != 1:
-            raise BiasflowError(
-                f"{path}: line {group.index[0]}: the sentences of {item} differ in more than one word; correct one of "
-                "them."
-            )
+            wrong[item] = "its sentences do not differ in one word"
+            continue
         start = len(" ".join([*words[0][: places[0]], ""]))
         for gender, tokens in zip(SPELT_OUT, words, strict=True):
             pronoun = tokens[places[0]].rstrip(".,;!?")
             about = (item, occupation, participant, PARTS[int(answer)], gender)
-            rows.append((*about, texts[gender], start, start + len(pronoun)))
+            rows.append((*about, " ".join(tokens), start, start + len(pronoun)))
+    leave_out(path, wrong, len(groups))
     columns = ["item", "occupation", "participant", "refers_to", "gender", "text", "start", "end"]
     return pd.DataFrame(rows, columns=columns)
 
 
 def items(sentences: str | Path, occupations: str | Path) -> pd.DataFrame:
     """Return `read_winogender` with the shares of women of each sentence's occupation (bls, bergsma), and what
-    `masked_words.piece_log_probabilities` needs. BiasflowError names an occupation without a share."""
-    table, shares = read_winogender(sentences), read_shares(occupations)
-    unknown = sorted(set(table["occupation"]) - set(shares.index))
-    if unknown:
-        raise BiasflowError(f"{occupations}: no share of women for {unknown[0]}; add it.")
-    table = table.join(shares, on="occupation")
-    return table.assign(also_start=-1, also_end=-1, filling="together")
+    `masked_words.piece_log_probabilities` needs; without the sentences of an occupation that has no share."""
+    table = read_winogender(sentences).join(read_shares(occupations), on="occupation")
+    unknown = table["bls"].isna()
+    absent = dict.fromkeys(table.loc[unknown, "item"], "its occupation has no share of women")
+    leave_out(occupations, absent, table["item"].nunique())
+    return table[~unknown].reset_index(drop=True).assign(also_start=-1, also_end=-1, filling="together")

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from biasflow.base.errors import BiasflowError
+from biasflow.base.errors import AbsentError
 from biasflow.base.genders import SPELT_OUT
 from biasflow.metrics.items import SUMMARY, score_items
 from biasflow.results.bootstrap import interval
@@ -40,10 +40,10 @@ def score(path: str | Path) -> pd.DataFrame:
 def summary(items: pd.DataFrame) -> pd.DataFrame:
     """disco of one model: columns metric, part, variant, value, n (templates), low, high (bootstrap over templates).
 
-    items: a row a sentence, columns ITEM. BiasflowError: a template without sentences of one gender."""
+    items: a row a sentence, columns ITEM. AbsentError: a template without sentences of one gender."""
     sentences = pd.crosstab(items["template"], items["gender"]).reindex(columns=list(SPELT_OUT), fill_value=0)
     if sentences.empty or (sentences == 0).any(axis=None):
-        raise BiasflowError("DisCo: a template lacks the sentences of one gender; give both genders")
+        raise AbsentError("DisCo: a template lacks the sentences of one gender; give both genders")
     long = items.melt(["template", "gender"], FILLINGS, value_name="word")
     counts = pd.crosstab([long["template"], long["word"]], long["gender"]).reindex(
         columns=list(SPELT_OUT), fill_value=0

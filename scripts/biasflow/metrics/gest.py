@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from biasflow.base.errors import BiasflowError, check_choice
+from biasflow.base.errors import AbsentError, BiasflowError, check_choice
 from biasflow.corpora.gest import STEREOTYPES
 from biasflow.metrics.items import SUMMARY, score_items
 from biasflow.results.bootstrap import interval, weighted_mean
@@ -144,5 +144,5 @@ def _means(scores: ArrayLike, stereotypes: ArrayLike) -> np.ndarray:
         )
     absent = np.setdiff1d(STEREOTYPES, stereotypes)
     if absent.size or not np.isin(stereotypes, STEREOTYPES).all():
-        raise BiasflowError(f"GEST: stereotypes {np.unique(stereotypes)}: each of 1 to 16 is needed, and no other.")
+        raise AbsentError(f"GEST: stereotypes {np.unique(stereotypes)}: each of 1 to 16 is needed, and no other.")
     return np.array([scores[stereotypes == number].mean() for number in STEREOTYPES])

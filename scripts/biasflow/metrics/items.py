@@ -24,6 +24,6 @@ def score_items(
         try:
             scores = summary(items)
         except BiasflowError as error:
-            raise BiasflowError(f"{path}: {' '.join(method)}: {error}") from error
+            raise type(error)(f"{path}: {' '.join(method)}: {error}") from error
         tables.append(scores.assign(**dict(zip(METHOD, method, strict=True)))[[*METHOD, *scores.columns]])
     return pd.concat(tables, ignore_index=True)

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from biasflow.base.errors import BiasflowError
+from biasflow.base.errors import AbsentError
 from biasflow.corpora.crows_pairs import DIRECTIONS
 from biasflow.metrics.items import SUMMARY
 from biasflow.results.bootstrap import share_interval
@@ -17,11 +17,11 @@ def preferences(items: pd.DataFrame, name: str, column: str, *, sign: int = 1) -
     The value is the share of pairs in which sign * column of the first sentence, which stereotypes more, is larger than
     that of the second one; equal numbers are no preference for the first. Parts: all pairs, and those of each direction
     (NaN for a direction without pairs). items: a row a pair, columns direction, <column>_first and <column>_second;
-    pairs without one of the two numbers are left out. BiasflowError if no pair is left."""
+    pairs without one of the two numbers are left out. AbsentError if no pair is left."""
     first, second = (items[f"{column}_{side}"].to_numpy(dtype=float) for side in ("first", "second"))
     known = np.isfinite(first) & np.isfinite(second)
     if not known.any():
-        raise BiasflowError(f"{name}: no pair has {column} of both sentences; give at least one")
+        raise AbsentError(f"{name}: no pair has {column} of both sentences; give at least one")
     wins, rows = sign * first > sign * second, []
     for part in PARTS:
         chosen = known & ((part == PARTS[0]) | (items["direction"] == part).to_numpy())

@@ -14,7 +14,7 @@ from biasflow.overview.judgements import COST, FARTHER, NEARER, NO_CLAIM, UNCOMP
 from biasflow.overview.maps import GROUPS, UNTOUCHED, Map, maps
 from biasflow.overview.measured import Measured, other_readings, untouched_scores
 from biasflow.overview.measured import counted as size_of
-from biasflow.overview.notes import conclusion, notes
+from biasflow.overview.notes import conclusion, left_out, notes
 from biasflow.overview.tradeoff import Plot, plots
 from biasflow.overview.winners import percent
 from biasflow.results.holes import NOT_RUN
@@ -76,8 +76,9 @@ class Section:
 
 @dataclass(frozen=True, eq=False)
 class Contents:
-    """All that the page says. answers: of every model that is shown; limits: which datasets are samples; pairs:
-    `agreement` of every two measures of bias, which is a table of its own; other_seeds: encoders that are not shown."""
+    """All that the page says. answers: of every model that is shown; limits: which datasets are samples, and of which
+    items were left out; pairs: `agreement` of every two measures of bias, which is a table of its own; other_seeds:
+    encoders that are not shown."""
 
     limits: Sequence[str]
     answers: Sequence[Answer]
@@ -128,9 +129,10 @@ def contents(
             answers.append(answer(model_map, measured, *said, kinds.get(name), calibrations.get(name)))
     for measured in encoders.values():
         measured.sort(key=lambda score: list(GROUPS.values()).index(score.group))
-    not_run, limits = _not_run(plan), limited(matrix["dataset"])
+    shown_scores = scores[scores["encoder"].isin(first.values())]
+    not_run, limits, without = _not_run(plan), limited(matrix["dataset"]), left_out(shown_scores)
     return Contents(
-        limits,
+        limits + without,
         answers,
         encoders,
         list(dict.fromkeys(model_map.encoder for model_map in all_maps if model_map.encoder not in encoders)),
@@ -141,9 +143,9 @@ def contents(
         _ranks(mean_ranks(observed)),
         contradictions[:CONFLICTS],
         max(len(contradictions) - CONFLICTS, 0),
-        _shares(scores[scores["encoder"].isin(first.values())]),
+        _shares(shown_scores),
         not_run,
-        _summary(limits, answers, not_run),
+        _summary(limits, answers, not_run, without),
     )
 
 
@@ -257,11 +259,14 @@ def _not_run(plan: pd.DataFrame) -> list[tuple[str, int, str]]:
     ]
 
 
-def _summary(limits: Sequence[str], answers: Sequence[Answer], not_run: Sequence) -> list[str]:
-    """At most eight lines for the terminal: what is biased, and what can be said of methods."""
+def _summary(limits: Sequence[str], answers: Sequence[Answer], not_run: Sequence, left_out: Sequence[str]) -> list[str]:
+    """At most nine lines for the terminal: what is biased, what can be said of methods, and what is not there."""
     lines = [*limits]
     for model_answer in answers:
         lines += [f"{model_answer.title}: {said}" for said in (model_answer.bias, model_answer.helps) if said]
     cells = sum(n for _, n, _ in not_run)
     count = f"{cells} {'cell was' if cells == 1 else 'cells were'} not run; plan.csv and reasons.csv say why"
-    return [*lines[:7], count if not_run else "everything that was asked for was run"]
+    lines = [*lines[:7], *left_out[:1]]
+    if len(left_out) > 1:
+        lines[-1] += f" The page says so of {len(left_out) - 1} more."
+    return [*lines, count if not_run else "everything that was asked for was run"]

@@ -5,11 +5,13 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from biasflow.asking.matrix import RANDOM
+from biasflow.metrics.left_out import LEFT_OUT
 from biasflow.overview import costs
 from biasflow.overview.judgements import NOT_VIABLE, UNCLEAR, UNMEASURED, VIABLE
 from biasflow.overview.maps import UNTOUCHED, Map
 from biasflow.overview.winners import percent, removed, verdict
 from biasflow.plan.methods import control_of, is_matched
+from biasflow.registry import METRICS
 from biasflow.results.scores import NA, NONE
 
 
@@ -76,6 +78,18 @@ def _controls(observed: pd.DataFrame, rows: pd.DataFrame, best: str | None) -> s
         shares, _ = removed(observed, [name for name, kind in named if kind == matched])
         said += "" if shares.empty else f" Random directions {which} remove {percent(shares.mean(axis=None))}."
     return said
+
+
+def left_out(scores: pd.DataFrame) -> list[str]:
+    """Which tests leave out items that cannot be measured, how many, why, and on which models: a sentence each."""
+    models: dict[str, dict[str, None]] = {}
+    rows = scores[scores["metric"] == LEFT_OUT].drop_duplicates(["encoder", "task", "variant", "dataset", "part"])
+    for (encoder, task, metric, dataset), block in rows.groupby(["encoder", "task", "variant", "dataset"], sort=False):
+        why = "; ".join(f"{row.part} ({row.value:.0f})" if len(block) > 1 else row.part for row in block.itertuples())
+        counts = f"{block['value'].sum():,.0f} of {block['n'].iloc[0]:,.0f} items left out"
+        said = f"{METRICS[metric].label} ({dataset}): {counts} ({why})"
+        models.setdefault(said, {})[encoder if task == NA else f"{encoder} on {task}"] = None
+    return [f"{said}, on {', '.join(names)}." for said, names in models.items()]
 
 
 def notes(model_map: Map, scores: pd.DataFrame) -> list[str]:

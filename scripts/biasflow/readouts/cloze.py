@@ -3,6 +3,7 @@
 import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
@@ -10,13 +11,15 @@ import torch
 from transformers import BatchEncoding, PreTrainedModel, PreTrainedTokenizerBase
 from transformers.utils import ModelOutput
 
-from biasflow.base.errors import AbsentError, BiasflowError
-from biasflow.base.sample import sampled
+from biasflow.base.errors import AbsentError, headline
+from biasflow.base.sample import names_of, sampled
 from biasflow.encoders.attention import attention_received
 from biasflow.encoders.batches import at_occurrences, encode
 from biasflow.encoders.masked_lm import log_p_of, outputs_at
 from biasflow.readouts.reader import Reader
 from biasflow.readouts.source import Source
+
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
@@ -112,29 +115,66 @@ def _outputs_at(
     return *outputs_at(model, batch, chosen), place[rows, at]
 
 
-def items_of(source: Source, module: str, of: Mapping[str, str] | None, limit: int | None) -> pd.DataFrame:
-    """The items of a test as its module lists them, items(**files by role, **of), or a sample of so many.
+def items_of(
+    reader: Reader, source: Source, module: str, of: Mapping[str, str] | None, limit: int | None
+) -> pd.DataFrame:
+    """The items of a test as its module lists them, items(**files by role, **of), or a sample of so many. The index is
+    the name of each row's item.
 
     What makes an item is its column `item`, or the columns UNIT of the module; the groups that keep their shares are
-    those of its columns STRATA."""
+    those of its columns STRATA. The sample is of the items that the module can use; what the encoder cannot take is
+    left out of it (`made_of`), so that all encoders have the same sample. AbsentError: no item."""
     files = {role: source.file(role) for role in source.data}
     its = importlib.import_module(module)
-    about = {"unit": getattr(its, "UNIT", ("item",)), "strata": getattr(its, "STRATA", ())}
-    return sampled(its.items(**files, **(of or {})), limit, **about)
+    unit = getattr(its, "UNIT", ("item",))
+    with reader.left_out.told():
+        table = its.items(**files, **(of or {}))
+    table = sampled(table, limit, unit=unit, strata=getattr(its, "STRATA", ()))
+    names = names_of(table, unit)
+    reader.left_out.of = len(set(names)) + len(reader.left_out.reasons)
+    return table.set_index(pd.Index(names))
 
 
-def encode_whole(reader: Reader, texts: Sequence[str], **options: bool) -> BatchEncoding:
-    """Token ids of texts, special ones included; options: of the tokenizer.
+def made_of(
+    reader: Reader, items: pd.DataFrame, texts: Sequence[str], make: Callable[..., Made], **options: bool
+) -> tuple[pd.DataFrame, list[Made]]:
+    """The rows of items (the index: the name of each row's item), and what is made of each: make(row, encodings), from
+    what the tokenizer says of its texts (in these columns; options: of the tokenizer), special tokens included.
 
-    BiasflowError names the first text that is longer than the encoder takes."""
-    encoded = encode(reader.tokenizer, texts, verbose=False, **options)
-    for text, ids in zip(texts, encoded["input_ids"], strict=True):
-        if len(ids) > reader.longest_input:
-            raise BiasflowError(f"{text!r} has {len(ids)} tokens, the encoder takes {reader.longest_input}; drop it.")
-    return encoded
+    An item of which nothing can be made is left out with all its rows: one with a text that is longer than the encoder
+    takes, or that has no token, or for which `make` raises AbsentError (the first line: why, in the same words for what
+    is the same; then: what it is here). AbsentError where no item is left."""
+    encoded = [encode(reader.tokenizer, items[column], verbose=False, **options) for column in texts]
+    around = len(reader.tokenizer("")["input_ids"])
+    made: list[Made | None] = []
+    absent: dict[str, AbsentError] = {}
+    for number, row in enumerate(items.itertuples()):
+        encodings = [{name: values[number] for name, values in of_text.items()} for of_text in encoded]
+        try:
+            for encoding in encodings:
+                _check_length(len(encoding["input_ids"]), around, reader.longest_input)
+            made.append(make(row, *encodings))
+        except AbsentError as error:
+            made.append(None)
+            absent.setdefault(row.Index, error)
+    kept = ~items.index.isin([*absent])
+    if not kept.any():
+        name, error = next(iter(absent.items()), ("-", "there is none"))
+        about = ": ".join(str(error).splitlines())
+        raise AbsentError(f"none of {len(absent)} items can be measured, the first, {name}, because: {about}")
+    reader.left_out.reasons |= {str(name): headline(error) for name, error in absent.items()}
+    return items[kept], [one for one, keep in zip(made, kept, strict=True) if keep]
+
+
+def _check_length(tokens: int, around: int, longest: int) -> None:
+    """AbsentError for a text of so many tokens, `around` of them special, that the encoder cannot take."""
+    if tokens > longest:
+        raise AbsentError(f"longer than the encoder takes\n{tokens} tokens, not {longest}")
+    if tokens <= around:
+        raise AbsentError("a text without tokens")
 
 
 def check_known(tokenizer: PreTrainedTokenizerBase, word: str, ids: Sequence[int]) -> None:
     """AbsentError for a word without pieces, or with one that is unknown to the encoder."""
     if not len(ids) or not set(ids).isdisjoint(tokenizer.all_special_ids):  # the unknown piece is one of them
-        raise AbsentError(f"{word!r} cannot be written with the encoder's vocabulary; choose another word.")
+        raise AbsentError(f"a word that the encoder's vocabulary lacks\n{word!r}")

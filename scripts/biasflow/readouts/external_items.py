@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 
 from biasflow.base.errors import AbsentError, BiasflowError
-from biasflow.base.sample import sampled
+from biasflow.base.left_out import LeftOut, most
+from biasflow.base.sample import names_of, sampled
 from biasflow.base.tabular import write_parquet
 from biasflow.corpora.bec_pro import BOTH
 from biasflow.corpora.published_scores import ABOVE_0, LOG_P, SCORE, read_scores
@@ -45,11 +46,13 @@ def read(
     """Write the table that the readout of a metric has, of the items that files at `paths` score; return facts of it.
 
     columns: of each file, the one with the scores, "" where its kind has one alone. data, items, of, limit: as ours
-    would read them; `ours`: options of that alone. BiasflowError names file, line and what was expected: items that are
-    missing, or there twice, or of other data; AbsentError where the data have none of the items that a file scores."""
-    module = importlib.import_module(items)
+    would read them; `ours`: options of that alone. Items without a score, or with one that is no finite number, are
+    left out. BiasflowError names file, line and what was expected: items most of which are such, or that are there
+    twice, or of other data; AbsentError where the data have none of the items that a file scores."""
+    module, left_out = importlib.import_module(items), LeftOut()
     files = {role: of_role[0] for role, of_role in data.items()}
-    wanted = getattr(module, "scored", module.items)(**files, **(of or {}))
+    with left_out.told():
+        wanted = getattr(module, "scored", module.items)(**files, **(of or {}))
     scores = [
         read_scores(path, column=column, part=(of or {}).get("part", "intrasentence"))
         for path, column in zip(paths, columns, strict=True)
@@ -57,13 +60,23 @@ def read(
     for path, table in zip(paths, scores, strict=True):
         _check_values(path, table, metric)
     source = " and ".join(map(str, files.values())) or (of or {}).get("name", metric)
-    joined = _joined(wanted, list(zip(paths, scores, strict=True)), source)
+    joined = _joined(wanted, list(zip(paths, scores, strict=True)), source, spare=len(left_out.reasons))
+    unit = getattr(module, "UNIT", ("item",))
+    joined = _with_scores(joined, unit, left_out)
     if "label" in joined:
         _check_direction(" and ".join(map(str, paths)), joined)
-    about = {"unit": getattr(module, "UNIT", ("item",)), "strata": getattr(module, "STRATA", ())}
-    rows = as_read(sampled(joined, limit, **about), metric)
+    rows = as_read(sampled(joined, limit, unit=unit, strata=getattr(module, "STRATA", ())), metric)
     write_parquet(rows.assign(**UNTOUCHED), output)
-    return {"items": len(joined), "scores": sum(map(len, scores))}
+    return {"items": len(joined), "scores": sum(map(len, scores)), **left_out.facts()}
+
+
+def _with_scores(joined: pd.DataFrame, unit: Sequence[str], left_out: LeftOut) -> pd.DataFrame:
+    """The items all of whose rows have a score; the others are left out."""
+    names = pd.Index(names_of(joined, unit))
+    unscored = joined[[name for name in (SCORE, *LOG_P) if name in joined]].isna().any(axis=1).to_numpy()
+    left_out.of = names.nunique() + len(left_out.reasons)
+    left_out.reasons |= dict.fromkeys(names[unscored], "no score that is a finite number")
+    return joined[~names.isin(names[unscored])].reset_index(drop=True)
 
 
 def as_read(items: pd.DataFrame, metric: str) -> pd.DataFrame:
@@ -89,8 +102,11 @@ def as_read(items: pd.DataFrame, metric: str) -> pd.DataFrame:
     return items
 
 
-def _joined(wanted: pd.DataFrame, files: Sequence[tuple[Path, pd.DataFrame]], source: str) -> pd.DataFrame:
-    """The items with their scores, in their order."""
+def _joined(
+    wanted: pd.DataFrame, files: Sequence[tuple[Path, pd.DataFrame]], source: str, *, spare: int
+) -> pd.DataFrame:
+    """The items with their scores, in their order; NaN where there is none. spare: so many scores may be of items that
+    are left out."""
     values = [name for name in (SCORE, *LOG_P) if name in files[0][1]]
     if list(files[0][1]) == values:
         return _in_order(wanted, files, source)
@@ -104,7 +120,7 @@ def _joined(wanted: pd.DataFrame, files: Sequence[tuple[Path, pd.DataFrame]], so
                 f"{', '.join(dict.fromkeys(['id', *wanted]))}"
             )
         _check_keys(path, wanted_as, keys)
-        parts.append(_by_key(wanted, wanted_as[keys], path, scores, values, source))
+        parts.append(_by_key(wanted, wanted_as[keys], path, scores, values, source, spare))
     joined = pd.concat(parts)
     twice = joined.index.duplicated()
     if twice.any():
@@ -135,7 +151,13 @@ def _in_order(wanted: pd.DataFrame, files: Sequence[tuple[Path, pd.DataFrame]], 
 
 
 def _by_key(
-    wanted: pd.DataFrame, keys: pd.DataFrame, path: Path, scores: pd.DataFrame, values: Sequence[str], source: str
+    wanted: pd.DataFrame,
+    keys: pd.DataFrame,
+    path: Path,
+    scores: pd.DataFrame,
+    values: Sequence[str],
+    source: str,
+    spare: int,
 ) -> pd.DataFrame:
     """The values of a file by the place of their item in `wanted`. Where items are alike in all keys, the first row is
     of the first."""
@@ -152,7 +174,7 @@ def _by_key(
     for name in {"bias_type", SETS} & set(wanted) & set(scores):
         others |= ~scores[name].isin(wanted[name])
     unknown = places.isna() & ~others
-    if unknown.any():
+    if unknown.sum() > spare:
         raise BiasflowError(_said(path, theirs, unknown, f"is no item of {source}; are these scores of other data?"))
     return scores.loc[places.notna(), list(values)].set_axis(places.dropna().astype(int))
 
@@ -179,7 +201,7 @@ def _check_values(path: Path, scores: pd.DataFrame, metric: str) -> None:
     if metric in LOG_PROBABILITIES:
         refuse(path, scores[SCORE].astype(str), scores[SCORE] > 0, ABOVE_0)
     if metric in PROBABILITIES:
-        outside = ~scores[SCORE].between(0, 1)
+        outside = (scores[SCORE] < 0) | (scores[SCORE] > 1)
         refuse(path, scores[SCORE].astype(str), outside, "is no probability from 0 to 1; give no logarithm")
 
 
@@ -189,6 +211,7 @@ def _numbered(keys: pd.DataFrame) -> pd.MultiIndex:
 
 
 def _refuse_missing(wanted: pd.DataFrame, scored: pd.Index, path: str, source: str) -> None:
+    """AbsentError where no item of a bias type has a score, BiasflowError where most items have none."""
     missing = wanted[~wanted.index.isin(scored)]
     if missing.empty:
         return
@@ -196,6 +219,8 @@ def _refuse_missing(wanted: pd.DataFrame, scored: pd.Index, path: str, source: s
         if not items.index.isin(scored).any():
             about = f"the {len(items)} items about {name} of {source}, which is another copy"
             raise AbsentError(f"{path}: has none of {about}")
+    if not most(len(missing), len(wanted)):
+        return
     first = ", ".join(f"{name} {str(value)!r}" for name, value in missing.iloc[0].items() if name in TOLD)
     raise BiasflowError(f"{path}: lacks {len(missing)} items of {source}, the first is {first}; score all of them")
 

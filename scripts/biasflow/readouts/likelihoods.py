@@ -4,6 +4,7 @@ Source: Salazar et al. (2020). Masking each token by itself costs a pass per tok
 
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
+from itertools import chain
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -21,9 +22,9 @@ from biasflow.encoders.examples import special_tokens
 from biasflow.readouts.cloze import (
     Cloze,
     attended_log_p_at,
-    encode_whole,
     items_of,
     log_probabilities_of,
+    made_of,
     masked,
     read_at,
 )
@@ -34,6 +35,7 @@ from biasflow.readouts.source import Source
 SEED = 0  # of the sample
 Masking = Literal["shared", "differing", "nothing", "attended"]
 ATTENDED = "attended"  # left out for an encoder that returns no attention weights
+UNMASKED = ("nothing", ATTENDED)
 
 
 def read(
@@ -55,7 +57,7 @@ def read(
     Columns: method, setting, those of the list, masking (of `maskings`, see `pair_likelihoods`), tokens_first,
     tokens_second, log_p_first, log_p_second (nats).
 
-    limit: at most so many sentences, or items of the test."""
+    limit: at most so many sentences, or items of the test. Pairs that `pair_likelihoods` cannot score are left out."""
     reader = open_reader(source, "masked_lm").reaching(words=True)
     if items is None:
         fitting = sentences_that_fit(reader, read_sentences(source.file("text")))
@@ -65,24 +67,15 @@ def read(
         table = pd.DataFrame({"sentence": range(len(sample)), "text": sample, "tokens": tokens})
         scores = under_methods(reader.axis, table, log_likelihood=log_likelihoods)
     else:
-        pairs = items_of(source, items, of, limit)
         possible = [masking for masking in maskings if masking != ATTENDED or returns_attention(reader.model)]
-        scores = pd.concat([_of_pairs(reader, pairs, masking) for masking in possible], ignore_index=True)
+        scores = pair_likelihoods(reader, items_of(reader, source, items, of, limit), possible)
     write_parquet(scores, output)
     return reader.facts()
 
 
-def _of_pairs(reader: Reader, pairs: pd.DataFrame, masking: str) -> pd.DataFrame:
-    log_p, tokens = pair_likelihoods(reader, pairs["first"], pairs["second"], masking)
-    scored = pairs.assign(masking=masking, tokens_first=tokens[:, 0], tokens_second=tokens[:, 1])
-    return under_methods(reader.axis, scored, log_p_first=log_p[..., 0], log_p_second=log_p[..., 1])
-
-
-def pair_likelihoods(
-    reader: Reader, first: Sequence[str], second: Sequence[str], masking: Masking
-) -> tuple[np.ndarray, np.ndarray]:
-    """sum_t log p(w_t | what is left) of both sentences of each pair, in nats, [methods, pairs, 2], and of how many
-    tokens w_t that is, [pairs, 2].
+def pair_likelihoods(reader: Reader, pairs: pd.DataFrame, maskings: Sequence[Masking]) -> pd.DataFrame:
+    """sum_t log p(w_t | what is left) of both sentences of each pair, in nats, by each masking: the columns that `read`
+    says. pairs: columns first and second.
 
     masking "shared": the tokens that both have, each masked by itself; "differing": the others, all masked at once;
     "nothing": all tokens, none masked; "attended": the same, each log p times the attention that the token receives
@@ -90,33 +83,53 @@ def pair_likelihoods(
     sentence against the second; special ones are not scored. So sentences whose numbers of differing tokens differ have
     different lengths, too.
 
-    AbsentError: a pair of which one has no token to score. BiasflowError: a sentence longer than the encoder takes."""
-    check_choice("likelihoods: masking", masking, get_args(Masking))
-    unmasked = masking in ("nothing", ATTENDED)
-    mask, special = reader.tokenizer.mask_token_id, len(special_tokens(reader.tokenizer))
-    encoded = [encode_whole(reader, list(texts))["input_ids"] for texts in (first, second)]
-    clozes, tokens = [], []
-    for number, pair in enumerate(zip(*encoded, strict=True)):
-        for ids, shared in zip(pair, shared_places(*pair), strict=True):
-            places = range(1, len(ids) - special + 1)
-            at = [place for place in places if unmasked or (place in shared) == (masking == "shared")]
-            tokens.append(len(at))
-            if not at:
-                raise AbsentError(f"{first[number]!r}, {second[number]!r}: one has no {masking} token to score.")
-            if unmasked:
-                clozes.append(Cloze(tuple(ids), tuple(at), tuple(ids[place] for place in at)))
-            elif masking == "shared":
-                clozes += one_by_one(ids, at, reader.tokenizer)
-            else:
-                clozes.append(masked(ids, at, mask))
+    Left out (`made_of`): a pair of which one sentence has no token to score by one of the maskings."""
+    for masking in maskings:
+        check_choice("likelihoods: masking", masking, get_args(Masking))
+
+    def clozes(_: tuple, *encodings: Mapping[str, list]) -> list[list[tuple[list[Cloze], int]]]:
+        sentences = [encoding["input_ids"] for encoding in encodings]
+        return [_clozes_of_pair(sentences, masking, reader.tokenizer) for masking in maskings]
+
+    pairs, made = made_of(reader, pairs, ["first", "second"], clozes)
+    tables = []
+    for masking, of_pairs in zip(maskings, zip(*made, strict=True), strict=True):
+        clozes_of, tokens = zip(*chain.from_iterable(of_pairs), strict=True)
+        log_p = _log_p(reader, [*chain.from_iterable(clozes_of)], masking)
+        sums = np.add.reduceat(log_p, np.cumsum([0, *tokens[:-1]]), axis=1).reshape(len(reader.axis), -1, 2)
+        sizes = np.reshape(tokens, (-1, 2))
+        scored = pairs.assign(masking=masking, tokens_first=sizes[:, 0], tokens_second=sizes[:, 1])
+        tables.append(under_methods(reader.axis, scored, log_p_first=sums[..., 0], log_p_second=sums[..., 1]))
+    return pd.concat(tables, ignore_index=True)
+
+
+def _clozes_of_pair(
+    pair: Sequence[Sequence[int]], masking: Masking, tokenizer: PreTrainedTokenizerBase
+) -> list[tuple[list[Cloze], int]]:
+    """The clozes of both sentences of a pair, and how many tokens these score. AbsentError: one sentence has none."""
+    special, found = len(special_tokens(tokenizer)), []
+    for ids, shared in zip(pair, shared_places(*pair), strict=True):
+        unmasked = masking in UNMASKED
+        places = range(1, len(ids) - special + 1)
+        at = [place for place in places if unmasked or (place in shared) == (masking == "shared")]
+        if not at:
+            raise AbsentError(f"no {masking} token to score")
+        if unmasked:
+            clozes = [Cloze(tuple(ids), tuple(at), tuple(ids[place] for place in at))]
+        elif masking == "shared":
+            clozes = one_by_one(ids, at, tokenizer)
+        else:
+            clozes = [masked(ids, at, tokenizer.mask_token_id)]
+        found.append((clozes, len(at)))
+    return found
+
+
+def _log_p(reader: Reader, clozes: Sequence[Cloze], masking: Masking) -> np.ndarray:
     description = f"pairs of sentences, masking {masking}"
-    if masking == ATTENDED:
-        with by_hand(reader.model):
-            log_p = read_at(reader, clozes, description, attended_log_p_at, whole=True)
-    else:
-        log_p = log_probabilities_of(reader, clozes, description)
-    sums = np.add.reduceat(log_p, np.cumsum([0, *tokens[:-1]]), axis=1)
-    return sums.reshape(len(reader.axis), -1, 2), np.reshape(tokens, (-1, 2))
+    if masking != ATTENDED:
+        return log_probabilities_of(reader, clozes, description)
+    with by_hand(reader.model):
+        return read_at(reader, clozes, description, attended_log_p_at, whole=True)
 
 
 def shared_places(first: Sequence[int], second: Sequence[int]) -> tuple[set[int], set[int]]:
@@ -156,6 +169,7 @@ def one_by_one(ids: Sequence[int], at: Sequence[int], tokenizer: PreTrainedToken
 
 
 def sentences_that_fit(reader: Reader, sentences: Sequence[str]) -> list[str]:
-    """The sentences that the encoder takes whole, in their order."""
+    """The sentences that have tokens and that the encoder takes whole, in their order."""
     tokens = encode(reader.tokenizer, sentences, verbose=False)["input_ids"]
-    return [sentence for sentence, ids in zip(sentences, tokens, strict=True) if len(ids) <= reader.longest_input]
+    fitting = range(len(reader.tokenizer("")["input_ids"]) + 1, reader.longest_input + 1)
+    return [sentence for sentence, ids in zip(sentences, tokens, strict=True) if len(ids) in fitting]

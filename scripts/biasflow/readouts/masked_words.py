@@ -1,7 +1,9 @@
 """What a masked-LM head expects at [MASK]: log-probabilities of words in sentences, under every method."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +16,7 @@ from biasflow.base.genders import OF_WORDS
 from biasflow.base.sample import sampled
 from biasflow.base.tabular import write_parquet
 from biasflow.encoders.batches import require_offsets
-from biasflow.readouts.cloze import Cloze, check_known, encode_whole, items_of, log_probabilities_of, masked
+from biasflow.readouts.cloze import Cloze, Made, check_known, items_of, log_probabilities_of, made_of, masked
 from biasflow.readouts.files import under_methods
 from biasflow.readouts.reader import Reader, open_reader
 from biasflow.readouts.source import Source
@@ -44,12 +46,12 @@ def read(
     A test: `items` names the module whose items(**files, **of) lists its words, as `piece_log_probabilities` takes
     them. Columns: method, setting, those of the list, piece (of the word, from 0), log_p (nats); a row a piece.
 
-    limit: at most so many occupations, or items of the test."""
+    limit: at most so many occupations, or items of the test. Those that `in_sentence` refuses are left out."""
     reader = open_reader(source, "masked_lm").reaching(words=True)
     if items is None:
         table, log_p = _of_occupations(reader, source, template, pronouns, limit)
     else:
-        table, log_p = piece_log_probabilities(reader, items_of(source, items, of, limit))
+        table, log_p = piece_log_probabilities(reader, items_of(reader, source, items, of, limit))
     write_parquet(under_methods(reader.axis, table, log_p=log_p), output)
     return reader.facts()
 
@@ -60,19 +62,30 @@ def _of_occupations(
     (path,) = source.data.get("occupations", (None,))
     stimuli = read_occupation_set(source.dataset, path, template=template, pronouns=pronouns)
     occupations = sampled(pd.DataFrame({"item": stimuli.occupations, "sentence": stimuli.sentences}), limit)
-    sentences = occupations["sentence"].tolist()
+    reader.left_out.of = len(occupations)
     try:
-        tokens = tokens_of_words(reader, sentences, stimuli.pronouns, pieces=stimuli.pieces)
+        occupations, tokens = tokens_of_words(
+            reader, occupations.set_index("item", drop=False), stimuli.pronouns, pieces=stimuli.pieces
+        )
     except AbsentError as error:
         key = "" if template is None else f"metrics.occtmp.own.{source.dataset}.pronouns: "
         raise AbsentError(f"{key}{error}") from error
-    log_p = word_log_probabilities(reader, tokens).reshape(len(reader.axis), len(sentences), -1)
-    sizes = np.reshape([len(word.at) for word in tokens], (len(sentences), -1))
+    log_p = word_log_probabilities(reader, tokens)
     items = [
-        occupations.assign(word=word, gender=gender, pieces=pieces)
-        for word, gender, pieces in zip(stimuli.pronouns, OF_WORDS, sizes.T, strict=True)
+        occupations.assign(word=word, gender=gender, pieces=[len(words[number].at) for words in tokens])
+        for number, (word, gender) in enumerate(zip(stimuli.pronouns, OF_WORDS, strict=True))
     ]
     return pd.concat(items, ignore_index=True), log_p.transpose(0, 2, 1).reshape(len(log_p), -1)
+
+
+class WordOfText(NamedTuple):
+    """A word of a text, by its characters, and those of another span that is masked (-1: none)."""
+
+    text: str
+    start: int
+    end: int
+    also_start: int = -1
+    also_end: int = -1
 
 
 class WordInSentence(NamedTuple):
@@ -86,13 +99,12 @@ def piece_log_probabilities(reader: Reader, words: pd.DataFrame) -> tuple[pd.Dat
     """log p of every piece of words in whole sentences, in nats: the words, a row a piece and with a column `piece`
     (from 0), and [methods, pieces].
 
-    words: columns text (the sentence with the word in it), start, end (characters of the word in it); also_start,
-    also_end, where there is another span that is masked, too, a mask a piece (-1: none); and filling, how the pieces of
-    the word are asked for. "together": all masked at once; "left-to-right": one after the other, the later ones masked;
+    words: the columns of `WordOfText` (the other span gets a mask a piece), and filling, how the pieces of the word are
+    asked for. "together": all masked at once; "left-to-right": one after the other, the later ones masked;
     "one-mask": one after the other, and nothing in the place of the later ones. Pieces are those of the whole sentence.
 
-    Errors as `in_sentences`."""
-    tokens = in_sentences(reader, words)
+    Words that `in_sentence` refuses are left out with their items (`made_of`; the index is the name of the item)."""
+    words, tokens = _made_of_words(reader, words, ["text"], partial(in_sentence, reader.tokenizer))
     clozes = [
         cloze
         for filling, (ids, at) in zip(words["filling"], tokens, strict=True)
@@ -104,24 +116,18 @@ def piece_log_probabilities(reader: Reader, words: pd.DataFrame) -> tuple[pd.Dat
     return rows, log_probabilities_of(reader, clozes, "masked words")
 
 
-def in_sentences(reader: Reader, words: pd.DataFrame) -> list[WordInSentence]:
-    """Every word as the tokens that stand for it in its whole sentence; the span `also` is masked.
+def in_sentence(tokenizer: PreTrainedTokenizerBase, word: WordOfText, encoding: Mapping[str, list]) -> WordInSentence:
+    """A word as the tokens that stand for it in its whole sentence; the span `also` is masked.
 
-    words: as `piece_log_probabilities` takes them. AbsentError: a word with a piece that is unknown to the encoder, or
-    one of whose tokens holds more than the word. BiasflowError: a sentence longer than the encoder takes."""
-    tokenizer = reader.tokenizer
-    require_offsets(tokenizer)
-    encoded = encode_whole(reader, list(words["text"]), return_offsets_mapping=True)
-    tokenised = []
-    for word, ids, offsets in zip(words.itertuples(), encoded["input_ids"], encoded["offset_mapping"], strict=True):
-        at, also = (places_in(offsets, word.start, word.end), places_in(offsets, word.also_start, word.also_end))
-        itself = word.text[word.start : word.end]
-        check_known(tokenizer, itself, [ids[place] for place in at])
-        covered = word.text[min(offsets[place][0] for place in at) : max(offsets[place][1] for place in at)]
-        if covered.strip() != itself.strip():
-            raise AbsentError(f"{word.text!r}: a token of {itself!r} holds more, {covered!r}; choose another sentence.")
-        tokenised.append(WordInSentence(masked(ids, also, tokenizer.mask_token_id).ids, at))
-    return tokenised
+    AbsentError: a word with a piece that is unknown to the encoder, or one of whose tokens holds more than the word."""
+    ids, offsets = encoding["input_ids"], encoding["offset_mapping"]
+    at, also = (places_in(offsets, word.start, word.end), places_in(offsets, word.also_start, word.also_end))
+    itself = word.text[word.start : word.end]
+    check_known(tokenizer, itself, [ids[place] for place in at])
+    covered = word.text[min(offsets[place][0] for place in at) : max(offsets[place][1] for place in at)]
+    if covered.strip() != itself.strip():
+        raise AbsentError(f"a token that holds more than the word\n{covered!r} for {itself!r} in {word.text!r}")
+    return WordInSentence(masked(ids, also, tokenizer.mask_token_id).ids, at)
 
 
 def places_in(offsets: Sequence[tuple[int, int]], start: int, end: int) -> list[int]:
@@ -134,64 +140,69 @@ def log_probabilities(
 ) -> np.ndarray:
     """log p(word | sentence) at the one [MASK] of each sentence, in nats: [methods, sentences, words].
 
-    The word is the tokens that stand for it in the whole sentence (`tokens_of_words`). Of k tokens
-
-        log p(word) = sum_j log p(token_j | token_1 ... token_j-1, masks for token_j and the later ones),
-
-    a true probability of the word among all of k tokens, in k passes. k differs between words, and each k has
-    probabilities of its own: compare only words of as many tokens, or say so. Errors as `tokens_of_words`."""
-    tokens = tokens_of_words(reader, sentences, words, pieces=pieces)
-    return word_log_probabilities(reader, tokens).reshape(len(reader.axis), len(sentences), len(words))
+    The sentences are those that `tokens_of_words` does not leave out. See `word_log_probabilities`."""
+    _, tokens = tokens_of_words(reader, pd.DataFrame({"sentence": sentences}), words, pieces=pieces)
+    return word_log_probabilities(reader, tokens)
 
 
 def tokens_of_words(
-    reader: Reader, sentences: Sequence[str], words: Sequence[str], *, pieces: bool = False
-) -> list[WordInSentence]:
-    """Every word in the place of [MASK] in every sentence, as the tokens that stand for it there: the words of the
-    first sentence, then those of the second.
+    reader: Reader, sentences: pd.DataFrame, words: Sequence[str], *, pieces: bool = False
+) -> tuple[pd.DataFrame, list[list[WordInSentence]]]:
+    """Every word in the place of [MASK] in every sentence (column sentence), as the tokens that stand for it there: the
+    sentences that are not left out, and the words of each.
 
     A cased vocabulary has "He" where a sentence begins and "he" elsewhere, and one that marks spaces has another "he"
     after a space; so the tokens are those of the whole sentence with the word in it, Capitalised where that begins.
 
-    AbsentError: a word that is unknown to the encoder or, without `pieces`, that is not one token in a sentence (how
-    many are told, and the first is named); two words that are the same tokens. BiasflowError: a sentence without
-    exactly one [MASK], or longer than the encoder takes."""
-    tokens = in_sentences(reader, pd.DataFrame([put_in(word, text) for text in sentences for word in words]))
-    for number, word in enumerate(words):
-        several = [text for text, its in zip(sentences, tokens[number :: len(words)], strict=True) if len(its.at) > 1]
-        if several and not pieces:
-            raise AbsentError(
-                f"{word!r} is not a single token of the encoder's vocabulary in {len(several)} of {len(sentences)} "
-                f"sentences, such as {several[0]!r}; choose another word."
-            )
-    for row, text in enumerate(sentences):
+    Left out (`made_of`): a sentence in which a word is unknown to the encoder or, without `pieces`, not one token, and
+    one in which two words are the same tokens. BiasflowError: a sentence without exactly one [MASK]."""
+
+    def of_sentence(row: tuple, *encodings: Mapping[str, list]) -> list[WordInSentence]:
         seen: dict[tuple[int, ...], str] = {}
-        for word, (ids, at) in zip(words, tokens[row * len(words) :], strict=False):
-            other = seen.setdefault(tuple(ids[place] for place in at), word)
-            if other != word:
-                raise AbsentError(
-                    f"{other!r} and {word!r} are the same tokens in {text!r}; choose two words that differ."
-                )
-    return tokens
+        found = []
+        for word, encoding in zip(words, encodings, strict=True):
+            ids, at = in_sentence(reader.tokenizer, put_in(word, row.sentence), encoding)
+            if len(at) > 1 and not pieces:
+                raise AbsentError(f"a word that is no single token\n{word!r} in {row.sentence!r}; choose another word")
+            if (other := seen.setdefault(tuple(ids[place] for place in at), word)) != word:
+                raise AbsentError(f"two words that are the same tokens\n{other!r} and {word!r} in {row.sentence!r}")
+            found.append(WordInSentence(ids, at))
+        return found
+
+    texts = {f"with {word}": [put_in(word, text).text for text in sentences["sentence"]] for word in words}
+    kept, tokens = _made_of_words(reader, sentences.assign(**texts), [*texts], of_sentence)
+    return kept.drop(columns=[*texts]), tokens
 
 
-def put_in(word: str, sentence: str) -> dict[str, object]:
-    """The sentence with the word in the place of its one [MASK], a row of what `piece_log_probabilities` takes."""
+def _made_of_words(
+    reader: Reader, items: pd.DataFrame, texts: Sequence[str], make: Callable[..., Made]
+) -> tuple[pd.DataFrame, list[Made]]:
+    require_offsets(reader.tokenizer)
+    return made_of(reader, items, texts, make, return_offsets_mapping=True)
+
+
+def put_in(word: str, sentence: str) -> WordOfText:
+    """The sentence with the word in the place of its one [MASK]."""
     before, *after = sentence.split(MASK)
     if len(after) != 1:
         raise BiasflowError(f"{sentence!r}: exactly one {MASK} is needed.")
     if BEGINNING.search(before):
         word = word[:1].upper() + word[1:]
-    end = len(before) + len(word)
-    row = {"text": f"{before}{word}{after[0]}", "start": len(before), "end": end}
-    return row | {"also_start": -1, "also_end": -1}
+    return WordOfText(f"{before}{word}{after[0]}", len(before), len(before) + len(word))
 
 
-def word_log_probabilities(reader: Reader, tokens: Sequence[WordInSentence]) -> np.ndarray:
-    """log p of every word, the sum over its tokens filled from left to right, in nats: [methods, words]."""
-    clozes = [cloze for ids, at in tokens for cloze in from_the_left(ids, at, reader.tokenizer)]
-    starts = np.cumsum([0, *(len(word.at) for word in tokens)])[:-1]
-    return np.add.reduceat(log_probabilities_of(reader, clozes, "masked words"), starts, axis=1)
+def word_log_probabilities(reader: Reader, tokens: Sequence[Sequence[WordInSentence]]) -> np.ndarray:
+    """log p of words in sentences, in nats: [methods, sentences, words]. Of the k tokens of a word
+
+        log p(word) = sum_j log p(token_j | token_1 ... token_j-1, masks for token_j and the later ones),
+
+    a true probability of the word among all of k tokens, in k passes. k differs between words, and each k has
+    probabilities of its own: compare only words of as many tokens, or say so."""
+    words = list(chain.from_iterable(tokens))
+    clozes = [cloze for ids, at in words for cloze in from_the_left(ids, at, reader.tokenizer)]
+    starts = np.cumsum([0, *(len(word.at) for word in words)])[:-1]
+    sums = np.add.reduceat(log_probabilities_of(reader, clozes, "masked words"), starts, axis=1)
+    return sums.reshape(len(reader.axis), len(tokens), -1)
 
 
 def from_the_left(ids: Sequence[int], at: Sequence[int], tokenizer: PreTrainedTokenizerBase) -> list[Cloze]:

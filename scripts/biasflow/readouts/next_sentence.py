@@ -35,12 +35,12 @@ def read(
 
     Columns: method, setting, triple, label (of the original) and swapped, or those of the list but its texts, truncated
     (whether the pair was too long for the encoder, and cut), p. limit: at most so many triples, or items."""
+    reader = open_reader(source, "next_sentence", batch_size=batch_size)
     if items is None:
         pairs = sentence_pairs(sampled(read_text_csv(source.file("stimuli")), limit, unit=["triple"]))
     else:
         texts = {"context": "first", "next_sentence": "second"}
-        pairs = items_of(source, items, of, limit).rename(columns=texts)
-    reader = open_reader(source, "next_sentence", batch_size=batch_size)
+        pairs = items_of(reader, source, items, of, limit).rename(columns=texts)
     tokens = pair_tokens(reader, pairs)
     p = next_sentence_probabilities(reader, tokens)
     rows = pairs.drop(columns=["first", "second"]).assign(truncated=tokens.cut)

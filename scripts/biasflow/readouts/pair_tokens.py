@@ -12,13 +12,14 @@ from transformers import BatchEncoding, PreTrainedModel
 
 from biasflow.base.tabular import write_parquet
 from biasflow.encoders.examples import special_tokens
-from biasflow.readouts.cloze import distributions_at, encode_whole, items_of, log_p_at, masked, read_at
+from biasflow.readouts.cloze import distributions_at, items_of, log_p_at, made_of, masked, read_at
 from biasflow.readouts.files import under_methods
 from biasflow.readouts.likelihoods import one_by_one, shared_places
 from biasflow.readouts.reader import Reader, open_reader
 from biasflow.readouts.source import Source
 
 SIDES = ("first", "second")
+Pair = Sequence[Sequence[int]]  # the token ids of both sentences, special ones included
 
 
 def read(
@@ -32,11 +33,12 @@ def read(
         delta_p    mean over the same tokens of ln p(likeliest token) - ln p(token), in nats
         differing  mean ln p of the tokens that the other sentence lacks, all masked at once; NaN where it lacks none
 
-    limit: at most so many pairs. BiasflowError: a sentence that is longer than the encoder takes."""
+    limit: at most so many pairs. Those that `made_of` leaves out are left out."""
     reader = open_reader(source, "masked_lm").reaching(words=True)
-    pairs = items_of(source, items, of, limit)
-    quality = _qualities(reader, pairs["first"], pairs["second"])
-    differing = _differing(reader, pairs["first"], pairs["second"])
+    pairs = items_of(reader, source, items, of, limit)
+    pairs, sentences = made_of(reader, pairs, SIDES, lambda _, *pair: [side["input_ids"] for side in pair])
+    quality = _qualities(reader, sentences)
+    differing = _differing(reader, sentences)
     columns = {
         f"{name}_{side}": values[..., number]
         for name, values in (("crr", quality[..., 0]), ("delta_p", quality[..., 1]), ("differing", differing))
@@ -46,15 +48,9 @@ def read(
     return reader.facts()
 
 
-def _encoded(reader: Reader, first: Sequence[str], second: Sequence[str]) -> tuple[list[tuple], int]:
-    """The token ids of both sentences of each pair, and how many of them are special."""
-    encoded = [encode_whole(reader, list(texts))["input_ids"] for texts in (first, second)]
-    return list(zip(*encoded, strict=True)), len(special_tokens(reader.tokenizer))
-
-
-def _qualities(reader: Reader, first: Sequence[str], second: Sequence[str]) -> np.ndarray:
+def _qualities(reader: Reader, pairs: Sequence[Pair]) -> np.ndarray:
     """Mean 1 - 1 / rank and mean ln p(likeliest) - ln p of the tokens of both sentences: [methods, pairs, sides, 2]."""
-    pairs, special = _encoded(reader, first, second)
+    special = len(special_tokens(reader.tokenizer))
     sentences = [ids for pair in pairs for ids in pair]
     sizes = [len(ids) - special for ids in sentences]
     clozes = [
@@ -68,9 +64,9 @@ def _qualities(reader: Reader, first: Sequence[str], second: Sequence[str]) -> n
     return (sums / np.array(sizes)[:, None]).reshape(len(reader.axis), len(pairs), 2, 2)
 
 
-def _differing(reader: Reader, first: Sequence[str], second: Sequence[str]) -> np.ndarray:
+def _differing(reader: Reader, pairs: Sequence[Pair]) -> np.ndarray:
     """Mean ln p of the tokens that the other sentence lacks, all masked at once: [methods, pairs, 2]; NaN without."""
-    pairs, special = _encoded(reader, first, second)
+    special = len(special_tokens(reader.tokenizer))
     means = np.full((len(reader.axis), 2 * len(pairs)), np.nan)
     places = [
         [at for at in range(1, len(ids) - special + 1) if at not in shared]

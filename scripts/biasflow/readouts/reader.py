@@ -11,6 +11,7 @@ import torch
 from transformers import BatchEncoding, PreTrainedModel, PreTrainedTokenizerBase
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.left_out import LeftOut
 from biasflow.encoders.batches import Result, longest_input, over_batches, shortened
 from biasflow.encoders.device import resolve_device
 from biasflow.encoders.load import Head, load_model
@@ -40,7 +41,7 @@ class Truncation:
 @dataclass(frozen=True)
 class Reader:
     """A model in evaluation mode, its tokenizer, and the methods fitted to it; `reports` says what these did so far,
-    `truncation` how many texts were cut.
+    `truncation` how many texts were cut, `left_out` which items could not be measured.
 
     batch_size: how many texts go through the model at once, if the GPU's memory holds them; it changes the speed
     alone."""
@@ -51,6 +52,7 @@ class Reader:
     batch_size: int = 64
     reports: Reports = field(default_factory=dict)
     truncation: Truncation = field(default_factory=Truncation)
+    left_out: LeftOut = field(default_factory=LeftOut)
 
     def __post_init__(self) -> None:
         if not self.axis:
@@ -122,10 +124,10 @@ class Reader:
         return over_batches(read, encoded, self.model, self.tokenizer, **options)
 
     def facts(self) -> dict[str, object]:
-        """The device, one row per edit of what it did, and how many texts were cut, if any could be; the log has that,
-        too. BiasflowError if an edit did nothing (design rule 11)."""
+        """The device, one row per edit of what it did, how many texts were cut, if any could be, and which items were
+        left out; the log has that, too. BiasflowError if an edit did nothing (design rule 11)."""
         facts = {"device": str(self.model.device), "edits": check_reports(self.reports, self.fitted)}
-        return facts | self.truncated()
+        return facts | self.truncated() | self.left_out.facts()
 
     def truncated(self) -> dict[str, int]:
         """How many texts were cut, of how many, as facts and in the log; nothing where no text was tokenised."""

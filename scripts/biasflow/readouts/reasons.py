@@ -1,16 +1,50 @@
-"""Why a readout was not made where only its job could know: a head that an encoder from the hub lacks, a word that the
-vocabulary or the text lacks. The reasons stand in a file beside the readout's and in the cells. Imports no torch."""
+"""What only a readout's job could know: why it was not made (a head that an encoder from the hub lacks, a word that the
+vocabulary or the text lacks), or which of its items were left out. Files beside the readout's say so. Imports no
+torch."""
 
 import json
+import logging
 from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
 from safetensors import safe_open
 
+from biasflow.base.errors import FAILED, AbsentError, headline
+from biasflow.base.files import read_json, whole_file
+from biasflow.base.left_out import LeftOut
+from biasflow.base.provenance import may_pass
 from biasflow.base.tabular import read_text_csv, write_csv
 
 COLUMNS = ["method", "reason"]
+
+
+def reason_of(error: Exception, log: str | Path) -> str:
+    """Why something was not made, for its cells: what it lacks, or which error it ended with, whose traceback the log
+    has. An error of the machine, which another try may not have, is raised again: it ends the job."""
+    if isinstance(error, AbsentError):
+        return str(error)
+    if may_pass(error):
+        raise error
+    logging.getLogger("biasflow").error("%s%s", FAILED, headline(error), exc_info=error)
+    return f"{FAILED}{headline(error)} (log: {log})"
+
+
+def write_left_out(path: str | Path, facts: Mapping[str, object]) -> None:
+    """Write which items the readout at `path` leaves out, from what its module returned; no file where it has all."""
+    if left_out := facts.get(LeftOut.FACT):
+        with whole_file(_left_out(path)) as temporary:
+            temporary.write_text(json.dumps(left_out, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+
+
+def left_out_of(path: str | Path) -> LeftOut:
+    """Return what `write_left_out` wrote."""
+    about = read_json(_left_out(path)) if _left_out(path).is_file() else {"items": {}, "of": 0}
+    return LeftOut(about["items"], about["of"])
+
+
+def _left_out(path: str | Path) -> Path:
+    return Path(f"{path}.left_out.json")
 
 
 def _beside(path: str | Path) -> Path:

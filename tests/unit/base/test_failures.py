@@ -133,6 +133,7 @@ PASSING = [
     OSError("stale file handle"),
     RuntimeError("can't allocate memory"),
     RuntimeError("CUDA out of memory"),
+    RuntimeError("CUDA error: an illegal memory access was encountered"),
     caused_by(OSError("stale file handle")),
 ]
 
@@ -174,6 +175,16 @@ def test_a_run_ends_with_the_summary_that_it_wrote(tmp_path):
     summary.write_text("run demo\noverview: index.html\n")
     assert ended(summary, reasons, since=0) == "run demo\noverview: index.html"
     assert ended(summary, reasons, since=summary.stat().st_mtime + 1) == ""  # that of an earlier run
+
+
+def test_what_failed_beside_others_is_told_one_by_one(tmp_path):
+    summary, reasons = tmp_path / "summary.txt", tmp_path / "reasons.csv"
+    cells = [("none", "gest", "failed: odd (log: a)"), ("hard", "gest", "failed: odd (log: a)")]
+    cells += [("none", "weat", "no word."), ("none", "seat", "failed: ValueError: x (log: b)")]
+    reasons.write_text("encoder,method,metric,reason\n" + "".join(f"mine,{','.join(cell)}\n" for cell in cells))
+    *failed, absent = ended(summary, reasons, since=0).splitlines()
+    assert failed == ["gest of mine failed: odd (log: a)", "seat of mine failed: ValueError: x (log: b)"]
+    assert absent.startswith("1 cell(s) could not be measured, such as weat of mine under none: no word (all in")
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import pytest
 
 from biasflow.base.errors import BiasflowError
-from biasflow.corpora.gest import TEMPLATES, items, read_gest
+from biasflow.corpora.gest import TEMPLATES, items
 
 
 @pytest.fixture
@@ -33,11 +33,11 @@ def test_every_sentence_in_every_template(file):
     [
         ("sentence,kind\nI won.,3\n", "stereotype"),
         ("sentence,stereotype\n", "no row"),
-        ("sentence,stereotype\nI won.,3\nI lost.,17\n", "line 3: column stereotype: '17'"),
+        ("sentence,stereotype\nI lost.,17\n", "line 2: column stereotype: '17'"),
         ("sentence,stereotype\n ,3\n", "line 2: column sentence"),
         ("sentence,stereotype\nI won, then.,3\n", "line 2"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_place(file, text, named):
     with pytest.raises(BiasflowError, match=named):
-        read_gest(file(text))
+        items(file(text))

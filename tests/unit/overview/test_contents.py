@@ -202,6 +202,22 @@ def test_of_encoders_that_differ_in_their_seed_the_first_is_shown_and_all_are_co
     pd.testing.assert_frame_equal(found.pairs, every.pairs)
 
 
+def test_items_that_were_left_out_are_counted_by_test_with_the_models_and_reasons():
+    keys = ["encoder", "method", "variant", "dataset", "part", "value", "n"]
+    crows, gest = ("crows_pairs", "crows-pairs-all"), ("gest", "gest")
+    rows = [(name, method, *crows, "long", 1.0, 1508) for name in ("a", "b") for method in ("none", "hard")]
+    rows += [("a", "none", *gest, why, number, 3565) for why, number in (("long", 2.0), ("empty", 1.0))]
+    left_out = tidy(pd.DataFrame(rows, columns=keys), metric="left_out")
+    scored = concatenate([*(made_up.scores(encoder=name) for name in ("a", "b")), left_out])
+    plan = made_up.plan(scored[scored["metric"] != "left_out"])
+    found = contents(matrix(scored, plan), plan, scored)
+    assert found.limits == [
+        "CrowS-Pairs (crows-pairs-all): 1 of 1,508 items left out (long), on a, b.",
+        "GEST (gest): 3 of 3,565 items left out (empty (1); long (2)), on a.",
+    ]
+    assert found.summary[-2] == f"{found.limits[0]} The page says so of 1 more."
+
+
 def test_a_limited_run_says_so_first_and_in_every_limited_column():
     scored = made_up.scores()
     limited = scored.assign(dataset=scored["dataset"] + "-limit500")

@@ -10,6 +10,7 @@ from biasflow.encoders.attention import by_hand
 from biasflow.readouts.cloze import Cloze, log_probabilities_of, masked
 from biasflow.readouts.likelihoods import pair_likelihoods
 from biasflow.readouts.masked_words import piece_log_probabilities
+from biasflow.readouts.reader import Reader
 from tests.unit.conftest import HIDDEN, SIZES, random_eraser
 from tests.unit.fake_tokenizer import word_tokenizer
 from tests.unit.readouts.conftest import reader
@@ -84,11 +85,16 @@ def test_pieces_of_a_word_are_masked_together_or_filled_from_the_left(encoder, l
 # Pairs of sentences
 
 
+def likelihoods_of(reader: Reader, first: list[str], second: list[str], masking: str) -> tuple[np.ndarray, np.ndarray]:
+    """The likelihoods of both sentences of pairs, [methods, pairs, 2], and their tokens, [pairs, 2]."""
+    table = pair_likelihoods(reader, pd.DataFrame({"first": first, "second": second}), [masking])
+    log_p, tokens = (table[[f"{name}_first", f"{name}_second"]].to_numpy() for name in ("log_p", "tokens"))
+    return log_p.reshape(len(reader.axis), -1, 2), tokens[: len(first)]
+
+
 def test_pairs_by_each_masking(encoder, log_p):
     first, second = ["he said that ."], ["the woman said that ."]
-    found = {
-        name: pair_likelihoods(reader(*encoder), first, second, name) for name in ("shared", "differing", "nothing")
-    }
+    found = {name: likelihoods_of(reader(*encoder), first, second, name) for name in ("shared", "differing", "nothing")}
     shared = [
         sum(log_p(text.replace(f" {word}", " [MASK]"), word) for word in ("said", "that", "."))
         for text in ("he said that .", "the wo ##man said that .")
@@ -110,7 +116,7 @@ def test_attended_pairs_weigh_every_token_by_the_attention_that_it_receives(enco
     pairs = (["he said that ."], ["the woman said that he was late ."])
     pieces = [["he", "said", "that", "."], "the wo ##man said that he was late .".split()]
     methods = {"none": (), "edit": [(f"layer[{SIZES['num_hidden_layers'] - 1}]", random_eraser(1, HIDDEN))]}
-    found, tokens = pair_likelihoods(reader(*encoder, batch_size=batch_size, **methods), *pairs, "attended")
+    found, tokens = likelihoods_of(reader(*encoder, batch_size=batch_size, **methods), *pairs, "attended")
     assert tokens.tolist() == [[4, 9]] and not np.allclose(*found)
     for text, value in zip(pieces, found[0, 0], strict=True):
         ids = torch.tensor([tokenizer.convert_tokens_to_ids(["[CLS]", *text, "[SEP]"])])

@@ -155,23 +155,23 @@ def last(metric, **changes) -> pd.DataFrame:
 
 
 WRONG = {
-    "missing": lambda metric: MADE[metric]().iloc[:-1],
+    "missing": lambda metric: MADE[metric]().iloc[:1],
     "doubled": lambda metric: pd.concat([MADE[metric](), MADE[metric]().iloc[:1]]),
-    "NaN": lambda metric: last(metric, score=np.nan),
+    "NaN": lambda metric: MADE[metric]().assign(score=np.nan),
     "the logarithm's sign": lambda metric: last(metric, score=1.5),
     "other data": lambda metric: last(metric, **{MADE[metric]().columns[0]: "something else"}),
     "numbers alone": lambda metric: MADE[metric]()[["score"]].to_csv(index=False, header=False),
 }
 TOLD = {
-    ("missing", "occtmp"): r"lacks 1 items .*sentence '\[MASK\] is a cook.', word 'she'",
-    ("missing", "winogender"): r"lacks 1 items .*item 'taper.client.1'.*gender 'male'",
-    ("missing", "strength"): r"lacks 1 items .*triple 't2', label 'unrelated', swapped 'True'",
+    ("missing", "occtmp"): r"lacks 5 items .*the first is .*sentence '\[MASK\] is a taper.', word 'he'",
+    ("missing", "winogender"): r"lacks 7 items .*item 'nurse.patient.0'.*gender 'male'",
+    ("missing", "strength"): r"lacks 11 items .*triple 't1', label 'anti-stereotype', swapped 'False'",
     ("doubled", "occtmp"): r"line 8: sentence '\[MASK\] is a nurse.', word 'he' is there a second time",
     ("doubled", "winogender"): r"line 10: id 'nurse.patient.0', gender 'female' is there a second time",
     ("doubled", "strength"): r"line 14: triple 't1'.* is there a second time",
-    ("NaN", "occtmp"): r"line 7: column score: '' is no finite number",
-    ("NaN", "winogender"): r"line 9: column score: '' is no finite number",
-    ("NaN", "strength"): r"line 13: column score: '' is no finite number",
+    ("NaN", "occtmp"): r"line 2: column score: '' is no finite number",
+    ("NaN", "winogender"): r"line 2: column score: '' is no finite number",
+    ("NaN", "strength"): r"line 2: column score: '' is no finite number",
     ("the logarithm's sign", "occtmp"): r"line 7: column score: '1.5' is above 0",
     ("the logarithm's sign", "winogender"): r"line 9: column score: '1.5' is above 0",
     ("the logarithm's sign", "strength"): r"line 13: column score: '1.5' is no probability from 0 to 1",
@@ -190,6 +190,18 @@ def test_a_wrong_file_is_one_line_with_file_and_row(scored, wrong, metric):
         scored(metric, WRONG[wrong](metric))
     assert "given: " in str(caught.value) and "\n" not in str(caught.value)
     assert not isinstance(caught.value, AbsentError)
+
+
+@pytest.mark.parametrize(
+    "lacking", [lambda metric: MADE[metric]().iloc[:-1], lambda metric: last(metric, score=np.nan)]
+)
+@pytest.mark.parametrize(("metric", "item"), [("occtmp", "cook"), ("winogender", "taper.client.1"), ("strength", "t2")])
+def test_an_item_that_lacks_a_score_is_left_out_with_all_its_rows(scored, metric, item, lacking, caplog):
+    key = "triple" if metric == "strength" else "item"
+    whole = pd.read_parquet(scored(metric, MADE[metric]()))
+    found = pd.read_parquet(scored(metric, lacking(metric)))
+    assert found.equals(whole[whole[key] != item].reset_index(drop=True))
+    assert f"1 of {whole[key].nunique()} items left out" in caplog.text
 
 
 @pytest.mark.parametrize(

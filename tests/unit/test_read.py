@@ -1,0 +1,117 @@
+"""The scripts that read and score several things in one job: one that fails is told, and the others are kept."""
+
+import contextlib
+import importlib
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+
+from biasflow.base.errors import FAILED, AbsentError, BiasflowError
+from biasflow.readouts.reasons import reasons_of
+from biasflow.results.scores import read_scores
+from tests.unit.readouts.conftest import folder  # noqa: F401
+
+SCRIPTS = Path(__file__).parents[2] / "scripts"
+ERRORS = {
+    "none": None,
+    "ours": BiasflowError("odd"),
+    "bug": KeyError("x"),
+    "absent": AbsentError("no word"),
+    "disk": OSError("disk"),
+}
+PAIRS = pd.DataFrame({"item": [0, 1], "first": ["he is late", "a king"], "second": ["she is late", "a queen"]})
+
+
+class Inputs(dict):
+    """Files by role, as Snakemake gives them to a script."""
+
+    __getattr__ = dict.__getitem__
+
+
+def items(error: str) -> pd.DataFrame:
+    if ERRORS[error]:
+        raise ERRORS[error]
+    return PAIRS.assign(direction=["stereo", "antistereo"])
+
+
+@pytest.fixture
+def script(monkeypatch):
+    """A script's module, whose job is not recorded."""
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+
+    def imported(name: str):
+        module = importlib.import_module(name)
+        monkeypatch.setattr(module, "rule", lambda smk: contextlib.nullcontext({}))
+        return module
+
+    yield imported
+    for name in ("read", "score"):
+        sys.modules.pop(name, None)
+
+
+@pytest.fixture
+def read(script, folder, tmp_path, monkeypatch):  # noqa: F811
+    def read(*errors: str) -> Path:
+        monkeypatch.chdir(tmp_path)
+        alike = {"data": {}, "spares": {}, "made_from": {}, "methods": ["none"], "dataset": "x"}
+        alike |= {"module": "biasflow.readouts.pair_tokens"}
+        readouts = [
+            {**alike, "file": f"{error}.parquet", "options": {"items": __name__, "of": {"error": error}}}
+            for error in errors
+        ]
+        script("read").main(
+            SimpleNamespace(
+                input=Inputs(model=str(folder / "model"), spares=[], readouts=[]),
+                output=["results/run/readouts/x"],
+                log=["logs/x.log"],
+                wildcards=SimpleNamespace(training="pretrained"),
+                resources=SimpleNamespace(gpu=0),
+                params=SimpleNamespace(readout=readouts, device="cpu", deterministic=True),
+            )
+        )
+        return Path("results/run/readouts/x")
+
+    return read
+
+
+def test_a_readout_that_fails_leaves_the_others_and_says_why(read):
+    output = read("ours", "none", "bug", "absent")
+    assert len(pd.read_parquet(output / "none.parquet")) == 2
+    assert reasons_of(output / "ours.parquet") == {"none": f"{FAILED}odd (log: logs/x.log)"}
+    assert reasons_of(output / "bug.parquet") == {"none": f"{FAILED}KeyError: 'x' (log: logs/x.log)"}
+    assert reasons_of(output / "absent.parquet") == {"none": "no word"}
+    assert reasons_of(output / "none.parquet") == {}
+
+
+@pytest.mark.parametrize(("errors", "ended"), [(["ours"], BiasflowError), (["none", "disk"], OSError)])
+def test_what_fails_as_a_whole_or_may_go_better_another_time_ends_the_job(read, errors, ended):
+    with pytest.raises(ended):
+        read(*errors)
+    assert not Path("results/run/readouts/x").exists()
+
+
+def test_a_metric_that_fails_leaves_the_scores_of_the_others(script, read):
+    output = read("none", "ours")
+    alike = {"readout": 0, "methods": ["none"], "files": {}, "options": {}, "limits": [], "dataset": "x"}
+    jobs = [
+        {**alike, "file": f"{name}.parquet", "module": f"biasflow.metrics.{metric}", "metric": metric}
+        for name, metric in (("none", "sss"), ("none", "gest"), ("ours", "prediction_quality"))
+    ]
+    model = {"encoder": "mine", "task": "-", "strategy": "-", "seed": "-"}
+    smk = SimpleNamespace(
+        input=Inputs(readouts=[str(output)]),
+        output=SimpleNamespace(scores="scores.csv", reasons="reasons.csv"),
+        log=["logs/score.log"],
+        params=SimpleNamespace(jobs=jobs, model=model),
+    )
+    script("score").main(smk)
+    assert set(read_scores("scores.csv")["metric"]) == {"sss_score"}
+    reasons = pd.read_csv("reasons.csv").set_index("metric")["reason"]
+    assert reasons["gest"].startswith(FAILED) and reasons["gest"].endswith("(log: logs/score.log)")
+    assert reasons["prediction_quality"] == f"{FAILED}odd (log: logs/x.log)"
+    smk.params.jobs = jobs[1:2]
+    with pytest.raises(BiasflowError, match="stereotype"):
+        script("score").main(smk)
