@@ -118,3 +118,8 @@ def test_words_without_a_piece_of_their_own():
     assert split_words(words, ["joy", "Joy", "maybe", "war", "maybe"]) == ["maybe", "war"]
     several = byte_tokenizer(["joy and joy"]).backend_tokenizer
     assert split_words(several, ["joy", "and", "maybe"]) == ["maybe"]
+
+
+def test_words_that_texts_are_searched_for_are_single(write):
+    with pytest.raises(BiasflowError, match="line 3: column word: 'May Lee' is more than one word"):
+        read_word_sets(write(*SETS), "mine", single=True)

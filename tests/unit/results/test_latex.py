@@ -75,3 +75,11 @@ def test_the_page_holds_the_table(tmp_path, rows):
         subprocess.run(["pdflatex", "-halt-on-error", "x.tex"], cwd=tmp_path, check=True, capture_output=True)
     log = (tmp_path / "x.log").read_text(errors="replace")
     assert "Overfull" not in log and "too large" not in log
+
+
+def test_long_texts_are_no_keys_and_keys_take_half_the_page():
+    columns, numeric = wide(4, statement=["a statement in many words, of more than forty characters"] * 2)
+    first, second = panels(latex(columns, numeric=numeric))
+    assert first[0][:3] == ["encoder", "level", "statement"] and "statement" not in second[0]
+    texts = {f"t{i}": ["a" * 28] for i in range(12)}
+    assert [len(panel[0]) for panel in panels(latex(texts))] == [6, 6, 6]
