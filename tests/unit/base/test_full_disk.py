@@ -77,3 +77,12 @@ def test_room_is_reserved_before_the_first_value_is_written(tmp_path, monkeypatc
     with pytest.raises(BiasflowError, match="hidden states cannot be kept there"):
         arrays.allocate({"layer[0]": (4,)})
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("size", [0, 1, 3 * 2**20 + 5])
+def test_where_the_system_has_no_such_call_the_file_is_written(tmp_path, monkeypatch, size):
+    monkeypatch.delattr(files.os, "posix_fallocate")
+    with open(tmp_path / "a", "wb") as file:
+        reserve(file, size)
+    assert (tmp_path / "a").stat().st_size == size
+    assert (tmp_path / "a").stat().st_blocks * 512 >= size  # no holes
