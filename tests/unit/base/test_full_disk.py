@@ -7,7 +7,9 @@ import sys
 
 import pytest
 
+from biasflow.base import files
 from biasflow.base.errors import BiasflowError
+from biasflow.base.files import reserve
 from biasflow.base.shipped import ROOT
 from biasflow.methods import arrays
 from biasflow.readouts.files import array_on_disk
