@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from biasflow.base.errors import BiasflowError
+from biasflow.base.errors import BiasflowError, printable
 from biasflow.base.files import is_parquet, text_lines
 from biasflow.base.left_out import leave_out, most
 from biasflow.base.tabular import table_rows
@@ -127,14 +127,9 @@ def _shown(value: object) -> str:
 
 
 def one_line(message: object, most: int = 200) -> str:
-    """Return a foreign text as part of one line: without line breaks and final full stop, printable, shortened."""
-    text = printable(" ".join(str(message).split()).rstrip("."))
+    """Return a foreign text as part of one line: without line breaks and final full stop, shortened."""
+    text = " ".join(str(message).split()).rstrip(".")
     return text if len(text) <= most else f"{text[:most]} ..."
-
-
-def printable(text: str) -> str:
-    """Return `text` with control characters and half characters (lone surrogates) as escapes."""
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
 def _frame(columns: dict[str, list], names: Sequence[str], index: pd.Index) -> pd.DataFrame:

@@ -4,6 +4,7 @@ that are fitted to other groups than those of the lists."""
 from collections.abc import Iterator
 from pathlib import Path
 
+from biasflow.base.errors import printable
 from biasflow.corpora.word_pairs import read_word_pairs
 from biasflow.corpora.word_sets import read_word_sets
 from biasflow.plan.datasets import own_pairs
@@ -36,7 +37,7 @@ def _splits(setup: Setup, plan: Plan) -> Iterator[str]:
             continue
         words = _words(file, is_pairs=bool(pairs) and file == pairs["file"])
         if split := split_words(_tokenizer(folder), words):
-            named = ", ".join([*split[:SHOWN], *(["..."] if len(split) > SHOWN else [])])
+            named = ", ".join([*map(printable, split[:SHOWN]), *(["..."] if len(split) > SHOWN else [])])
             counted = f"the vocabulary of {encoder} splits {len(split)} of {len(words)} words ({named})"
             yield f"{file}: {counted}; {lists[encoder, file]}"
 

@@ -70,6 +70,14 @@ def test_published_pairs_keep_their_quotes(tmp_path):
     assert read_nli(path).pairs.iloc[0].tolist() == ['"Go," he said.', '"quoted"', "neutral"]
 
 
+@pytest.mark.parametrize("name", TABLES)
+def test_no_message_holds_control_characters_of_a_cell(tmp_path, name):
+    (tmp_path / "table").write_text("\x1b[2J,b,c\na\x1b]0;title\x07,b,c,d\n")
+    with pytest.raises(BiasflowError) as raised:
+        TABLES[name][0](tmp_path / "table")
+    assert str(raised.value).isprintable()
+
+
 @pytest.mark.parametrize(
     ("read", "text"),
     [
