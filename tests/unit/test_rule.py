@@ -10,7 +10,8 @@ ROOT = Path(__file__).parents[2]
 JOB = """
 from types import SimpleNamespace
 import _rule
-with _rule.rule(SimpleNamespace(threads=1, scriptdir={scripts!r}, log=[{log!r}])):
+job = SimpleNamespace(rule="score", wildcards={{}}, threads=1, scriptdir={scripts!r}, log=[{log!r}])
+with _rule.rule(job):
     print("ran")
 """
 

@@ -1,7 +1,8 @@
 """Adversarial training: whose gradient goes where, what it is without its adversary, and what is left after it."""
 
-from dataclasses import asdict
+from dataclasses import json
 
+import asdict
 import pytest
 import torch
 from hypothesis import given
@@ -9,6 +10,8 @@ from hypothesis import strategies as st
 from torch.nn.functional import cross_entropy
 from transformers import BertConfig, BertModel
 
+from biasflow.base.errors import AbsentError
+from biasflow.metrics.adversary import score
 from biasflow.strategies.adversarial import AdversarialClassifier, reversed_gradient
 from biasflow.tasks.finetune import Recipe
 from biasflow.tasks.occupation.task import train
@@ -88,3 +91,10 @@ def test_weight_0_is_the_training_without_an_adversary_bit_for_bit(folder):
     assert {path.name for path in plain.iterdir()} == {path.name for path in weightless.iterdir()}
     other, _ = run(folder, "adversarial", adversary=ADVERSARY)
     assert (plain / "model.safetensors").read_bytes() != (other / "model.safetensors").read_bytes()
+
+
+def test_a_training_without_an_adversary_has_no_accuracy_of_it(folder):
+    plain, _ = run(folder, "plain")
+    with pytest.raises(AbsentError, match="adversar"):
+        score(plain / "training.json")
+    assert "gender" not in json.loads((plain / "training.json").read_text())
