@@ -81,7 +81,8 @@ def _facts(row: Mapping[str, str] | None, scores: pd.DataFrame) -> list[tuple[st
     absent = " and ".join(f"no {name} head" for name, yes in held.items() if not yes)
     heads = [f"The weights contain {present}." if present else ""]
     heads += [f"The {ours} is ours, not the publisher's ({_gain(row)})." if ours else ""]
-    heads += [f"They contain {absent}, so measures that need it are not run." if absent else ""]
+    which = "They" if present else "The weights"
+    heads += [f"{which} contain {absent}, so measures that need it are not run." if absent else ""]
     pooled = scores.loc[(scores["metric"] == "seat_effect_size") & (scores["part"] == NA), "variant"].unique()
     sentence = ", ".join(POOLED.get(name, name) for name in pooled)
     return [
