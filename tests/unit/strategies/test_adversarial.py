@@ -1,8 +1,8 @@
 """Adversarial training: whose gradient goes where, what it is without its adversary, and what is left after it."""
 
-from dataclasses import json
+import json
+from dataclasses import asdict
 
-import asdict
 import pytest
 import torch
 from hypothesis import given
