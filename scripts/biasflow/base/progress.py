@@ -11,7 +11,7 @@ from typing import TypeVar
 
 Item = TypeVar("Item")
 LINES = 10  # of a loop in the log
-EVERY = 15.0  # seconds between two lines of a job on the terminal
+EVERY = 30.0  # seconds between two lines of a job on the terminal
 
 
 class Terminal:

@@ -8,7 +8,7 @@ from pathlib import Path
 from biasflow.base.errors import BiasflowError
 from biasflow.base.shipped import PACKAGE
 from biasflow.cli import check, compare, crate, explain, export, init, list, pack  # noqa: F401
-from biasflow.cli.app import app
+from biasflow.cli.app import app, as_options
 
 __all__ = ["app", "main"]
 HERE = Path("scripts")  # of a checkout, beside its Snakefile
@@ -19,7 +19,7 @@ def main() -> None:
     code 1."""
     _use_this_checkout()
     try:
-        app(prog_name="biasflow")
+        app(as_options(sys.argv[1:]), prog_name="biasflow")
     except BiasflowError as error:
         sys.exit(f"biasflow: {error}")
 

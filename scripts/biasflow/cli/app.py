@@ -1,6 +1,7 @@
 """Shared by all commands: the application itself, the name of a run, and a configuration as Snakemake is given one."""
 
 import contextlib
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -15,14 +16,31 @@ app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_
 Run = Annotated[str, typer.Argument(help="the name of a run, or the path of its folder")]
 Configfiles = Annotated[
     list[str] | None,
-    typer.Option("--configfile", help="as snakemake's; repeat it for a file that is laid over the first"),
+    typer.Option("--configfile", help="as snakemake's: files, each laid over those before it"),
 ]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--config", metavar="KEY=VALUE", help="as snakemake's, one key each; may be repeated"),
+    typer.Option("--config", metavar="KEY=VALUE", help="as snakemake's: keys with their values"),
 ]
 DEFAULT = "config/config.yaml"  # as in Snakefile
 SCORES = "scores.csv"
+
+
+# What may stand behind an option that Snakemake gives several values; all other words are arguments.
+FOLLOWING = {"--config": re.compile(r"\w+=.*"), "--configfile": re.compile(r".*\.(ya?ml|json)")}
+
+
+def as_options(words: Sequence[str]) -> list[str]:
+    """The words of a command line with an option before every value, where Snakemake takes several behind one."""
+    option, options = "", []
+    for before, word in zip(["", *words], words, strict=False):
+        if before not in FOLLOWING:
+            if option and FOLLOWING[option].fullmatch(word):
+                options.append(option)
+            else:
+                option = word if word in FOLLOWING else ""
+        options.append(word)
+    return options
 
 
 @app.callback()

@@ -63,12 +63,13 @@ def masked_losses(
         raise BiasflowError(f"max_length: {length} is more than the {longest} tokens that the encoder takes.")
     blocks = blocks_of(reader.tokenizer, text, max_length=length)
     some = sampled(pd.DataFrame({"row": range(len(blocks))}), limit and -(-limit * TOKENS // length))["row"].to_numpy()
-    tables = []
+    tables, counted = [], Progress(len(seeds) * len(some), "masked tokens")
     for seed in seeds:
         ids, labels = (array[some] for array in draw_masks(reader.tokenizer, blocks, seed=seed))
         block = np.nonzero(labels != IGNORED)[0].astype(np.int32)
         items = pd.DataFrame({"readout_seed": seed, "block": block})
-        tables.append(under_methods(reader.axis, items, loss=losses_at(reader, ids, labels).astype(np.float32)))
+        losses = losses_at(reader, ids, labels, counted).astype(np.float32)
+        tables.append(under_methods(reader.axis, items, loss=losses))
     return pd.concat(tables, ignore_index=True)
 
 
@@ -83,9 +84,9 @@ def draw_masks(tokenizer: PreTrainedTokenizerBase, blocks: np.ndarray, *, seed: 
     return input_ids, labels
 
 
-def losses_at(reader: Reader, input_ids: np.ndarray, labels: np.ndarray) -> np.ndarray:
+def losses_at(reader: Reader, input_ids: np.ndarray, labels: np.ndarray, counted: Progress | None = None) -> np.ndarray:
     """-log p of the label at every masked position in reading order, in nats, [methods, positions]; only these are
-    scored."""
+    scored. counted: where the blocks that are done are counted."""
 
     def losses(ids: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         batch = BatchEncoding({"input_ids": ids, "attention_mask": torch.ones_like(ids)})
@@ -103,7 +104,7 @@ def losses_at(reader: Reader, input_ids: np.ndarray, labels: np.ndarray) -> np.n
     def name(row: int) -> str:
         return f"masked tokens: {name_of(reader.model)}: a block of {labels.shape[1]} tokens"
 
-    parts, counted = [], Progress(len(labels), "masked tokens")
+    parts, counted = [], counted or Progress(len(labels), "masked tokens")
     for rows, part in batchwise(of_blocks, range(len(labels)), batch_size=reader.batch_size, name=name):
         parts.append(part)
         counted.advance(len(rows))

@@ -35,10 +35,10 @@ def test_a_terminal_has_a_line_now_and_then_with_the_job_and_the_time_that_is_le
     for is_terminal in (False, True):
         monkeypatch.setattr(sys.stderr, "isatty", lambda answer=is_terminal: answer, raising=False)
         for _ in range(40):
-            clock.now += 1
+            clock.now += 2
             counted.advance()
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == "12:00:00 read_losses mine: masked tokens: 41 %, 59 s left" and len(lines) == 3
+    assert lines[0] == "12:00:00 read_losses mine: masked tokens: 41 %, 2 min left" and len(lines) == 3
 
 
 def test_of_a_loop_without_a_known_end_nothing_is_said(caplog):

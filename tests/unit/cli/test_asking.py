@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from biasflow.base.errors import BiasflowError
 from biasflow.base.records import PROVENANCE
 from biasflow.cli import app
-from biasflow.cli.app import configuration
+from biasflow.cli.app import as_options, configuration
 from biasflow.results.scores import tidy, write_scores
 from tests.unit.plan.configs import folder_of
 
@@ -81,6 +81,12 @@ def test_a_configuration_is_read_as_snakemake_reads_it(folder):
             configuration(wrong, [])
     with pytest.raises(BiasflowError, match="KEY=VALUE"):
         configuration(["a.yaml"], ["limit"])
+
+
+def test_options_are_taken_as_snakemake_takes_them():
+    words = "explain leace --configfile a.yaml b.yaml mine --config run=a limit=200 weat --config mirror=x".split()
+    each = "explain leace --configfile a.yaml --configfile b.yaml mine --config run=a --config limit=200 weat "
+    assert as_options(words) == as_options(each.split() + words[-2:]) == each.split() + words[-2:]
 
 
 def test_init_then_explain(folder):
