@@ -23,8 +23,14 @@ class BiasflowError(Exception):
 class AbsentError(BiasflowError):
     """Something that a cell of the matrix needs is missing, which only its job could find out.
 
-    The cell ends with this reason and the run goes on. In a job that measures no cell (a training, a download) it is an
-    error like any other."""
+    The cell ends with this reason and the run goes on. Of an item it says why this is left out, in the same words for
+    what is the same, and `here` what it is in this case. In a job that measures no cell (a training, a download) it is
+    an error like any other."""
+
+    def __init__(self, message: str, here: str = ""):
+        super().__init__(message)
+        if here:
+            self.add_note(printable(here))
 
 
 def headline(error: Exception) -> str:

@@ -10,11 +10,11 @@ Paper A's WEAT has them the other way round in all three (see `densray_tests`); 
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from biasflow.base.errors import BiasflowError
+from biasflow.base.errors import AbsentError, BiasflowError
 from biasflow.base.files import read_json, read_text
 
 ROLES = {"X": "targ1", "Y": "targ2", "A": "attr1", "B": "attr2"}
@@ -22,6 +22,7 @@ WORD_TESTS = ("weat6", "weat6b", "weat7", "weat7b", "weat8", "weat8b")
 SENTENCE_TESTS = tuple(f"sent-{name}" for name in WORD_TESTS)
 DENSRAY_TESTS = {"C6": "weat6", "C7": "weat7", "C8": "weat8"}
 # Contexts of paper A's WEAT, for the words of X and Y and for those of A and B.
+LEAST = 2  # words or sentences of a set
 SLOT = "{word}"  # in a template of a user's
 TARGET_TEMPLATE, ATTRIBUTE_TEMPLATE = "{word} is [MASK].", "[MASK] is {word}."
 # The words of May et al.'s templates; what else a sentence has is the word that it is about.
@@ -56,6 +57,20 @@ class AssociationTest:
         return replace(
             self, **{role: replace(s, examples=tuple(map(function, s.examples))) for role, s in sets.items()}
         )
+
+    def only(self, kept: Collection[str]) -> "AssociationTest":
+        """The same test with those of its examples that are in `kept`.
+
+        AbsentError where a set has fewer than LEAST of them: then the test cannot be computed."""
+        sets = {}
+        for role in ROLES:
+            whole = getattr(self, role)
+            rows = [row for row, example in enumerate(whole.examples) if example in kept]
+            if len(rows) < LEAST:
+                raise AbsentError(f"set {role} of {self.name} keeps fewer than {LEAST} of its words or sentences")
+            about = tuple(whole.about[row] for row in rows) if whole.about else ()
+            sets[role] = replace(whole, examples=tuple(whole.examples[row] for row in rows), about=about)
+        return replace(self, **sets)
 
 
 def read_association_test(path: str | Path, name: str | None = None) -> AssociationTest:

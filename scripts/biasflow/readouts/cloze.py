@@ -11,7 +11,7 @@ import torch
 from transformers import BatchEncoding, PreTrainedModel, PreTrainedTokenizerBase
 from transformers.utils import ModelOutput
 
-from biasflow.base.errors import AbsentError, headline
+from biasflow.base.errors import AbsentError
 from biasflow.base.sample import names_of, sampled
 from biasflow.encoders.attention import attention_received
 from biasflow.encoders.batches import at_occurrences, encode
@@ -142,8 +142,7 @@ def made_of(
     what the tokenizer says of its texts (in these columns; options: of the tokenizer), special tokens included.
 
     An item of which nothing can be made is left out with all its rows: one with a text that is longer than the encoder
-    takes, or that has no token, or for which `make` raises AbsentError (the first line: why, in the same words for what
-    is the same; then: what it is here). AbsentError where no item is left."""
+    takes, or that has no token, or for which `make` raises AbsentError. AbsentError where no item is left."""
     encoded = [encode(reader.tokenizer, items[column], verbose=False, **options) for column in texts]
     around = len(reader.tokenizer("")["input_ids"])
     made: list[Made | None] = []
@@ -160,16 +159,16 @@ def made_of(
     kept = ~items.index.isin([*absent])
     if not kept.any():
         name, error = next(iter(absent.items()), ("-", "there is none"))
-        about = ": ".join(str(error).splitlines())
+        about = ": ".join([str(error), *getattr(error, "__notes__", [])])
         raise AbsentError(f"none of {len(absent)} items can be measured, the first, {name}, because: {about}")
-    reader.left_out.reasons |= {str(name): headline(error) for name, error in absent.items()}
+    reader.left_out.reasons |= {str(name): str(error) for name, error in absent.items()}
     return items[kept], [one for one, keep in zip(made, kept, strict=True) if keep]
 
 
 def _check_length(tokens: int, around: int, longest: int) -> None:
     """AbsentError for a text of so many tokens, `around` of them special, that the encoder cannot take."""
     if tokens > longest:
-        raise AbsentError(f"longer than the encoder takes\n{tokens} tokens, not {longest}")
+        raise AbsentError("longer than the encoder takes", f"{tokens} tokens, not {longest}")
     if tokens <= around:
         raise AbsentError("a text without tokens")
 
@@ -177,4 +176,4 @@ def _check_length(tokens: int, around: int, longest: int) -> None:
 def check_known(tokenizer: PreTrainedTokenizerBase, word: str, ids: Sequence[int]) -> None:
     """AbsentError for a word without pieces, or with one that is unknown to the encoder."""
     if not len(ids) or not set(ids).isdisjoint(tokenizer.all_special_ids):  # the unknown piece is one of them
-        raise AbsentError(f"a word that the encoder's vocabulary lacks\n{word!r}")
+        raise AbsentError("a word that the encoder's vocabulary lacks", repr(word))

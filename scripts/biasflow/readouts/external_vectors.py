@@ -12,7 +12,6 @@ from biasflow.corpora.seat import examples_of
 from biasflow.readouts.files import save_arrays
 from biasflow.stimuli.densray_sets import read_own_test, read_test
 
-LEAST = 2  # words or sentences of a set, below which the test cannot be computed
 POOLING = "given"
 
 
@@ -29,34 +28,29 @@ def read(
 
     dataset: the name of the test, whose file is the data "test" or, for a user's, "own" with its `templates`. Words or
     sentences without a vector are left out; they are returned as `missing`, and counted in the file's meta.
-    AbsentError names them where a set keeps fewer than LEAST."""
+    AbsentError names them where a set keeps too few (`AssociationTest.only`)."""
     if "own" in data:
         _, test = read_own_test(dataset, data["own"][0], templates)
         of_words = templates is None
     else:
         test, of_words = read_test(dataset, *data.get("test", ()))
-    examples = examples_of(test)
-    wanted = dict.fromkeys(chain(*examples.values()))
+    wanted = dict.fromkeys(chain(*examples_of(test).values()))
     vectors = read_vectors(paths, wanted)
     missing = [text for text in wanted if text not in vectors]
-    vectors_by_role = {role: [vectors[text] for text in texts if text in vectors] for role, texts in examples.items()}
-    if short := [role for role, rows in vectors_by_role.items() if len(rows) < LEAST]:
+    try:
+        test = test.only(vectors)
+    except AbsentError as error:
         named = ", ".join(map(repr, missing[:5])) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
-        files = ", ".join(map(str, paths))
-        raise AbsentError(f"{files}: set {short[0]} of {dataset} has fewer than {LEAST} vectors; none for {named}")
-    about = {
-        role: [word for text, word in zip(examples[role], getattr(test, role).about, strict=True) if text in vectors]
-        for role in ("X", "Y")
-        if not of_words
-    }
+        raise AbsentError(f"{', '.join(map(str, paths))}: {error}; no vector for {named}") from error
+    about = {} if of_words else {"about": {"X": test.X.about, "Y": test.Y.about}}
     save_arrays(
         output,
-        {role: np.stack(rows)[None] for role, rows in vectors_by_role.items()},
+        {role: np.stack([vectors[text] for text in texts])[None] for role, texts in examples_of(test).items()},
         [("none", "-")],
         kind="weat" if of_words else "seat",
         pooling=POOLING,
         words=len(wanted),
         missing=len(missing),
-        **({"about": about} if about else {}),
+        **about,
     )
     return {"words": len(wanted), "missing": missing}

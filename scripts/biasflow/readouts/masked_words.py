@@ -126,7 +126,7 @@ def in_sentence(tokenizer: PreTrainedTokenizerBase, word: WordOfText, encoding: 
     check_known(tokenizer, itself, [ids[place] for place in at])
     covered = word.text[min(offsets[place][0] for place in at) : max(offsets[place][1] for place in at)]
     if covered.strip() != itself.strip():
-        raise AbsentError(f"a token that holds more than the word\n{covered!r} for {itself!r} in {word.text!r}")
+        raise AbsentError("a token that holds more than the word", f"{covered!r} for {itself!r} in {word.text!r}")
     return WordInSentence(masked(ids, also, tokenizer.mask_token_id).ids, at)
 
 
@@ -163,9 +163,11 @@ def tokens_of_words(
         for word, encoding in zip(words, encodings, strict=True):
             ids, at = in_sentence(reader.tokenizer, put_in(word, row.sentence), encoding)
             if len(at) > 1 and not pieces:
-                raise AbsentError(f"a word that is no single token\n{word!r} in {row.sentence!r}; choose another word")
+                raise AbsentError(
+                    "a word that is no single token", f"{word!r} in {row.sentence!r}; choose another word"
+                )
             if (other := seen.setdefault(tuple(ids[place] for place in at), word)) != word:
-                raise AbsentError(f"two words that are the same tokens\n{other!r} and {word!r} in {row.sentence!r}")
+                raise AbsentError("two words that are the same tokens", f"{other!r} and {word!r} in {row.sentence!r}")
             found.append(WordInSentence(ids, at))
         return found
 

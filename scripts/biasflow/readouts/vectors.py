@@ -1,19 +1,22 @@
 """Vectors of sentences, and of words in sentences, from the last layer of an encoder under every method."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Literal, get_args
 
 import numpy as np
+import pandas as pd
 import torch
 from transformers import BatchEncoding, PreTrainedTokenizerBase
 
 from biasflow.base.errors import AbsentError, BiasflowError, check_choice
+from biasflow.base.left_out import most
 from biasflow.corpora.seat import AssociationTest, examples_of, in_templates
 from biasflow.encoders.batches import encode
 from biasflow.encoders.taps import last_state
+from biasflow.readouts.cloze import made_of
 from biasflow.readouts.files import save_arrays
 from biasflow.readouts.reader import Reader, open_reader
 from biasflow.readouts.source import Source
@@ -41,7 +44,8 @@ def read(
     arrays such as mean.X, with each of `others`. In the file's meta: kind ("weat" for words, "seat" for sentences),
     pooling, others, and of sentences which word each target is about. A user's test is the data "own"
     (`read_own_test`): one of sentences where there are `templates`; the meta says how many words it has, and how many
-    of them are `split` into pieces."""
+    of them are `split` into pieces. Words and sentences that the encoder cannot take are left out; AbsentError where
+    these are most of a set."""
     counts: dict[str, int] = {}
     reader = open_reader(source, "none")
     if "own" in source.data:
@@ -55,11 +59,34 @@ def read(
     pooling = "target" if of_words else sentence_pooling
     reader = reader.reaching(words=of_words)
     others = [] if of_words else list(others)
+    test = _measurable(reader, test, of_words=of_words)
     vectors = embed_test(reader, test, pooling=pooling, others=others)
     about = {} if of_words else {"about": {"X": test.X.about, "Y": test.Y.about}}
     kind = "weat" if of_words else "seat"
     save_arrays(output, vectors, reader.axis, kind=kind, pooling=pooling, others=others, **about, **counts)
     return {**reader.facts(), **counts}
+
+
+def _measurable(reader: Reader, test: AssociationTest, *, of_words: bool) -> AssociationTest:
+    """The test without the words and sentences that the encoder cannot take, or its vocabulary lacks (`made_of`).
+
+    AbsentError where these are most of a set."""
+    words = list(chain(*examples_of(test).values()))
+    texts = list(chain(*examples_of(in_templates(test)).values())) if of_words else words
+    table = pd.DataFrame({"text": [_masked(reader.tokenizer, text) for text in texts]}, pd.Index(words))
+    reader.left_out.of = table.index.nunique()
+
+    def check(row: tuple, encoding: Mapping[str, list]) -> None:
+        if of_words:
+            _pieces(reader.tokenizer, row.text, row.Index, encoding["offset_mapping"], encoding["input_ids"])
+
+    kept, _ = made_of(reader, table, ["text"], check, return_offsets_mapping=of_words)
+    for role, examples in examples_of(test).items():
+        lost = [example for example in examples if example in reader.left_out.reasons]
+        if most(len(lost), len(examples)):
+            counts = f"{len(lost)} of {len(examples)} in set {role} of {test.name} cannot be measured"
+            raise AbsentError(f"{counts}, the first, {lost[0]!r}, because: {reader.left_out.reasons[lost[0]]}")
+    return test.only(set(kept.index))
 
 
 def embed_test(
@@ -145,9 +172,7 @@ def _tokenised(
 ) -> tuple[BatchEncoding, list[list[Sequence[int]]]]:
     """The sentences as tokens, and for each pooling and sentence the positions of the tokens that are averaged."""
     tokenizer = reader.tokenizer
-    if tokenizer.mask_token is None and any(MASK in sentence for sentence in sentences):
-        raise AbsentError(f"{type(tokenizer).__name__} has no mask token for the sentences with {MASK}.")
-    masked = [sentence.replace(MASK, tokenizer.mask_token or MASK) for sentence in sentences]
+    masked = [_masked(tokenizer, sentence) for sentence in sentences]
     offsets, special = "target" in poolings, FIRST_PIECE not in poolings
     encoded = encode(tokenizer, masked, add_special_tokens=special, return_offsets_mapping=offsets)
     for sentence, ids in zip(sentences, encoded["input_ids"], strict=True):
@@ -164,6 +189,13 @@ def _tokenised(
         rows = zip(masked, targets, encoded.pop("offset_mapping"), ids, strict=True)
         places["target"] = [_pieces(tokenizer, *row) for row in rows]
     return encoded, list(places.values())
+
+
+def _masked(tokenizer: PreTrainedTokenizerBase, sentence: str) -> str:
+    """The sentence with the tokenizer's own mask token."""
+    if tokenizer.mask_token is None and MASK in sentence:
+        raise AbsentError(f"{type(tokenizer).__name__} has no mask token for the sentences with {MASK}.")
+    return sentence.replace(MASK, tokenizer.mask_token or MASK)
 
 
 def _check(sentences: Sequence[str], pooling: str, targets: Sequence[str] | None) -> None:
@@ -194,5 +226,5 @@ def _pieces(
         raise BiasflowError(f"{sentence!r}: the word {target!r} is not in it; change the sentence or the word.")
     places = [i for i, (start, end) in enumerate(offsets) if start < match.end() and end > match.start()]
     if not places or tokenizer.unk_token_id in [ids[i] for i in places]:
-        raise AbsentError(f"{sentence!r}: the encoder's vocabulary lacks the word {target!r}; choose another word.")
+        raise AbsentError("a word that the encoder's vocabulary lacks", f"{sentence!r}: {target!r}; choose another")
     return places

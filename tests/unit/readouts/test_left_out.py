@@ -1,12 +1,15 @@
 """One item that an encoder cannot take is left out, counted and named; the others have the values that they have
 without it."""
 
+import json
+
 import pandas as pd
 import pytest
 
 from biasflow.base.errors import AbsentError
 from biasflow.metrics.left_out import left_out_rows
-from biasflow.readouts import fillings, likelihoods, masked_words, pair_tokens
+from biasflow.readouts import fillings, likelihoods, masked_words, pair_tokens, vectors
+from biasflow.readouts.files import load_arrays
 from biasflow.readouts.reasons import left_out_of, write_left_out
 
 LONG = "the nurse is here " * 12
@@ -84,6 +87,29 @@ def test_an_occupation_that_is_too_long_is_left_out(source, folder, tmp_path):
     assert facts["left_out"]["of"] == 3 and len(facts["left_out"]["items"]) == 1
     table = pd.read_parquet(tmp_path / "p.parquet")
     assert table["item"].tolist() == ["nurse", "judge"] * 2 and (table["log_p"] < 0).all()
+
+
+@pytest.mark.parametrize(
+    ("dataset", "file", "odd", "why"),
+    [
+        ("C6", "words.json", "zealot", "a word that the encoder's vocabulary lacks"),
+        ("mine", "sentences.json", LONG, "longer than the encoder takes"),
+    ],
+)
+def test_a_word_or_sentence_of_an_association_test_is_left_out(source, folder, tmp_path, dataset, file, odd, why):
+    sets = json.loads((folder / file).read_text())
+    vectors.read(source(dataset, test=file), tmp_path / "without")
+    sets["attr1"]["examples"].insert(1, odd)
+    (folder / "odd.json").write_text(json.dumps(sets))
+    facts = vectors.read(source(dataset, test="odd.json"), tmp_path / "with")
+    assert facts["left_out"] == {"of": 9, "items": {odd: why}}
+    found, expected = (load_arrays(tmp_path / name) for name in ("with", "without"))
+    for role in "XYAB":
+        assert found.arrays[role] == pytest.approx(expected.arrays[role], abs=1e-5)
+    sets["attr1"]["examples"] = [odd, f"{odd} {odd}", "the queen is here ."]
+    (folder / "odd.json").write_text(json.dumps(sets))
+    with pytest.raises(AbsentError, match=f"2 of 3 in set . of {dataset} .* because: {why}"):
+        vectors.read(source(dataset, test="odd.json"), tmp_path / "with")
 
 
 def test_a_limit_is_of_items_that_the_file_has_and_the_longer_ones_are_left_out_of_them(source, tmp_path):
