@@ -65,7 +65,7 @@ def test_a_module_is_run_and_its_results_lie_in_the_folder_of_who_uses_it(tmp_pa
     done = snakemake(tmp_path, "cells", named=" as biasflow_*")
     assert done.returncode == 0, done.stdout
     rows = len(pd.read_csv(tmp_path / "results/theirs/plan.csv"))
-    assert rows > 100 and int((tmp_path / "cells.txt").read_text().split()[0]) > rows
+    assert rows > 5 and int((tmp_path / "cells.txt").read_text().split()[0]) > rows
     assert (tmp_path / "results/theirs/provenance/plan.csv.json").is_file()
     assert not (ROOT / "results/theirs").exists()
 

@@ -18,6 +18,7 @@ _BERT = "bert"  # the model type where config.json names none, and of those that
 
 
 ANY = ""  # in place of a metric: files that all metrics of a readout take
+FILES = "files"  # the key of an external encoder for the items that were scored, where they are others
 VECTORS = "vectors"  # the readout whose given files hold vectors of words or sentences, not scores of items
 
 
@@ -61,10 +62,14 @@ class Encoder:
         encoder."""
         files_by_readout: dict[str, dict[str, list[GivenFile]]] = {}
         for readout, files in self.about.items():
-            if readout != "source":
+            if readout not in ("source", FILES):
                 by_metric = files if isinstance(files, Mapping) else {ANY: files}
                 files_by_readout[readout] = {metric: _files_named(entries) for metric, entries in by_metric.items()}
         return files_by_readout
+
+    def file_of(self, name: str, otherwise: str) -> str:
+        """The path of the file that stands for one of the catalogue where items of this encoder are read."""
+        return self.about.get(FILES, {}).get(name, otherwise) if self.is_external else otherwise
 
     def given_for(self, readout: str, metric: str) -> list[GivenFile]:
         """The files that stand for what a metric reads of this encoder; [] if there are none."""

@@ -4,8 +4,10 @@ One function per kind of dataset, named in registry.METRICS: here, or in the pla
 dataset that the configuration leaves to us fits the encoder: embedded stimuli for an encoder of the embedded corpus,
 real ones for any other."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 
 from biasflow.asking.encoders import Encoder
 from biasflow.asking.matrix import Dataset, Files
@@ -245,8 +247,15 @@ def _listed(
     of: Mapping[str, str] | None = None,
     **options: object,
 ) -> Dataset:
-    """The items that a module of corpora lists, from files of the catalogue by role."""
-    paths = {role: (asked.paths.corpus(file),) for role, file in files.items()}
+    """The items that a module of corpora lists, from files of the catalogue by role. If an external encoder scored the
+    items of another file, the dataset's name ends in the name of that file."""
+    paths = {}
+    for role, file in files.items():
+        known = asked.paths.corpus(file)
+        paths[role] = (asked.encoder.file_of(file, known),)
+        if paths[role] != (known,):
+            other = Path(*paths[role]).stem.removeprefix(f"{file}-")
+            name += "-" + re.sub("[^A-Za-z0-9]+", "-", other).strip("-")
     return _listed_by(name, f"{PACKAGE}.corpora.{module}", paths, of=of, **options)
 
 
