@@ -96,6 +96,7 @@ def test_what_needs_weights_refuses_it_by_name(key, changes):
         ({"source": "external", "likelihoods": {"gest": []}}, "encoders.theirs.likelihoods.gest"),
         ({"source": "external", "likelihoods": {"gest": {"column": "a"}}}, "encoders.theirs.likelihoods.gest"),
         ({"source": "external", "path": "theirs"}, "unknown key 'encoders.theirs.path'"),
+        ({"source": "external", "clusters": FILES, "files": {"crow-pairs": "a.csv"}}, "encoders.theirs.files"),
     ],
 )
 def test_wrong_files_are_one_line(encoder, message):
@@ -145,6 +146,19 @@ def test_files_of_the_catalogue_are_downloaded(tmp_path):
     gather(config)  # looks at one's own file alone
     read = external_files(config, catalogue)
     assert {"gest", "crows-pairs", files[0].removeprefix("results/corpora/")} <= set(read)
+
+
+@pytest.mark.parametrize(
+    ("file", "path", "name"),
+    [
+        ("crows-pairs-french", "results/corpora/crows-pairs-french", "crows-pairs-gender-french"),
+        ("data/Pairs of mine.csv", "data/Pairs of mine.csv", "crows-pairs-gender-Pairs-of-mine"),
+    ],
+)
+def test_items_of_another_version_are_those_that_were_scored_and_named(file, path, name):
+    config = resolve(of_items(("encoders.theirs.files", {"crows-pairs": file})), SCHEMA)
+    datasets = {reading.dataset.label: reading.dataset.files for reading in planned(config).readings.values()}
+    assert datasets[name] == {"pairs": (path,)} and datasets["gest"] == {"sentences": ("results/corpora/gest",)}
 
 
 def test_vectors_of_words_and_sentences_are_read_by_test(tmp_path):
