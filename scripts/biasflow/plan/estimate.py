@@ -1,27 +1,37 @@
-"""A rough estimate of the time that a run still needs, from the starts of its jobs and from items x tokens x
-parameters.
+"""A rough estimate of the time that a run still needs: from the starts of its jobs, from items x tokens x parameters,
+and from how fast and how busy this machine is now.
 
 A training takes 6 operations for each token and parameter of the layers, a pass that reads 2; what a method changes
 before the last layer takes a pass of its own, what it changes there is computed from the untouched states. Numbers of
 items and tokens are typical ones, not counted: the files are not read. Downloads, and waiting for them, are apart."""
 
 import math
+import os
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
+
+import numpy as np
 
 from biasflow.asking.encoders import Encoder
 from biasflow.asking.tasks import TaskPlan
 from biasflow.corpora.catalogue import Catalogue
 from biasflow.encoders.recipes import EXAMPLES, PLANTED_BIAS, NewHeads, Recipe
+from biasflow.plan.external import files_read
 from biasflow.plan.jobs import Plan, Reading
 from biasflow.plan.readings import reading_output
 from biasflow.plan.setup import Setup
 
-RATE = 60e9  # operations a second of one core, in single precision
+RATE = 60e9  # operations a second of one core, in single precision, ...
+PRODUCTS = 86e9  # ... where matrix products alone reached so many (docs/costs.md)
+SIDE = 96  # of the matrices whose product is timed: so small that no library spreads it over several cores
 SOFTMAX = 450  # operations that a probability of one word takes beside its product, in the time of RATE: 7.5 ns
-START, SCORE = 6.0, 3.0  # seconds of processor time of a job that loads a model, and of one that scores
-LOW, HIGH = 0.7, 1.5  # the interval that is told, in parts of the estimate
+# Seconds of processor time of the start of a job that loads a model, of a job that scores, of one that fetches a file,
+# and of Snakemake and the jobs that every run has (the plan, the tables, the page).
+START, SCORE, FETCH, REST = 6.0, 3.0, 1.2, 15.0
+LOW, HIGH = 0.7, 1.5  # what may be wrong with all this, in parts of it
+LESS, MORE = 0.5, 1.5  # how the load may be while the run lasts, in parts of what it is now
 TEXT_TOKENS = 25  # of a sentence
 BASE = {"num_hidden_layers": 12, "hidden_size": 768, "intermediate_size": 3072, "vocab_size": 30522}
 OTHER_NAMES = {"num_hidden_layers": ("n_layers", "layers"), "hidden_size": ("dim", "hidden")}
@@ -55,25 +65,62 @@ TRAINED = {"probes": 2.5e-3, "mlp_probes": 5e-3, "heads": 1e-3, "clusters": 0.1}
 AT_THE_END = ("last", "last.cls", "pooled", "layer[-1]", "layer[-1].cls")
 
 
+class Machine(NamedTuple):
+    """What this machine can do now. speed: of one core, in parts of the one whose times stand in this file; cores: how
+    many it has; load: how many processes wanted one in the last minute."""
+
+    speed: float
+    cores: int
+    load: float
+
+    def crowd(self, jobs: int, load: float) -> float:
+        """How many processes share a core, if a run of so many jobs at a time joins a load."""
+        return max(1.0, (load + jobs) / self.cores)
+
+
+def this_machine() -> Machine:
+    """Measure this machine: 20 ms of matrix products on one core, half a second by the clock where others compute."""
+    matrix = np.random.default_rng(0).random((SIDE, SIDE), dtype=np.float32)
+    start, begin, products = time.perf_counter(), time.process_time(), 0
+    while (used := time.process_time() - begin) < 0.02 and time.perf_counter() - start < 0.5:
+        for _ in range(20):
+            matrix @ matrix
+        products += 20
+    return Machine(2 * SIDE**3 * products / max(used, 1e-6) / PRODUCTS, os.cpu_count() or 1, os.getloadavg()[0])
+
+
 @dataclass(frozen=True)
 class Estimate:
-    """The time that a run still needs. jobs: those that are not done, of `of`, that train, fit or read; seconds: of
-    processor time, with all scores."""
+    """The time that a run still needs. jobs: those that are not done, of `of`, that train, fit or read; computing: the
+    seconds of processor time in which they compute, on the core whose times stand in this file; longest: those of the
+    job that computes longest; beside: the seconds of all starts, scores and tables."""
 
     jobs: int
     of: int
-    seconds: float
+    computing: float
+    longest: float
+    beside: float
 
-    def sentence(self, cores: int) -> str:
-        """What to tell before a run; "" where nothing dear is left."""
+    def clock(self, cores: int, machine: Machine) -> tuple[float, float]:
+        """The shortest and the longest time by the clock, in seconds, with so many jobs at a time."""
+        seconds = (self.computing / machine.speed + self.beside) / cores
+        longest = self.longest / machine.speed + START
+        low = max(seconds, longest) * machine.crowd(cores, LESS * machine.load)
+        high = (seconds + longest * (1 - 1 / cores)) * machine.crowd(cores, MORE * machine.load)
+        return LOW * low, HIGH * high
+
+    def sentence(self, cores: int, machine: Machine | None = None) -> str:
+        """What to tell before a run; "" where nothing dear is left. machine: this one, measured."""
         if not self.jobs:
             return ""
-        low, high = (_rounded(part * self.seconds / max(cores, 1) / 60) for part in (LOW, HIGH))
+        machine = machine or this_machine()
+        low, high = (_rounded(seconds / 60) for seconds in self.clock(max(cores, 1), machine))
         unit, low, high = ("hours", low / 60, high / 60) if low >= 120 else ("minutes", low, high)
         between = f"{low:g} to {high:g} {unit}" if low < high else "a minute"
+        busy = f" (its load is {machine.load:.0f})" if machine.crowd(cores, machine.load) > 1.5 else ""
         return (
             f"of the {self.of} jobs of this run that train, fit or read, {self.jobs} are not done: very roughly "
-            f"{between} on {cores} core{'s' * (cores != 1)} with nothing else to do, downloads apart"
+            f"{between} on {cores} core{'s' * (cores != 1)}, as busy as this machine is now{busy}; downloads apart"
         )
 
 
@@ -85,27 +132,29 @@ def estimate(setup: Setup, plan: Plan, catalogue: Catalogue, is_made: Callable[[
     jobs = list(_jobs(setup, plan, catalogue))
     left = [seconds for path, seconds in jobs if not is_made(path)]
     scores = sum(not is_made(setup.paths.scores(*job)) for job in plan.scored)
-    return Estimate(len(left), len(jobs), sum(left) + SCORE * scores)
+    files = sum(not is_made(setup.paths.corpus(name)) for name in files_read(setup, catalogue, plan))
+    beside = REST + START * len(left) + SCORE * scores + FETCH * files
+    return Estimate(len(left), len(jobs), sum(left), max(left, default=0), beside)
 
 
 def _jobs(setup: Setup, plan: Plan, catalogue: Catalogue) -> Iterator[tuple[str, float]]:
-    """(what it makes, its seconds of processor time) of every job that pre-trains, trains, fits or reads."""
+    """(what it makes, the seconds in which it computes) of every job that pre-trains, trains, fits or reads."""
     paths, sizes = setup.paths, {name: _size(encoder) for name, encoder in setup.encoders.items()}
     used = {model.encoder for model in plan.trained.values()} | {key.job.encoder for key in plan.readings}
     for name in (name for name in setup.encoders if name in used):
         if tokens := _pretraining_tokens(setup.encoders[name]):
-            yield paths.encoder(name), START + 6 * tokens * sizes[name].parameters / RATE
+            yield paths.encoder(name), 6 * tokens * sizes[name].parameters / RATE
     for model in plan.trained.values():
         seconds = _training(setup.task(model.task), catalogue, sizes[model.encoder].parameters)
-        yield paths.model(model.encoder, model.training), START + seconds
+        yield paths.model(model.encoder, model.training), seconds
     for job, methods in plan.fits.items():
         texts = setup.config["fitting"]["n"] * (1 + sum(_passes(setup.methods, [name]) - 1 for name in methods) / 4)
-        yield paths.methods(*job), START + 2 * texts * 30 * sizes[job.encoder].parameters / RATE
+        yield paths.methods(*job), 2 * texts * 30 * sizes[job.encoder].parameters / RATE
     together: dict[str, float] = {}
     for key, reading in plan.readings.items():
         if not setup.encoders[reading.model.encoder].is_external:
             output = reading_output(paths, key)
-            together[output] = together.get(output, START) + _reading(setup, catalogue, reading)
+            together[output] = together.get(output, 0.0) + _reading(setup, catalogue, reading)
     yield from together.items()
 
 
