@@ -93,8 +93,9 @@ def test_this_machine_is_measured_in_less_than_a_second():
     assert 0.05 < machine.speed < 50 and machine.cores >= 1 and machine.load >= 0
 
 
-# Runs of the block `whole` of config/whole.yaml that were measured with --cores 2 on two cores that others used, too (docs/findings/time.md):
-# layers, hidden size, words, heads, limit -> load when it began, seconds of processor time, seconds by the clock.
+# Runs of the block of config/whole.yaml, measured with --cores 2 on two cores that others used, too
+# (docs/findings/time.md): layers, hidden size, words, heads, limit -> load when it began, seconds of processor time,
+# seconds by the clock.
 SPLADE, LITWIKI = (2, 128, 30522, ("masked_lm",)), (4, 192, 8192, tuple(HEADS))
 MEASURED = [
     (*SPLADE, 50, 14.2, 77, 735),
@@ -107,9 +108,8 @@ def test_nine_of_ten_measured_runs_lie_inside_the_interval():
     inside = []
     for layers, hidden, words, heads, limit, load, processor, clock in MEASURED:
         size = {"num_hidden_layers": layers, "hidden_size": hidden, "intermediate_size": 4 * hidden}
-        config = of_file("mine", "whole")
-        config |= {"limit": limit, "ask": {"whole": config["ask"]["whole"]}}
-        found = left(config, heads=list(heads), vocab_size=words, **size)
+        whole = {"whole": of_file("mine", "whole")["ask"]["whole"] | {"limit": limit}}
+        found = left({**of_file("mine"), "ask": whole}, heads=list(heads), vocab_size=words, **size)
         assert found.computing / 2.2 + found.beside == pytest.approx(processor, rel=0.25)
         low, high = found.clock(2, Machine(2.2, 2, load))
         inside.append(low <= clock <= high)

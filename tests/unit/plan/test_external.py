@@ -6,7 +6,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.corpora.catalogue import read_catalogue
 from biasflow.plan.cells import plan
 from biasflow.plan.configuration import resolve
-from biasflow.plan.external import external_files
+from biasflow.plan.external import files_read
 from biasflow.plan.facts import gather
 from biasflow.plan.inputs import Inputs
 from biasflow.plan.tasks import task_of
@@ -144,7 +144,7 @@ def test_files_of_the_catalogue_are_downloaded(tmp_path):
     files = ["results/corpora/gest-scores-albert-base-v2-template-0", str(tmp_path / "own.txt")]
     assert config["encoders"]["theirs"]["likelihoods"]["gest"] == files
     gather(config)  # looks at one's own file alone
-    read = external_files(config, catalogue)
+    read = files_read(setup_of(config), catalogue, planned(config))
     assert {"gest", "crows-pairs", files[0].removeprefix("results/corpora/")} <= set(read)
 
 

@@ -64,8 +64,6 @@ def _rows(
             errors = standard_errors(printed, value, score["low"], score["high"], about["resamples"])
             judged["off_by"] += f"; {errors:.1f} standard errors of its resampling"
             judged["reason"] = about["noise"] if errors <= MOST else ""
-        elif judged["status"] == OFF:
-            judged["reason"] = number.get("cause", "")
         yield {
             "paper": about["title"],
             "table": about["printed"],
