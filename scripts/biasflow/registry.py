@@ -222,8 +222,10 @@ INSIDE, OUTSIDE, COST = "inside", "outside", "cost"
 class Beside:
     """A score that must be read together with a measure, and so stands beside it in tables.
 
-    metric, part, variant: its keys in the table of scores (variant None: that of the measure). If the score is at least
-    `most` or below `least`, nothing is claimed from the measure, for the reason `why`."""
+    label: "" for one that is not shown; metric, part, variant: its keys in the table of scores (variant None: that of
+    the measure); any_dataset: whether the model may be measured on another dataset (of several the largest score
+    counts). If the score is at least `most` or below `least`, nothing is claimed from the measure, for the reason
+    `why`."""
 
     label: str
     metric: str
@@ -232,12 +234,19 @@ class Beside:
     least: float = -inf
     most: float = inf
     why: str = ""
+    any_dataset: bool = False
 
 
-def _one_label(variant: str = "-") -> tuple[Beside]:
-    """A model that always predicts the same class has no gap between genders, but it is of no use."""
-    why = "one label has 95 % or more of the predictions"
-    return (Beside("share of the most frequent label", "largest_label_share", variant=variant, most=0.95, why=why),)
+def _classifier(variant: str = "-", *, own_test: bool = True) -> tuple[Beside, ...]:
+    """What a classifier must be better than: one that always predicts the same class has no gap between genders, but it
+    is of no use. own_test: whether the measure's dataset has classes to be right about; otherwise that of accuracy."""
+    constant = "one label has 95 % or more of the predictions"
+    guesses = "the model is not shown to be right more often than the majority class (exact binomial test)"
+    return (
+        *[Beside("majority", "majority_share", variant=variant)] * own_test,
+        Beside("largest label", "largest_label_share", variant=variant, most=0.95, why=constant),
+        Beside("", "majority_p", variant=variant, most=0.05, why=guesses, any_dataset=not own_test),
+    )
 
 
 ALWAYS, OVER_SEEDS = "always", "seeds"  # the second as in the column `interval` of matrix.csv
@@ -275,12 +284,12 @@ NO_SCALE = (
     "that is small, a method that changes cosines by hundredths can turn them over (docs/scores/vectors.md)"
 )
 _PAIRS = "CrowS-Pairs: many pairs hold no stereotype, or differ in more than the group (Blodgett et al. 2021)"
-_ACCURACY = Measure("accuracy", 1, "high", COST, beside=_one_label())
+_ACCURACY = Measure("accuracy", 1, "high", COST, beside=_classifier())
 
 
 def _gaps(pearson: str, sums: str, distances: str) -> dict[str, Measure]:
     """The gaps between genders in a classification, with the variants that the matrix shows."""
-    beside = _one_label(sums)
+    beside = _classifier(sums)
     return {
         "tpr_gap_pearson": Measure("TPR gap (P)", 0, "neutral", OUTSIDE, variant=pearson, beside=beside),
         "tpr_gap_sum": Measure("TPR gap (S)", 0, "low", OUTSIDE, variant=sums, beside=beside, unsigned=OVER_SEEDS),
@@ -615,7 +624,7 @@ METRICS = {
         "metrics.glue",
         "predictions",
         "test_sets",
-        measures={"accuracy": _ACCURACY, "glue_score": Measure("GLUE score", 1, "high", COST, beside=_one_label())},
+        measures={"accuracy": _ACCURACY, "glue_score": Measure("GLUE score", 1, "high", COST, beside=_classifier())},
         pretrained=False,
     ),
     "nli_fairness": Metric(
@@ -633,7 +642,7 @@ METRICS = {
                 beside=(
                     Beside("parity", "nli_parity", variant="majority"),
                     Beside("called neutral", "nli_accuracy"),
-                    *_one_label(),
+                    *_classifier(own_test=False),
                 ),
                 unsigned=ALWAYS,
             )
@@ -653,7 +662,15 @@ METRICS = {
         "metrics.coreference",
         "clusters",
         "documents",
-        measures={"conll_f1": Measure("CoNLL F1", 1, "high", COST)},
+        measures={
+            "conll_f1": Measure(
+                "CoNLL F1",
+                1,
+                "high",
+                COST,
+                beside=(Beside("", "conll_f1", least=1e-9, why="no predicted link is right"),),
+            )
+        },
         pretrained=False,
         reads_states=WORDS,
     ),

@@ -8,7 +8,7 @@ import pandas as pd
 
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.glue import glue_task
-from biasflow.metrics.labels import numbered, numbers_of
+from biasflow.metrics.labels import majority, numbered, numbers_of
 from biasflow.metrics.truncated import truncated_of_heads
 from biasflow.readouts.files import load_arrays
 from biasflow.results.bootstrap import RESAMPLES, SEED, drawn_tables, ends, share_interval
@@ -31,8 +31,8 @@ def score(path: str | Path) -> pd.DataFrame:
 
     Of a GLUE task its official metrics and glue_score, the mean of them (see `glue_scores`); of any other task
     accuracy, the share of right classes; of any with classes largest_label_share, the share of the most frequent
-    prediction (1: the model always says the same). BiasflowError for a readout without gold labels (its path is named).
-    """
+    prediction (1: the model always says the same), majority_share and majority_p (`labels.majority`). BiasflowError for
+    a readout without gold labels (its path is named)."""
     readout = load_arrays(path)
     gold, task = readout.meta.get("gold"), readout.meta.get("name")
     if gold is None:
@@ -42,7 +42,7 @@ def score(path: str | Path) -> pd.DataFrame:
         for head, predicted in readout.arrays.items()
         for (method, setting), labels in zip(readout.axis, predicted, strict=True)
         for interval in [intervals(task, gold, labels)]
-        for metric, value in {**_scores(task, gold, labels), **_largest_label_share(task, labels)}.items()
+        for metric, value in {**_scores(task, gold, labels), **_of_classes(task, gold, labels)}.items()
     ]
     scores = pd.DataFrame(rows, columns=["method", "setting", "head", "metric", "value", "n", "low", "high"])
     return pd.concat([scores, truncated_of_heads(readout)], ignore_index=True)
@@ -86,10 +86,12 @@ def _scores(task: str | None, gold: Sequence, predicted: np.ndarray) -> dict[str
     return {"glue_score": scores.pop("score"), **scores}
 
 
-def _largest_label_share(task: str | None, predicted: np.ndarray) -> dict[str, float]:
+def _of_classes(task: str | None, gold: Sequence, predicted: np.ndarray) -> dict[str, float]:
     if task is not None and not glue_task(task).labels:
         return {}
-    return {"largest_label_share": float(np.unique(predicted, return_counts=True)[1].max() / len(predicted))}
+    largest = np.unique(predicted, return_counts=True)[1].max() / len(predicted)
+    share, p = majority(np.unique(np.asarray(gold), return_counts=True)[1], (predicted == np.asarray(gold)).sum())
+    return {"largest_label_share": float(largest), "majority_share": float(share), "majority_p": float(p)}
 
 
 def glue_scores(task: str, gold: Sequence, predicted: Sequence) -> dict[str, float]:

@@ -1,8 +1,10 @@
-"""Class labels as numbers from 0."""
+"""Class labels as numbers from 0, and whether a classifier is right more often than its most frequent class."""
 
 from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import bdtrc
 
 from biasflow.base.errors import BiasflowError
 
@@ -21,3 +23,16 @@ def numbers_of(name: str, values: Sequence, numbers: Mapping[Hashable, int], nam
         row = result.index(None)
         raise BiasflowError(f"{name}: row {row} holds {values[row]!r}; give one of {', '.join(names)}")
     return np.array(result, dtype=int)
+
+
+def majority(classes: ArrayLike, hits: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """Return the share of the most frequent gold class, and the exact one-sided p of the hits against it, each [...].
+
+    classes: how many items each gold class has, [..., classes]; hits: how many items are classified right, [...]. p is
+    the probability that a binomial of this share has so many hits or more: a constant answer has p > 0.5, and a
+    classifier of which p is not small is not shown to be better than one. NaN without items."""
+    classes, hits = np.asarray(classes, dtype=float), np.asarray(hits, dtype=float)
+    n = classes.sum(axis=-1)
+    with np.errstate(invalid="ignore"):
+        share = classes.max(axis=-1) / n
+    return share, bdtrc(hits - 1, n, share)

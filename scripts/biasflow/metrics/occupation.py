@@ -13,6 +13,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.genders import GENDERS
 from biasflow.base.tabular import read_text_csv
 from biasflow.metrics import fairness
+from biasflow.metrics.labels import majority
 from biasflow.metrics.noisy_correlation import correlation_interval
 from biasflow.readouts.files import METHOD, load_table
 from biasflow.results.bootstrap import SEED, drawn_tables, ends, percentiles, share_interval
@@ -95,6 +96,7 @@ def occupation_rows(tables: Tables, *, shares: Mapping[str, ArrayLike]) -> pd.Da
             part in correlations
 
         accuracy, independence, test_size (how many people), largest_label_share (of the predictions)
+        majority_share, majority_p (`labels.majority`)
         tpr_gap_sum, fpr_gap_sum, precision_gap_sum
         tpr_gap_pearson, fpr_gap_pearson, precision_gap_pearson, each with every source as variant
         separation with the variants "absdiff" and "sum"
@@ -126,7 +128,7 @@ def intervals(tables: Tables, shares: Mapping[str, np.ndarray]) -> dict[Key, tup
     For accuracy Jeffreys' interval, for correlations that of the correlation without the noise in the gaps
     (`correlation_interval`). Sums of absolute gaps and of distances cannot be negative, so noise inflates them: their
     interval is a reflected bootstrap from 0 up that holds the value, and reaches 0 unless the value is above 97.5 % of
-    those with shuffled genders (`fairness.shuffled_genders`). There is none for test_size and undefined_cells."""
+    those with shuffled genders (`fairness.shuffled_genders`). Other scores have none."""
     hits = int(np.trace(tables.counts.sum(axis=0)))
     result = {("accuracy", NA, NA): share_interval(hits, int(tables.counts.sum()))}
     for name, rate in _rates(tables).items():
@@ -153,6 +155,8 @@ def _scores(tables: Tables, shares: Mapping[str, np.ndarray]) -> dict[Key, np.nd
     predicted = tables.counts.sum(axis=(-3, -2))
     with np.errstate(invalid="ignore"):
         scores["largest_label_share", NA, NA] = predicted.max(axis=-1) / predicted.sum(axis=-1)
+    hits = np.trace(tables.counts.sum(axis=-3), axis1=-2, axis2=-1)
+    scores["majority_share", NA, NA], scores["majority_p", NA, NA] = majority(tables.counts.sum(axis=(-3, -1)), hits)
     return scores | {("test_size", NA, NA): tables.counts.sum(axis=(-3, -2, -1))}
 
 

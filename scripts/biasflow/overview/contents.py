@@ -14,7 +14,7 @@ from biasflow.overview.judgements import COST, FARTHER, NEARER, NO_CLAIM, UNCOMP
 from biasflow.overview.maps import GROUPS, UNTOUCHED, Map, maps
 from biasflow.overview.measured import Measured, other_readings, untouched_scores
 from biasflow.overview.measured import counted as size_of
-from biasflow.overview.notes import conclusion, left_out, notes
+from biasflow.overview.notes import left_out, notes
 from biasflow.overview.tradeoff import Plot, plots
 from biasflow.overview.winners import percent
 from biasflow.results.holes import NOT_RUN
@@ -24,16 +24,21 @@ from biasflow.results.scores import NA, NONE
 PLACE = r"^layer\[(?P<layer>\d+)\](?:\.attention\.value\[(?P<unit>\d+)\])?$"
 CONFLICTS = 10  # that are shown
 SHOWN = 2.0  # a cell that is farther from neutral than so many times the untouched one looks as one of so many times
+LEAST_SIZE = (
+    24  # percent: what is nearer to neutral than its circle can show has a dot, or the best would look untested
+)
 
 
 @dataclass(frozen=True)
 class HeatCell:
-    """A cell of a heat map. ends: its interval, "" without one; size: the diameter of its circle in percent of the
-    largest; kind: nearer or farther, by `judgements.compared`, plain (no change is shown) or unknown (not compared);
-    sort: what the column is sorted by; text: what hovering and focus show."""
+    """A cell of a heat map. ends: its interval, "" without one; beside: what stands beside a cost, such as the share of
+    the majority class beside an accuracy; size: the diameter of its circle in percent of the largest; kind: nearer or
+    farther, by `judgements.compared`, plain (no change is shown) or unknown (not compared); sort: what the column is
+    sorted by; text: what hovering and focus show."""
 
     value: str
     ends: str
+    beside: str
     size: int
     kind: str
     sort: str
@@ -124,9 +129,11 @@ def contents(
         if model_map.is_own:
             measured = untouched_scores(model_map, tests, readings)
             encoders[model_map.encoder] += measured
-            said = conclusion(model_map, all_maps, observed, families)
-            name = model_map.encoder
-            answers.append(answer(model_map, measured, *said, kinds.get(name), calibrations.get(name)))
+            name, alike = model_map.encoder, _alike(model_map, all_maps, families)
+            of_these = observed[
+                observed["encoder"].isin([other.encoder for other in alike]) & (observed["task"] == model_map.task)
+            ]
+            answers.append(answer(model_map, measured, alike, of_these, kinds.get(name), calibrations.get(name)))
     for measured in encoders.values():
         measured.sort(key=lambda score: list(GROUPS.values()).index(score.group))
     shown_scores = scores[scores["encoder"].isin(first.values())]
@@ -149,6 +156,16 @@ def contents(
     )
 
 
+def _alike(model_map: Map, all_maps: Sequence[Map], families: Mapping[str, str]) -> list[Map]:
+    """The maps of the encoders that differ from a map's in their seed alone, with its own, on the same task."""
+    family = families.get(model_map.encoder, model_map.encoder)
+    return [
+        other
+        for other in all_maps
+        if other.is_own and other.task == model_map.task and families.get(other.encoder, other.encoder) == family
+    ]
+
+
 def _section(model_map: Map, scores: pd.DataFrame) -> Section:
     return Section(
         model_map.title,
@@ -162,13 +179,10 @@ def _section(model_map: Map, scores: pd.DataFrame) -> Section:
 
 def _heat(model_map: Map) -> HeatMap:
     columns, rows = model_map.columns, model_map.rows[~model_map.rows["grid"]]
+    columns = columns.iloc[np.argsort(columns["section"] != COST, kind="stable")]  # costs are seen without scrolling
     cells = {(row.name, row.header): _heat_cell(row) for row in model_map.cells.itertuples()}
     return HeatMap(
-        [
-            (name, int((columns["section"] == group).sum()))
-            for group, name in GROUPS.items()
-            if group in set(columns["section"])
-        ],
+        [(GROUPS[group], int((columns["section"] == group).sum())) for group in columns["section"].unique()],
         [(header, _better(about), about["label"]) for header, about in columns.iterrows()],
         [
             (
@@ -189,7 +203,8 @@ def _heat_cell(row) -> HeatCell:
         f"{row.name}, {row.header}: {printed(row.value)}{interval}" + (f" ({size_of(row)})" if size_of(row) else "")
     ]
     said += [row.beside] if row.beside else []
-    said += [row.caution if row.group == COST else f"{NO_CLAIM}: {row.caution}"] if row.caution else []
+    doubt = row.caution or (row.untouched_caution and f"of the untouched model, {row.untouched_caution}")
+    said += [doubt if row.group == COST else f"{NO_CLAIM}: {doubt}"] if doubt else []
     untouched = [] if np.isnan(row.untouched) else [f"untouched {printed(row.untouched)}"]
     said += [", ".join([*untouched, f"neutral {row.neutral:g}"])]
     if row.name == UNTOUCHED:
@@ -201,12 +216,13 @@ def _heat_cell(row) -> HeatCell:
         share = f"{percent(row.left)} of the distance from neutral is left: " if np.isfinite(row.left) else ""
         said += [f"{share}{says}{over}"]
     left = 1.0 if printed(row.value) == printed(row.untouched) else row.left
-    size = 0 if np.isnan(left) else _size(left)
-    return HeatCell(printed(row.value), ends, size, kind, f"{row.distance:.6g}", "; ".join(said))
+    size = _size(1.0 if np.isnan(left) else left)
+    beside = row.beside if row.group == COST else ""
+    return HeatCell(printed(row.value), ends, beside, size, kind, f"{row.distance:.6g}", "; ".join(said))
 
 
 def _size(left: float) -> int:
-    return round(100 * np.sqrt(min(left, SHOWN) / SHOWN))
+    return max(LEAST_SIZE, round(100 * np.sqrt(min(left, SHOWN) / SHOWN)))
 
 
 def _better(about: pd.Series) -> str:

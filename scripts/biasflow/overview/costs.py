@@ -5,30 +5,29 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pandas as pd
 
-from biasflow.overview.judgements import COST, NOT_VIABLE, UNCLEAR, UNMEASURED, VIABLE, kept
+from biasflow.overview.judgements import COST, NO_CLAIM, NOT_VIABLE, UNCLEAR, UNMEASURED, VIABLE, kept
 from biasflow.results.statistics import t_interval
 
-_WORST_FIRST = [NOT_VIABLE, UNCLEAR, VIABLE]
+_WORST_FIRST = [NOT_VIABLE, NO_CLAIM, UNCLEAR, VIABLE]
 
 
 def costs(cells: pd.DataFrame) -> pd.DataFrame:
     """The costs that can be compared with the untouched model, by row: name (of the row), cost (its label, with its
     dataset if it was measured on several), worse (the share of the untouched value by which it is worse; below 0:
-    better), low, high (95 % interval of this share; NaN without one) and quality (`judgements.kept`).
-
-    cells: of a map. A cost that a method leaves exactly as it was has the interval [0, 0], although intervals of two
-    scores on the same items are computed as if the items differed."""
+    better), low, high (95 % interval of this share; NaN without one, or if the untouched score allows no claim),
+    doubted (whether that score or the method's allows none) and quality. cells: of a map."""
     rows = cells[(cells["group"] == COST) & cells["untouched"].notna() & (cells["untouched"] != 0)]
     several = rows.groupby("measure")["dataset"].transform("nunique") > 1
-    unit, same = rows["untouched"].abs(), rows["value"] == rows["untouched"]
-    change = (rows["value"] - rows["untouched"]) / unit
+    unit = rows["untouched"].abs().mask(rows["untouched_caution"] != "")
+    change = (rows["value"] - rows["untouched"]) / rows["untouched"].abs()
     result = pd.DataFrame(
         {
             "name": rows["name"],
             "cost": rows["header"].where(several, rows["label"]),
             "worse": change.where(rows["better"] == "low", -change),
-            "low": (rows["change_low"] / unit).mask(same, 0.0),
-            "high": (rows["change_high"] / unit).mask(same, 0.0),
+            "low": rows["change_low"] / unit,
+            "high": rows["change_high"] / unit,
+            "doubted": (rows[["untouched_caution", "caution"]] != "").any(axis=1),
         }
     )
     return result.assign(quality=_judged(result))
@@ -40,10 +39,10 @@ def over_encoders(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
     if len(tables) == 1:
         return tables[0]
     rows = [
-        (name, cost, shares.mean(), *t_interval(shares.to_numpy()))
-        for (name, cost), shares in pd.concat(tables).groupby(["name", "cost"], sort=False)["worse"]
+        (name, cost, of["worse"].mean(), *t_interval(of["worse"].to_numpy()), of["doubted"].any())
+        for (name, cost), of in pd.concat(tables).groupby(["name", "cost"], sort=False)
     ]
-    result = pd.DataFrame(rows, columns=["name", "cost", "worse", "low", "high"])
+    result = pd.DataFrame(rows, columns=["name", "cost", "worse", "low", "high", "doubted"])
     return result.assign(quality=_judged(result))
 
 
@@ -61,6 +60,8 @@ def price(compared: pd.DataFrame) -> str:
     if compared.empty:
         return "not measured"
     decisive = compared[compared["quality"] == quality(compared, compared["name"]).iloc[0]]
+    if decisive["quality"].iloc[0] == NO_CLAIM:
+        return f"{decisive['cost'].iloc[0]}: {NO_CLAIM}"
     if decisive["quality"].iloc[0] == VIABLE and decisive["worse"].max() < 0.0005:
         return "no cost is worse"
     end = "low" if decisive["quality"].iloc[0] == NOT_VIABLE else "high"
@@ -71,7 +72,12 @@ def price(compared: pd.DataFrame) -> str:
 
 
 def _judged(compared: pd.DataFrame) -> list[str]:
-    return [kept(low, high) for low, high in compared[["low", "high"]].itertuples(index=False, name=None)]
+    """`judgements.kept` of each row; NO_CLAIM for a doubted one, unless it is shown that the method made it worse."""
+    said = [kept(low, high) for low, high in compared[["low", "high"]].itertuples(index=False, name=None)]
+    return [
+        NO_CLAIM if doubted and says != NOT_VIABLE else says
+        for says, doubted in zip(said, compared["doubted"], strict=True)
+    ]
 
 
 def _percent(share: float) -> str:

@@ -8,6 +8,7 @@ from biasflow.results.comparison import distance
 
 DIFFERS, SAME, NO_CLAIM = "bias shown", "no bias shown", "no claim"
 NO_INTERVAL = "it has no 95 % interval"
+NO_WIDTH = "its 95 % interval has no width: all resamples give the same score"
 UNSIGNED = "such a value is off neutral in every model, biased or not"
 NEARER, NO_CHANGE, FARTHER, UNCOMPARED = "nearer", "no change shown", "farther", "not compared"
 COST = "cost"
@@ -28,10 +29,10 @@ def left(distance: ArrayLike, untouched: ArrayLike) -> np.ndarray:
 
 def verdict(low: float, high: float, neutral: float, better: str) -> str:
     """DIFFERS if the whole interval [low, high] is on the biased side of the neutral value, SAME if not, and NO_CLAIM
-    without an interval.
+    without an interval, or with one that has no width.
 
     Where less (or more) is better, an interval beyond neutral on the good side shows no bias."""
-    if np.isnan(low) or np.isnan(high):
+    if not low < high:
         return NO_CLAIM
     outside = not low <= neutral <= high
     return DIFFERS if outside and distance((low, high), neutral, better).min() > 0 else SAME
@@ -39,7 +40,16 @@ def verdict(low: float, high: float, neutral: float, better: str) -> str:
 
 def compared(cell) -> str:
     """Whether a cell of the matrix is nearer to neutral than the untouched model, farther, or neither is shown:
-    by the interval of the change of the distance, if the two numbers differ as they are printed."""
+    by the interval of the change of the distance, if the two numbers differ as they are printed. UNCOMPARED without an
+    interval, and where a caution forbids a claim: that against a method's own cost does not, as it may be what the
+    method has done."""
+    if cell.untouched_caution or (cell.caution and cell.group != COST):
+        return UNCOMPARED
+    return moved(cell)
+
+
+def moved(cell) -> str:
+    """The same, whatever is to be said against the two scores."""
     low, high = cell.change_low, cell.change_high
     if np.isnan(low) or np.isnan(high):
         return UNCOMPARED

@@ -7,7 +7,17 @@ import numpy as np
 import pandas as pd
 
 from biasflow.overview.about import PermutationTest
-from biasflow.overview.judgements import COST, DIFFERS, NO_CLAIM, NO_INTERVAL, SAME, UNSIGNED, printed, verdict
+from biasflow.overview.judgements import (
+    COST,
+    DIFFERS,
+    NO_CLAIM,
+    NO_INTERVAL,
+    NO_WIDTH,
+    SAME,
+    UNSIGNED,
+    printed,
+    verdict,
+)
 from biasflow.overview.maps import GROUPS, UNTOUCHED, Map
 from biasflow.results.comparison import ITEMS
 from biasflow.results.matrix import OWN, PLAIN, by_rows, is_unsigned
@@ -18,10 +28,12 @@ from biasflow.results.scores import NA, NONE
 class Measured:
     """A score of an untouched model. Texts: value, interval (over: seeds, items or draws; both empty without one), n,
     neutral, verdict, caution (why there is no claim, or the matrix's caution) and beside (what stands beside the value;
-    both may be empty). numbers: value, neutral and, with an interval, low and high; size: of how many `unit` (items or
-    seeds) it is, None where that is not known; test: what a permutation test says, of measures that have one; contrary:
-    the readings of the same test (`registry.Measure`) whose verdict is the other one."""
+    both may be empty). header: of its column in the map; numbers: value, neutral and, with an interval, low and high;
+    sizes: of how many seeds it is, if of several, and of how many items (the fewest and the most of a seed), as far as
+    that is known; test: what a permutation test says, of measures that have one; significant: whether its corrected p
+    is below 5 %; contrary: the readings of the same test (`registry.Measure`) whose verdict is the other one."""
 
+    header: str
     group: str
     label: str
     where: str
@@ -34,9 +46,9 @@ class Measured:
     caution: str
     beside: str
     numbers: Mapping[str, float]
-    size: int | None
-    unit: str
+    sizes: Mapping[str, Sequence[int]]
     test: str = ""
+    significant: bool = False
     contrary: Sequence[str] = ()
 
     @property
@@ -97,8 +109,9 @@ def with_test(measured: Measured, value: float, test: PermutationTest | None) ->
     an effect shows bias only if the corrected p of its direction is below 5 %, too."""
     if test is None:
         return measured
-    rejected = measured.verdict == DIFFERS and (test.corrected if value > 0 else test.opposite) >= 0.05
-    return replace(measured, test=test.text, verdict=SAME if rejected else measured.verdict)
+    p = test.corrected if value > 0 else test.opposite
+    says = SAME if measured.verdict == DIFFERS and p >= 0.05 else measured.verdict
+    return replace(measured, test=test.text, significant=p < 0.05, verdict=says)
 
 
 def _measured(model_map: Map, row) -> Measured:
@@ -107,12 +120,16 @@ def _measured(model_map: Map, row) -> Measured:
     known = not (np.isnan(row.low) or np.isnan(row.high))
     says = "cost" if row.group == COST else verdict(row.low, row.high, row.neutral, row.better)
     cautions = [row.caution] if row.caution else []
-    cautions += [UNSIGNED] if known and not cautions and is_unsigned(row.measure, row.interval) else []
-    cautions += [NO_INTERVAL] if not known and row.group != COST and not cautions else []
+    if row.group != COST and not cautions:
+        cautions += [UNSIGNED] if known and is_unsigned(row.measure, row.interval) else []
+        cautions += [(NO_WIDTH if known else NO_INTERVAL)] if not row.low < row.high else []
     if cautions and row.group != COST:
         says = NO_CLAIM
     ends = {"low": row.low, "high": row.high} if known else {}
+    sizes = {} if row.unit == ITEMS or pd.isna(row.n) else {row.unit: (int(row.n),)}
+    sizes |= {} if pd.isna(row.items) else {ITEMS: (int(row.items_least), int(row.items))}
     return Measured(
+        row.header,
         GROUPS[row.section],
         row.label,
         ", ".join(where),
@@ -125,8 +142,7 @@ def _measured(model_map: Map, row) -> Measured:
         "; and ".join(cautions),
         row.beside,
         {"value": row.value, "neutral": row.neutral} | ends,
-        None if pd.isna(row.n) else int(row.n),
-        row.unit,
+        sizes,
     )
 
 

@@ -10,6 +10,7 @@ import jinja2
 from biasflow.base.files import whole_file
 from biasflow.base.shipped import shipped
 from biasflow.overview.about import About
+from biasflow.overview.answers import LISTED
 from biasflow.overview.contents import Contents
 from biasflow.overview.glossary import Glossary
 from biasflow.overview.tradeoff import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH
@@ -66,6 +67,7 @@ def write_page(
         tables=tables,
         files=files,
         ledger=ledger,
+        listed=LISTED,
         drawing={"width": WIDTH, "height": HEIGHT, "left": LEFT, "right": RIGHT, "top": TOP, "bottom": BOTTOM},
     )
     with whole_file(path) as temporary:

@@ -51,7 +51,7 @@ def verdict(shares: pd.DataFrame, measures: int, seeds: str = "seeds") -> tuple[
     means = shares.mean().sort_values(ascending=False, kind="stable")
     best, others = means.index[0], list(means.index[1:])
     low, high = t_interval(shares[best].to_numpy(), confidence=1 - LEVEL / len(means))
-    chosen = f"; adjusted for the choice among {len(means)} methods that keep quality" if others else ""
+    chosen = f"; adjusted for the choice among the {len(means)} compared methods that keep quality" if others else ""
     of = f"the median over {measures} measures" if measures > 1 else "one measure"
     beyond = " (Student's t, which may go beyond 100 %)" if high > 1 else ""
     adds = means.iloc[0] <= 0
@@ -63,6 +63,8 @@ def verdict(shares: pd.DataFrame, measures: int, seeds: str = "seeds") -> tuple[
     if adds:
         return f"{none} adds {percent(-means.iloc[0])} to the distance from neutral ({evidence}).", None
     removes = f"removes {percent(means.iloc[0])} of the distance from neutral"
+    if not low < high:  # as where nothing is left on any model
+        return f"{none} {removes}, the same on all of them, so that its interval has no width ({evidence}).", None
     if not low > 0:
         return f"{none} {removes}, but that may be chance ({evidence}).", None
     return f"{best} reduces bias: it {removes} ({evidence}).{_against(shares, best, others)}", best
@@ -75,11 +77,11 @@ def percent(share: float) -> str:
 
 def _against(shares: pd.DataFrame, best: str, others: Sequence[str]) -> str:
     """Whether it is the best of several, as a sentence."""
-    lows = {
-        name: t_interval((shares[best] - shares[name]).to_numpy(), confidence=1 - LEVEL / len(others))[0]
+    ends = {
+        name: t_interval((shares[best] - shares[name]).to_numpy(), confidence=1 - LEVEL / len(others))
         for name in others
     }
-    equal = [name for name, low in lows.items() if not low > 0]
+    equal = [name for name, (low, high) in ends.items() if not 0 < low < high]
     if not equal:
         return " Every other method removes less." if others else ""
     more = f" and {len(equal) - 3} more" if len(equal) > 3 else ""

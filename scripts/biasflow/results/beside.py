@@ -12,9 +12,9 @@ def beside(rows: pd.DataFrame, scores: pd.DataFrame, measure: Measure) -> pd.Dat
     columns = {}
     for other in measure.beside:
         wanted = {key: getattr(other, key) for key in MEASURE if getattr(other, key) is not None}
-        same = [key for key in KEYS if key not in wanted]
+        same = [key for key in KEYS if key not in wanted and not (other.any_dataset and key == "dataset")]
         chosen = pd.concat([scores[key] == value for key, value in wanted.items()], axis=1).all(axis=1)
-        values = scores[chosen].set_index(same)["value"]
+        values = scores[chosen].groupby(same)["value"].max()
         columns[other.label] = values.reindex(pd.MultiIndex.from_frame(rows[same])).to_numpy(float)
     return pd.DataFrame(columns, index=rows.index, columns=[other.label for other in measure.beside], dtype=float)
 
@@ -30,7 +30,7 @@ def cautions(values: pd.DataFrame, measure: Measure) -> pd.DataFrame:
 
 def in_words(values: pd.DataFrame) -> str:
     """The means of what stands beside a cell: "parity 1.000, called neutral 0.001"."""
-    means = values.mean().dropna()
+    means = values.drop(columns="", errors="ignore").mean().dropna()
     return ", ".join(
         f"{label} {mean:.3f}" if abs(mean) >= 0.001 else f"{label} {mean:.1g}" for label, mean in means.items()
     )

@@ -55,7 +55,8 @@ def change(
     the measure's changes (CHANGED) under the method, if it is never better than neutral and the metric computes them.
 
     A seed's score is the mean over its draws (splits, readouts, heads), and a distance the mean over the seeds for
-    which the block has a value; an untouched model without a seed stands beside all. The interval is the first of:
+    which the block has a value; an untouched model without a seed stands beside all. The interval is the first that has
+    a width, since differences that are all the same do not say what another seed or item would give, of:
 
     seeds   three or more: Student's t of the differences, seed by seed
     same items  the ends of the changes in `paired`, averaged over seeds and draws, if there is one for each score
@@ -81,7 +82,7 @@ def change(
         (DRAWS, lambda: _paired(*(_by(side, DRAWN, neutral, better) for side in (block, untouched)))),
     ):
         low, high = ends()
-        if not np.isnan(low):
+        if low < high or (over == ITEMS and low == high == 0):  # of two equal scores no difference is claimed
             return Change(*means, low, high, over)
     return Change(*means)
 

@@ -26,7 +26,7 @@ def differences(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
 
     what: "differs" where the 95 % interval of the second value minus the first (from the intervals of both, as if they
     were measured on different items: results.comparison) leaves out 0; "differs, no interval" where one of them has no
-    interval and they are not equal up to rounding; or which table alone has the row."""
+    interval, or none of them has a width, and they are not equal up to rounding; or which table alone has the row."""
     scores = [frame[[*KEYS, *SCORE]] for frame in (first, second)]
     both = scores[0].merge(scores[1], "outer", on=KEYS, suffixes=("_first", "_second"), indicator="in")
     both = both.assign(difference_low=np.nan, difference_high=np.nan)
@@ -38,7 +38,7 @@ def differences(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
     both["what"] = np.select(
         [both["in"] == "left_only", both["in"] == "right_only", _equal(both)], [ONLY_FIRST, ONLY_SECOND, ""], DIFFERS
     )
-    tested = both[["difference_low", "difference_high"]].notna().all(axis=1)
+    tested = both["difference_low"] < both["difference_high"]  # of two scores without width nothing is known
     zero = (both["difference_low"] <= 0) & (both["difference_high"] >= 0)
     both.loc[(both["what"] == DIFFERS) & ~tested, "what"] = UNTESTED
     both.loc[(both["what"] == DIFFERS) & zero, "what"] = ""

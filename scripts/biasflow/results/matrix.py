@@ -10,7 +10,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.sample import limit_of
 from biasflow.registry import ALWAYS, COST, METRICS, WITH, Measure
 from biasflow.results.beside import beside, cautions, in_words, why
-from biasflow.results.comparison import CHANGED, DRAWN, DRAWS, ITEMS, SEEDS, Change, change
+from biasflow.results.comparison import CHANGED, DRAWN, DRAWS, ITEMS, SEEDS, change
 from biasflow.results.scores import NA, NONE
 from biasflow.results.statistics import t_interval
 from biasflow.results.tables import arranged
@@ -18,7 +18,7 @@ from biasflow.results.tables import arranged
 ROW = ["encoder", "task", "strategy", "method", "setting", "measure", "dataset", "head"]
 VALUES = ["value", "n", "unit", "items", "items_least", "low", "high", "interval", "untouched"]
 CHANGE = ["distance", "distance_untouched", "change_low", "change_high", "change_interval"]  # results.comparison.Change
-ABOUT = ["neutral", "better", "in_training", "beside", "caution", "reason", "note"]
+ABOUT = ["neutral", "better", "in_training", "beside", "caution", "untouched_caution", "reason", "note"]
 COLUMNS = [*ROW, "label", "group", *VALUES, *CHANGE, *ABOUT]
 PLAIN = (NA, "plain")  # the strategies of an untouched model, pre-trained or fine-tuned
 UNTRAINED = "untrained"  # what readers see of the training "random": for them "random" is the control alone
@@ -42,9 +42,9 @@ def matrix(scores: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
     the interval of their difference, and change_interval what it is over (results.comparison.change). neutral: the
     value without bias or cost; better: "low", "high", or "neutral" for nearer to it. in_training: "yes" where the
     method was active in the training. beside: scores without which the value cannot be read; caution: what they say
-    against it. A measure of bias then claims nothing: there is no interval of the change, and none where there is a
-    caution against the untouched model. reason: why a cell that was asked for has no value; note:
-    the plan's, what a value does not say by itself.
+    against it, and untouched_caution against that of the untouched model: then nothing is claimed
+    (`overview.judgements`). reason: why a cell that was asked for has no value; note: the plan's, what a value does not
+    say by itself.
 
     Rows are in the order of the plan, measures in that of the registry."""
     rows = pd.concat([_measured(scores), _holes(plan)], ignore_index=True)
@@ -115,9 +115,7 @@ def _measured(scores: pd.DataFrame) -> pd.DataFrame:
             row |= dict(zip(CHANGE, change(block, before, measure.neutral, measure.better, paired), strict=True))
             row["beside"] = in_words(with_it.loc[block.index])
             row["caution"] = why(doubts.loc[block.index], measure, block["seed"])
-            doubtful = row["caution"] or (before is not None and doubts.loc[before.index].any(axis=None))
-            if doubtful and measure.group != COST:
-                row |= dict(zip(CHANGE[2:], Change()[2:], strict=True))
+            row["untouched_caution"] = "" if before is None else why(doubts.loc[before.index], measure, before["seed"])
             active = "yes" if row["strategy"] == f"{WITH}{row['method']}" else "no"
             reason = "" if block["value"].notna().any() else UNDEFINED
             rows.append(row | _summary(block) | _about(measure) | {"in_training": active, "reason": reason})
@@ -192,7 +190,7 @@ def _holes(plan: pd.DataFrame) -> pd.DataFrame:
     in_training = (absent["strategy"] == WITH + absent["method"]) & (absent["method"] != NONE)
     absent = absent.assign(setting=NA, head=NA, in_training=in_training.map({True: "yes", False: "no"}))
     rows = [
-        {**row, "measure": name, **_about(measure), "beside": "", "caution": ""}
+        {**row, "measure": name, **_about(measure), "beside": "", "caution": "", "untouched_caution": ""}
         for row in absent.to_dict("records")
         for name, measure in METRICS[row["metric"]].measures.items()
     ]

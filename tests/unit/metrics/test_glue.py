@@ -63,8 +63,9 @@ def test_every_head_and_method_of_a_readout_is_scored(tmp_path):
     own = np.array([gold, [1, 1, 0, 1, 0, 0]], dtype=np.uint8)
     found = scored(tmp_path, {"own": own, "retrained": own[::-1]}, gold=gold, name="mrpc")
     table = found.pivot(index=["head", "method"], columns="metric", values="value")
-    shares = table.pop("largest_label_share")
-    assert (shares == 0.5).all() and (table.loc[[("own", "none"), ("retrained", "leace")]] == 1).all(axis=None)
+    shares = table[["largest_label_share", "majority_share"]]
+    table = table.drop(columns=[*shares, "majority_p"])
+    assert (shares == 0.5).all(axis=None) and (table.loc[[("own", "none"), ("retrained", "leace")]] == 1).all(axis=None)
     assert np.allclose(table.loc[("own", "leace"), ["accuracy", "f1", "glue_score"]], 2 / 3)
     assert (found["n"] == 6).all() and (found["setting"] == "-").all()
 
@@ -74,6 +75,10 @@ def test_a_task_that_is_not_of_glue_has_its_accuracy(tmp_path):
     assert found[["method", "metric", "value"]].to_numpy().tolist() == [
         ["none", "accuracy", 0.75],
         ["none", "largest_label_share", 0.5],
+        ["none", "majority_share", 0.5],
+        ["none", "majority_p", 5 / 16],
         ["leace", "accuracy", 0.5],
         ["leace", "largest_label_share", 1.0],
+        ["leace", "majority_share", 0.5],
+        ["leace", "majority_p", 11 / 16],
     ]

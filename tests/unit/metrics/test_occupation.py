@@ -16,7 +16,7 @@ BY_SOURCE = {"train": TRAIN, "test": TRAIN**2, "labour": LABOUR}
 
 ROWS = {
     *(("accuracy", "-", "-"), ("independence", "-", "-"), ("test_size", "-", "-")),
-    ("largest_label_share", "-", "-"),
+    *((name, "-", "-") for name in ("largest_label_share", "majority_share", "majority_p")),
     *((f"{rate}_gap_sum", "-", "-") for rate in ("tpr", "fpr", "precision")),
     *((f"{rate}_gap_pearson", "-", source) for rate in ("tpr", "fpr", "precision") for source in SHARES),
     *(("separation", "-", aggregate) for aggregate in ("absdiff", "sum")),
@@ -46,6 +46,10 @@ def test_rows_hold_the_measures(counts):
     assert found["test_size", "-", "-"] == 300
     assert found["accuracy", "-", "-"] == fairness.accuracy(counts)
     assert found["independence", "-", "-"] == fairness.independence(counts)
+    assert (
+        found["majority_share", "-", "-"] == counts.sum(axis=(0, 2)).max() / 300
+        and found["majority_p", "-", "-"] < 0.01
+    )
     for name in ("tpr", "fpr", "precision"):
         rate = getattr(gaps, name)
         assert found[f"{name}_gap_sum", "-", "-"] == rate.gap_sum()

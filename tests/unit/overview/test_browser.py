@@ -68,6 +68,7 @@ def test_sorting_by_a_column(browser):
 
 
 def test_a_cell_speaks_on_focus(browser):
+    ActionChains(browser).move_to_element(browser.find_element("css selector", "h1")).perform()  # which says nothing
     hint = browser.find_element("id", "hint")
     assert not hint.is_displayed()
     cell = browser.find_element("css selector", "td[aria-label*='beta, Strength']")
@@ -133,7 +134,10 @@ def wide_page(tmp_path_factory):
     run = made_up.many()
     found = contents(*run)
     about = made_up.about_them(found.encoders)
-    more = {"glossary": made_up.words(run[0]), "commit": "", "papers": [], "tables": {}, "files": "", "ledger": []}
+    more = {"glossary": made_up.words(run[0]), "commit": "", "papers": [], "tables": {}, "ledger": []}
+    more["files"] = (
+        "External files of this run (files.csv): stereoset-dev differs from the file that its publisher offers."
+    )
     write_page(found, path, about=about, run="wide", **more)
     return path
 
@@ -170,7 +174,7 @@ def test_a_map_is_one_tab_stop_and_arrows_move_in_it(wide):
     for key in (Keys.ARROW_DOWN, Keys.ARROW_DOWN, Keys.ARROW_RIGHT, Keys.ARROW_RIGHT):
         ActionChains(wide).send_keys(key).perform()
     focused = wide.switch_to.active_element
-    assert focused.get_attribute("data-label") == "WEAT (test-1)"
+    assert focused.get_attribute("data-label") == "perplexity"
     assert focused.find_element("xpath", "./../th").text.startswith("method-1 ")
     assert wide.find_element("id", "hint").is_displayed()
     ActionChains(wide).send_keys(Keys.HOME).send_keys(Keys.ARROW_UP, Keys.ARROW_UP, Keys.ENTER).perform()
@@ -187,6 +191,17 @@ def test_no_name_where_none_is_allowed_and_nothing_to_press_in_a_picture(wide):
         wide.find_elements("css selector", "[role=grid] tbody td:not([tabindex]), [role=grid] tbody th:not([tabindex])")
         == []
     )
+
+
+def test_costs_are_seen_without_scrolling_and_the_note_on_the_data_stands_on_top_in_one_line(wide):
+    resize(wide, 1440)
+    costs = ".heat tbody td[data-label=perplexity], .heat tbody td[data-label='language-model score']"
+    assert len(places(wide, costs)) == 30 and all(
+        left > 0 and right < 1440 for left, _, right, _ in places(wide, costs)
+    )
+    assert all(right < 1440 for _, _, right, _ in places(wide, "#short .methods td"))
+    ((_, top, _, bottom),) = places(wide, "header .data")
+    assert bottom - top < 30 and bottom < places(wide, "nav")[0][1]
 
 
 def test_labels_of_points_overlap_no_other_and_no_mark(wide):

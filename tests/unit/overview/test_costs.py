@@ -5,13 +5,14 @@ import pandas as pd
 import pytest
 
 from biasflow.overview.costs import costs, over_encoders, price, quality
-from biasflow.overview.judgements import NOT_VIABLE, UNCLEAR, UNMEASURED, VIABLE
+from biasflow.overview.judgements import NO_CLAIM, NOT_VIABLE, UNCLEAR, UNMEASURED, VIABLE
 
 
-def cells(*rows):
+def cells(*rows, caution="", untouched_caution=""):
     columns = ["name", "label", "value", "untouched", "better", "change_low", "change_high"]
     table = pd.DataFrame(rows, columns=columns)
-    return table.assign(group="cost", measure=table["label"], header=table["label"], dataset="data")
+    cautions = {"caution": caution, "untouched_caution": untouched_caution}
+    return table.assign(group="cost", measure=table["label"], header=table["label"], dataset="data", **cautions)
 
 
 def test_a_share_is_of_the_untouched_value_and_worse_in_both_directions():
@@ -22,9 +23,28 @@ def test_a_share_is_of_the_untouched_value_and_worse_in_both_directions():
     assert list(result["quality"]) == [UNCLEAR, UNCLEAR]
 
 
-def test_an_equal_score_costs_nothing_however_wide_the_interval_of_two_scores():
-    result = costs(cells(("a", "perplexity", 100, 100, "low", -10, 10), ("b", "perplexity", 90, 100, "low", -20, 1)))
+def test_an_equal_score_of_few_items_may_have_cost_something():
+    """20 of 36 right, before and after: of other items the method may lose a fifth, or gain one."""
+    result = costs(cells(("a", "accuracy", 0.56, 0.56, "high", -0.2, 0.2)))
+    assert list(result["quality"]) == [UNCLEAR] and price(result) == "accuracy 0.0 % worse [-35.7, 35.7]"
+    result = costs(cells(("a", "perplexity", 100, 100, "low", 0, 0), ("b", "perplexity", 90, 100, "low", -20, 1)))
     assert list(result["quality"]) == [VIABLE, VIABLE] and price(result) == "no cost is worse"
+
+
+@pytest.mark.parametrize(
+    ("lost", "cautions", "says"),
+    [
+        (0.0, {"untouched_caution": "guesses"}, NO_CLAIM),
+        (0.4, {"untouched_caution": "guesses"}, NO_CLAIM),
+        (0.0, {"caution": "guesses"}, NO_CLAIM),
+        (0.4, {"caution": "guesses"}, NOT_VIABLE),  # the method made it guess
+        (0.4, {}, NOT_VIABLE),
+        (0.0, {}, VIABLE),
+    ],
+)
+def test_a_classifier_that_guesses_has_no_quality_to_keep(lost, cautions, says):
+    row = ("a", "accuracy", 0.9 - lost, 0.9, "high", lost - 0.01, lost + 0.01)
+    assert list(costs(cells(row, **cautions))["quality"]) == [says]
 
 
 def test_the_worst_cost_decides_about_quality_and_is_the_price():

@@ -20,6 +20,7 @@ from biasflow.overview.judgements import (
     compared,
     kept,
     left,
+    moved,
     pareto,
     printed,
     turned,
@@ -37,7 +38,7 @@ def test_left_is_the_share_of_the_distance():
 def test_verdicts():
     assert verdict(0.1, 0.4, 0, "neutral") == verdict(-0.4, -0.1, 0, "neutral") == DIFFERS
     assert verdict(-0.1, 0.4, 0, "neutral") == SAME and verdict(0, 1, 0, "low") == SAME
-    assert verdict(np.nan, np.nan, 0, "low") == NO_CLAIM
+    assert verdict(np.nan, np.nan, 0, "low") == verdict(0, 0, 0, "low") == verdict(0.2, 0.2, 0, "low") == NO_CLAIM
 
 
 def test_better_than_neutral_is_no_bias():
@@ -47,12 +48,20 @@ def test_better_than_neutral_is_no_bias():
 
 
 def test_what_an_interval_of_a_change_says():
-    def says(low, high, value=0.5, untouched=0.6):
-        return compared(SimpleNamespace(change_low=low, change_high=high, value=value, untouched=untouched))
+    def cell(low, high, value=0.5, untouched=0.6, group="inside", caution="", untouched_caution=""):
+        about = {"group": group, "caution": caution, "untouched_caution": untouched_caution}
+        return SimpleNamespace(change_low=low, change_high=high, value=value, untouched=untouched, **about)
+
+    def says(*numbers, **about):
+        return compared(cell(*numbers, **about))
 
     assert says(-0.2, -0.1) == NEARER and says(0.1, 0.2) == FARTHER
     assert says(-0.1, 0.1) == says(0, 0) == NO_CHANGE and says(np.nan, np.nan) == UNCOMPARED
     assert says(0.0002, 0.0004, 0.9997, 1.0) == NO_CHANGE
+    assert says(0.1, 0.2, caution="guesses") == says(0.1, 0.2, untouched_caution="guesses") == UNCOMPARED
+    assert says(0.1, 0.2, caution="guesses", group="cost") == FARTHER  # which is what the method has done
+    assert says(0.1, 0.2, untouched_caution="guesses", group="cost") == UNCOMPARED
+    assert moved(cell(0.1, 0.2, untouched_caution="guesses")) == FARTHER
 
 
 def test_a_score_turns_over_only_with_its_whole_interval():

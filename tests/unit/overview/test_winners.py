@@ -32,7 +32,10 @@ def test_a_clear_winner_is_named_with_its_interval():
     assert best == "a" and sentence.startswith(
         "a reduces bias: it removes 80 % of the distance from neutral (mean over 5 seeds of the median over 3 "
     )
-    assert "measures; 95 % interval 7" in sentence and "; adjusted for the choice among 3 methods that keep" in sentence
+    assert (
+        "measures; 95 % interval 7" in sentence
+        and "; adjusted for the choice among the 3 compared methods that keep" in sentence
+    )
     assert sentence.endswith(" Every other method removes less.")
 
 

@@ -232,7 +232,8 @@ def test_retrained_heads_are_scored_beside_the_own_ones(tmp_path):
 def test_the_test_pairs_of_inference_have_an_accuracy(source, tmp_path):
     found = read(source)
     scores = glue.score(tmp_path / "output.safetensors")
-    assert set(scores["metric"]) == {"accuracy", "largest_label_share"} and (scores["n"] == 17).all()
+    names = {"accuracy", "largest_label_share", "majority_share", "majority_p"}
+    assert set(scores["metric"]) == names and (scores["n"] == 17).all()
     scores = scores[scores["metric"] == "accuracy"]
     assert scores[["method", "setting"]].to_numpy().tolist() == [list(pair) for pair in found.axis]
     assert scores["value"].tolist() == (found.arrays["own"] == np.array(found.meta["gold"])).mean(axis=1).tolist()
@@ -251,6 +252,8 @@ def test_glue_has_its_own_metrics(tmp_path):
         "accuracy",
         "glue_score",
         "largest_label_share",
+        "majority_share",
+        "majority_p",
     }
 
 

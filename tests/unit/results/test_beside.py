@@ -34,6 +34,22 @@ def test_scores_are_matched_by_their_keys_and_their_own_variant():
     assert in_words(found) == "largest share 0.745, spread 7.000"
 
 
+def test_a_score_of_another_dataset_of_the_same_model_may_stand_beside_and_the_largest_counts():
+    rows = [
+        {"method": method, "dataset": dataset, "metric": metric, "value": value}
+        for method, dataset, metric, value in (
+            *((method, "pairs", "gap", 0.1) for method in ("none", "leace")),
+            *(("none", "test", "p", 0.01), ("none", "test-mismatched", "p", 0.2), ("leace", "test", "p", 0.02)),
+        )
+    ]
+    scores = tidy(pd.DataFrame(rows), encoder="bert", task="nli", strategy="plain")
+    measure = Measure("gap", 0, "low", "outside", beside=(Beside("", "p", most=0.05, why="guesses", any_dataset=True),))
+    gaps = scores[scores["metric"] == "gap"].set_index("method", drop=False)
+    found = beside(gaps, scores, measure)
+    assert found[""].to_dict() == {"none": 0.2, "leace": 0.02} and in_words(found) == ""
+    assert cautions(found, measure)[""].to_dict() == {"none": True, "leace": False}
+
+
 def test_a_gap_of_a_model_that_always_says_the_same_is_not_compared_with_others():
     rows = [
         {"seed": seed, "metric": metric, "value": value}
@@ -50,5 +66,6 @@ def test_what_stands_beside_a_measure_is_scored_by_the_same_metric():
     """A misspelt name would stand beside nothing, and never forbid a claim."""
     known = {"largest_label_share", "occtmp_p_sum", "control_compression", "nli_parity", "nli_accuracy"}
     known |= {"weat_spread", "seat_spread", "conll_f1", "pronoun_accuracy", "mlp_control_compression"}
+    known |= {"majority_share", "majority_p"}
     named = {other.metric for entry in METRICS.values() for one in entry.measures.values() for other in one.beside}
     assert named == known

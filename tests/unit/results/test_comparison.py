@@ -51,6 +51,16 @@ def test_where_lower_is_better_a_value_below_neutral_is_no_bias():
     assert change(rows([0.971], half=0.025), rows([0.9], half=0.05), 1, "low")[:4] == (0, 0, 0, 0)
 
 
+def test_differences_that_are_all_the_same_are_no_interval():
+    """Three seeds of a classifier that is as right as before on each: the items say how sure that is."""
+    names = ["0", "1", "2"]
+    found = change(rows([0.5] * 3, seeds=names, half=0.1), rows([0.5] * 3, seeds=names, half=0.1), 1, "high")
+    assert found.over == ITEMS and found.low < 0 < found.high
+    assert change(rows([0.4] * 3, seeds=names), rows([0.5] * 3, seeds=names), 1, "high").over == NA
+    assert change(rows([0.4], half=0), rows([0.5], half=0), 1, "high").over == NA
+    assert change(rows([0.5], half=0), rows([0.5], half=0), 1, "high")[2:4] == (0, 0)  # claims no difference
+
+
 def test_three_seeds_are_paired():
     """Seeds differ by far more than the method does, and it does the same on each."""
     names, plain = ["0", "1", "2"], np.array([1.0, 3.0, 5.0])
