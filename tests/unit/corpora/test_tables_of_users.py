@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 
 from biasflow.base.errors import BiasflowError
+from biasflow.corpora import crows_pairs
 from biasflow.corpora.bios import collect_bios
-from biasflow.corpora.crows_pairs import read_crows_pairs
 from biasflow.corpora.gest import read_gest
 from biasflow.corpora.labour import read_labour
 from biasflow.corpora.nli import read_nli
@@ -30,7 +30,7 @@ TABLES = {
     "NLI": (lambda path: read_nli(path).pairs, {"premise": TEXTS, "hypothesis": TEXTS[::-1], "label": "neutral"}),
     "GEST": (read_gest, {"sentence": TEXTS, "stereotype": [1, 2, 3, 4, 16]}),
     "CrowS-Pairs": (
-        read_crows_pairs,
+        lambda path: crows_pairs.items(path, bias_type="all"),
         {
             "sent_more": TEXTS,
             "sent_less": [*TEXTS[1:], "x"],
