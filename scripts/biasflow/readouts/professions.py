@@ -17,7 +17,7 @@ import torch
 from torch import nn
 from transformers import BatchEncoding
 
-from biasflow.base.errors import AbsentError, BiasflowError
+from biasflow.base.errors import AbsentError
 from biasflow.corpora.winobias import Sentence, masked_words, read_professions, read_sentences
 from biasflow.encoders.batches import at_occurrences
 from biasflow.encoders.first_token import check_finite, dtype_on
@@ -28,7 +28,7 @@ from biasflow.readouts.reader import Reader, open_reader
 from biasflow.readouts.source import Source
 from biasflow.readouts.states import LAYERS, VECTORS, WORDS, to_be_stored
 from biasflow.tasks.coreference.professions import profession_rows, write_rows
-from biasflow.tasks.coreference.segments import SPECIAL, Segmenter, SpecialTokens
+from biasflow.tasks.coreference.segments import Segmenter, SpecialTokens
 
 
 def read(source: Source, output: Path, *, word_prefix_space: bool) -> dict:
@@ -37,15 +37,16 @@ def read(source: Source, output: Path, *, word_prefix_space: bool) -> dict:
 
     Role `professions`: which these are (a table of `corpora.winobias.read_professions`). word_prefix_space: as in
     `segments.Segmenter`; sentences become pieces as documents do in training. A model of the training "random/seed<n>"
-    is drawn anew. BiasflowError: what `read_sentences` refuses, a sentence longer than the encoder takes, vectors that
-    are not finite, a method that changes nothing; AbsentError: no mask, or no piece for a profession."""
+    is drawn anew. A sentence that is longer than the encoder takes, or with a profession that its vocabulary lacks, is
+    left out. BiasflowError: what `read_sentences` refuses, vectors that are not finite, a method that changes nothing;
+    AbsentError: no mask, no sentence that is not left out."""
     known = read_professions(source.file("professions"))
     sentences = read_sentences(source.file("pro"), pro=True, known=known)
     rows = profession_rows(sentences, known)
     reader = open_reader(source, "none")
     n_layers = depth(reader.model)
     reader = replace(reader, fitted=to_be_stored(reader.fitted, n_layers, words=True))
-    encoded, places = _tokenised(reader, sentences, rows, word_prefix_space)
+    encoded, rows, places = _tokenised(reader, sentences, rows, word_prefix_space)
     shape = (len(reader.axis), len(rows), reader.model.config.hidden_size)
     dtype = str(dtype_on(reader.model.device)).removeprefix("torch.")
     with array_on_disk(output, VECTORS, shape, dtype, reader.axis) as (vectors, meta):
@@ -61,37 +62,37 @@ def read(source: Source, output: Path, *, word_prefix_space: bool) -> dict:
         meta |= {LAYERS: n_layers, WORDS: True}
         facts = reader.facts()
     write_rows(rows, output)
-    return {**facts, **meta, "sentences": len(sentences), "rows": len(rows)}
+    return {**facts, **meta, "sentences": len(encoded["input_ids"]), "rows": len(rows)}
 
 
 def _tokenised(
     reader: Reader, sentences: Sequence[Sentence], rows: pd.DataFrame, word_prefix_space: bool
-) -> tuple[BatchEncoding, np.ndarray]:
-    """The masked sentences as token ids, and the first and last token of every row, [rows, 2]."""
+) -> tuple[BatchEncoding, pd.DataFrame, np.ndarray]:
+    """The masked sentences that are not left out as token ids, their rows (document: the number among them), and the
+    first and last token of every row, [rows, 2]."""
     tokenizer, longest = reader.tokenizer, reader.longest_input
     if tokenizer.mask_token is None:
         raise AbsentError(f"{type(tokenizer).__name__}: no mask token, so that no pronoun can be hidden.")
     special = SpecialTokens.of(tokenizer)
     documents = [sentence.document.with_words(masked_words(sentence, tokenizer.mask_token)) for sentence in sentences]
     pieces = Segmenter(tokenizer, longest, word_prefix_space)(documents)
-    for document, parts in zip(documents, pieces, strict=True):
-        if parts.n_segments > 1:
-            raise BiasflowError(
-                f"document {document.name}: {len(parts) + SPECIAL} tokens; the encoder takes {longest}: shorten it."
-            )
+    absent = {n: "longer than the encoder takes" for n, parts in enumerate(pieces) if parts.n_segments > 1}
     places = np.empty((len(rows), 2), dtype=int)
-    for row, (number, first, last, name) in enumerate(
-        rows[["document", "first", "last", "profession"]].itertuples(index=False)
-    ):
+    for row, (number, first, last) in enumerate(rows[["document", "first", "last"]].itertuples(index=False)):
         words = pieces[number].words.numpy()
         places[row] = np.searchsorted(words, first), np.searchsorted(words, last, side="right") - 1
         if tokenizer.unk_token_id in pieces[number].ids[places[row, 0] : places[row, 1] + 1]:
-            raise AbsentError(
-                f"document {documents[number].name}: the encoder's vocabulary lacks the word {name!r}; "
-                "choose other sentences."
-            )
-    ids = [[special.before, *parts.ids.tolist(), special.after] for parts in pieces]
-    return BatchEncoding({"input_ids": ids, "attention_mask": [[1] * len(sequence) for sequence in ids]}), places + 1
+            absent.setdefault(number, "a profession that the encoder's vocabulary lacks")
+    reader.left_out.of = len(documents)
+    reader.left_out.reasons |= {documents[number].name: why for number, why in absent.items()}
+    kept = [number for number in range(len(documents)) if number not in absent]
+    if not kept:
+        raise AbsentError(f"none of {len(documents)} sentences can be measured, the first because: {absent[0]}")
+    numbers = rows["document"].map({number: place for place, number in enumerate(kept)})
+    rows = rows.assign(document=numbers)[numbers.notna()].astype({"document": int})
+    ids = [[special.before, *pieces[number].ids.tolist(), special.after] for number in kept]
+    encoded = BatchEncoding({"input_ids": ids, "attention_mask": [[1] * len(sequence) for sequence in ids]})
+    return encoded, rows.reset_index(drop=True), places[numbers.notna()] + 1
 
 
 def _means(model: nn.Module, batch: BatchEncoding, sentences: np.ndarray, places: np.ndarray) -> torch.Tensor:

@@ -4,11 +4,13 @@ import pytest
 import torch
 from transformers import BertConfig, BertModel, RobertaConfig, RobertaModel
 
+from biasflow.base.errors import AbsentError
 from biasflow.encoders.edit import edited
 from biasflow.encoders.load import load_encoder
 from biasflow.readouts import professions
 from biasflow.readouts.files import load_arrays
 from biasflow.readouts.states import States
+from biasflow.tasks.coreference.professions import read_rows
 from tests.unit.conftest import SIZES
 from tests.unit.readouts.test_word_contexts import byte_pairs, word_pieces
 from tests.unit.synthetic_bios import METHODS, fitted, source
@@ -99,3 +101,19 @@ def test_byte_level_vocabularies(folder, space):
         vectors = model(torch.tensor([ids])).last_hidden_state[0]
     expected = torch.stack([vectors[list(place)].mean(dim=0) for place in places])
     torch.testing.assert_close(torch.from_numpy(found[:2]), expected, rtol=0, atol=2e-5)
+
+
+def test_sentences_that_the_encoder_cannot_take_are_left_out(folder):
+    path, _ = read(folder)
+    expected, rows = load_arrays(path).arrays["vectors"], read_rows(path)
+    long = ("The farmer saw the nurse before he left " + "and left " * 60 + ".", [(0, 1), (6, 6)], [])
+    unknown = ("The кок saw the nurse before he left .", [(0, 1), (6, 6)], [])
+    (folder / "pro.conll").write_text(texts([long, SENTENCES[0], unknown, *SENTENCES[1:]]), encoding="utf-8")
+    (folder / "professions.csv").write_text(f"{KNOWN}кок,0.1,M\n", encoding="utf-8")
+    path, facts = read(folder)
+    reasons = ["longer than the encoder takes", "a profession that the encoder's vocabulary lacks"]
+    assert facts["left_out"]["of"] == 5 and list(facts["left_out"]["items"].values()) == reasons
+    assert load_arrays(path).arrays["vectors"] == pytest.approx(expected, abs=2e-5) and read_rows(path).equals(rows)
+    (folder / "pro.conll").write_text(texts([unknown]), encoding="utf-8")
+    with pytest.raises(AbsentError, match="none of 1 sentences"):
+        read(folder)
