@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from biasflow.base.errors import AbsentError
+from biasflow.base.left_out import LeftOut
 from biasflow.corpora.given_vectors import read_vectors
 from biasflow.corpora.seat import examples_of
 from biasflow.readouts.files import save_arrays
@@ -27,8 +28,8 @@ def read(
     (`corpora.given_vectors`); a word stands for itself, without a template.
 
     dataset: the name of the test, whose file is the data "test" or, for a user's, "own" with its `templates`. Words or
-    sentences without a vector are left out; they are returned as `missing`, and counted in the file's meta.
-    AbsentError names them where a set keeps too few (`AssociationTest.only`)."""
+    sentences without a vector are left out; they are returned by name, and counted in the file's meta. AbsentError
+    names them where a set keeps too few (`AssociationTest.only`)."""
     if "own" in data:
         _, test = read_own_test(dataset, data["own"][0], templates)
         of_words = templates is None
@@ -53,4 +54,4 @@ def read(
         missing=len(missing),
         **about,
     )
-    return {"words": len(wanted), "missing": missing}
+    return {"words": len(wanted), **LeftOut(dict.fromkeys(missing, "no vector in the files"), len(wanted)).facts()}

@@ -33,7 +33,8 @@ def rows(tmp_path, vectors):
         (tmp_path / "test.jsonl").write_text(json.dumps(test))
         np.savez(tmp_path / "theirs.npz", **{text: one for text, one in vectors.items() if text not in without})
         facts = read([tmp_path / "theirs.npz"], {"test": (tmp_path / "test.jsonl",)}, tmp_path / "out", dataset=name)
-        assert facts == {"words": 14, "missing": [*without]}
+        left_out = {"of": 14, "items": dict.fromkeys(without, "no vector in the files")}
+        assert facts == {"words": 14, **({"left_out": left_out} if without else {})}
         found = score(tmp_path / "out")
         assert set(found["variant"]) == {"given"} and set(found["method"]) == {"none"}
         return found.set_index(["metric", "part"])["value"]
