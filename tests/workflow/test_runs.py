@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from transformers import BertForMaskedLM
 
 from biasflow.registry import JOBS_OF_READOUTS, rule_of
 from biasflow.results.pack import pack
@@ -284,30 +283,6 @@ def test_the_report_builds(run):
     page = (run.folder / "report.html").read_text()
     assert "dawkins2024_table7" in page
     assert "show(file('index.html'))" in page and "postMessage" in (run.folder / RESULTS / "index.html").read_text()
-
-
-def test_what_only_a_job_can_know_ends_as_a_reason(run):
-    """An encoder whose config.json promises a next-sentence head that its weights lack."""
-    encoder = run.folder / RESULTS / "encoders/tiny-bert"
-    own = run.folder / "own"
-    BertForMaskedLM.from_pretrained(encoder).save_pretrained(own)
-    for name in ("config.json", "tokenizer.json", "tokenizer_config.json"):
-        shutil.copy(encoder / name, own)
-    metrics = ["strength", "occtmp"]
-    config = {
-        "run": "own",
-        "encoders": {"own": {"source": "local", "path": "own"}},
-        "metrics": {"strength": {"stimuli": ["planted"], "triples": 40}, "occtmp": {"sets": ["planted"]}},
-        "ask": {"inside": {"encoders": ["own"], "metrics": metrics}},
-    }
-    run.configure(config, "own.yaml")
-    done = run.snakemake(config="own.yaml")
-    assert done.returncode == 0, done.stdout + done.stderr
-    cells = pd.read_csv(run.folder / "results/own/matrix.csv", keep_default_na=False).set_index("measure")
-    assert cells.loc["occtmp_diff", "value"] and not cells.loc["occtmp_diff", "reason"]
-    assert not cells.loc["strength", "value"] and "next_sentence head" in cells.loc["strength", "reason"]
-    last = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()][-1]
-    assert "strength of own" in last and "results/own/reasons.csv" in last
 
 
 def test_truncated_weights_are_one_clear_last_line_and_earlier_results_stay(run):
