@@ -16,7 +16,7 @@ from biasflow.overview.overview import PaperLinks, write_page, write_summary
 from biasflow.results import power
 from biasflow.results.first_table import FirstTable, first_table
 from biasflow.results.holes import read_plan
-from biasflow.results.matrix import matrix
+from biasflow.results.matrix import matrix, without_samples
 from biasflow.results.scores import read_scores
 from biasflow.results.tables import write_table
 
@@ -26,6 +26,7 @@ def main(smk) -> None:
         scores, plan = read_scores(smk.input.scores), read_plan(smk.input.plan, smk.input.reasons)
         matrix_table = matrix(scores, plan)
         write_csv(matrix_table, smk.output.matrix)
+        matrix_table, plan, scores = map(without_samples, (matrix_table, plan, scores))  # as tables and page show them
         names, encoders = read_text_csv(smk.input.names), read_text_csv(smk.input.encoders)
         alike, kinds = power.families(names), {name: kind_of(names, encoders, name) for name in encoders["encoder"]}
         calibrations = calibrations_of_run(smk.params.calibrated, smk.input.calibration)

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.sample import limit_of
+from biasflow.base.sample import SUFFIX, limit_of
 from biasflow.registry import ALWAYS, COST, METRICS, WITH, Measure
 from biasflow.results.beside import beside, cautions, in_words, why
 from biasflow.results.comparison import CHANGED, DRAWN, DRAWS, ITEMS, SEEDS, change
@@ -95,6 +95,17 @@ def limited(datasets: Iterable[str]) -> list[str]:
         "name that ends in -limit500 has at most 500 items; of two numbers the first is the limit of the data that the "
         "model was fine-tuned on."
     ]
+
+
+def without_samples(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of a matrix, of scores or of a plan without samples (key limit) of what the table also has whole: of the
+    same measure of the same model, under any method."""
+    keys = [table[key] for key in ("encoder", "task", "strategy", "measure" if "measure" in table else "metric")]
+    datasets = table["dataset"].astype(str)
+    names = datasets.str.partition(SUFFIX)[0]
+    whole = {*zip(*keys, datasets, strict=True)}
+    repeated = [row in whole for row in zip(*keys, names, strict=True)]
+    return table[(names == datasets) | ~np.array(repeated, dtype=bool)]
 
 
 def _measured(scores: pd.DataFrame) -> pd.DataFrame:

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from biasflow.results.first_table import first_table
-from biasflow.results.matrix import COLUMNS, ITEMS, ROW, SEEDS, UNDEFINED, is_unsigned, matrix
+from biasflow.results.matrix import COLUMNS, ITEMS, ROW, SEEDS, UNDEFINED, is_unsigned, matrix, without_samples
 from biasflow.results.scores import NA, concatenate, tidy
 
 METHODS = ["none", "zeta", "alpha"]  # not in the order of the alphabet
@@ -141,3 +141,18 @@ def test_sums_claim_nothing_over_seeds_and_products_with_accuracy_never():
     assert is_unsigned("tpr_gap_sum", SEEDS) and not is_unsigned("tpr_gap_sum", ITEMS)
     assert is_unsigned("nli_fairness", ITEMS) and is_unsigned("occtmp_diff", SEEDS)
     assert not is_unsigned("tpr_gap_pearson", SEEDS)
+
+
+def test_a_sample_is_not_shown_beside_all_items():
+    keys = ["encoder", "task", "strategy", "method", "measure", "dataset"]
+    gest, seat = ("mine", "-", "-", "none", "gest_rate"), ("mine", "-", "-", "none", "seat")
+    other, sampled = ("theirs", "-", "-", "none", "gest_rate"), ("mine", "-", "-", "hard-last", "gest_rate")
+    rows = [
+        (*gest, "gest"),
+        (*gest, "gest-limit100"),
+        (*seat, "C6"),
+        (*other, "gest-limit100"),
+        (*sampled, "gest-limit100"),
+    ]
+    shown = without_samples(pd.DataFrame(rows, columns=keys))
+    assert [*shown.index] == [0, 2, 3]
