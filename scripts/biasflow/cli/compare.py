@@ -19,7 +19,7 @@ def compare(
 
     A score without an interval differs if it is not the same. Ends with 0 if nothing differs, with 1 if something does,
     and with 2 if a run cannot be read, as diff does."""
-    from biasflow.base.errors import BiasflowError
+    from biasflow.base.errors import MOST_NAMES, BiasflowError
     from biasflow.base.tabular import write_csv
     from biasflow.results.differences import KINDS, differences, in_words
     from biasflow.results.models import models_of_run
@@ -32,8 +32,11 @@ def compare(
         say(f"biasflow: {error}", err=True)
         raise typer.Exit(2) from error
     for run, path in zip((first, second), paths, strict=True):
-        for encoder, model in models_of_run(path.parent).items():
-            say(f"{run}, {encoder}: {model}", err=True)
+        models = models_of_run(path.parent)
+        for encoder in list(models)[:MOST_NAMES]:
+            say(f"{run}, {encoder}: {models[encoder]}", err=True)
+        if len(models) > MOST_NAMES:
+            say(f"{run}: and {len(models) - MOST_NAMES} more encoders, see {path.parent / 'names.csv'}", err=True)
     rows = differences(*tables)
     for row in rows.to_dict("records"):
         say(in_words(row))

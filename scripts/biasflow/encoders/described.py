@@ -8,13 +8,12 @@ from pathlib import Path
 from biasflow.base.files import read_json, sha256
 from biasflow.encoders.families import HEADS, lacking
 from biasflow.encoders.sentence_transformers import FIRST_TOKEN, encoder_folder, modules_not_applied, own_pooling
-from biasflow.encoders.stored import ADAPTER, CONFIG, DEPTH, adapter_of, check_stored, has_mask, headers
+from biasflow.encoders.stored import ADAPTER, CONFIG, DEPTH, MERGE, adapter_of, check_stored, has_mask, headers
 
 COLUMNS = ["encoder", "architecture", "layers", "width", "parameters", *(f"{head}_head" for head in HEADS)]
 COLUMNS += ["head_loss_before", "head_loss_after", "sha256"]
 ABOUT = "biasflow_heads"  # key of config.json: the heads that biasflow gave an encoder, and the losses (encoders.heads)
 WIDTH = ("hidden_size", "dim")
-MERGE = "merge it into its encoder (merge_and_unload of peft) and save that with save_pretrained to measure both"
 
 
 @dataclass(frozen=True)
@@ -40,9 +39,9 @@ def describe(folder: Path) -> Description:
     check_stored(home)
     config, names = read_json(home / CONFIG), set().union(*headers(home).values())
     reasons = {head: reason for head in HEADS if (reason := lacking(head, config, names))}
-    not_applied = [f"the module {kind} of sentence-transformers" for kind in modules_not_applied(folder)]
+    not_applied = modules_not_applied(folder)
     if base := adapter_of(home):
-        not_applied.append(f"the adapter of {base} ({ADAPTER}): {MERGE}")
+        not_applied.append(f"the adapter of {base} ({ADAPTER}); to measure both, {MERGE}")
     return Description(config, reasons, has_mask(home), own_pooling(folder), tuple(not_applied), home)
 
 

@@ -41,9 +41,15 @@ def own_pooling(folder: Path) -> str:
 
 
 def modules_not_applied(folder: Path) -> list[str]:
-    """The modules behind the pooling that change a sentence's vector, and that biasflow does not read."""
-    kinds = [kind for kind, _ in _modules(folder)]
-    return [kind for kind in kinds[1:] if kind not in ("Pooling", *_HARMLESS)]
+    """What makes a sentence's vector in a folder, and is not read: modules behind the pooling, and a pooling that is
+    named and not there."""
+    modules = _modules(folder)
+    later = [kind for kind, _ in modules[1:] if kind not in ("Pooling", *_HARMLESS)]
+    absent = [path for kind, path in modules if kind == "Pooling" and not (folder / path).is_dir()]
+    return [
+        *(f"the module {kind} of sentence-transformers" for kind in later),
+        *(f"the pooling {path}, which {MODULES} names, and which is not there" for path in absent),
+    ]
 
 
 def _modules(folder: Path) -> Sequence[tuple[str, str]]:

@@ -20,6 +20,7 @@ ADAPTER = "adapter_config.json"
 # The files that are read here, and how many bytes they may have: real ones have some thousand.
 LARGEST = {CONFIG: 2**20, TOKENIZER: 2**24, "special_tokens_map.json": 2**20}
 PIECES = ("tokenizer.json", "vocab.txt", "vocab.json")  # files of pieces: the first that is there counts
+OF_TOKENIZER = (*PIECES, "merges.txt", "added_tokens.json", "*.model")
 PIECE, BESIDE = 300, 2**22  # bytes of such a file for each piece, and for all else in it: real ones have a third
 # Keys that transformers obeys without a word -> what they stand for.
 REFUSED = {
@@ -69,6 +70,7 @@ SPECIAL = {
 }
 WITHOUT_TOKENS = ("PreTrainedTokenizerFast", "TokenizersBackend")  # classes that have no special token of themselves
 AGAIN = "get or make the encoder again"
+MERGE = "merge it into its encoder (merge_and_unload of peft) and save that with save_pretrained"
 
 Header = Mapping[str, tuple[str, tuple[int, ...]]]  # name of a tensor -> type and shape
 
@@ -79,8 +81,8 @@ def check_stored(folder: str | Path) -> None:
     stand for code of the encoder's own, for an attention that is fetched, or for quantised weights; a decoder; an
     architecture that transformers does not know; sizes that are no numbers or do not fit the weights; an unknown
     activation; a mask token that is another special token; weights that lie elsewhere, that are no floating-point
-    numbers, or of more or fewer layers than config.json has; more pieces in the tokenizer than the encoder has vectors
-    for; no whole file."""
+    numbers, of an adapter, or of more or fewer layers than config.json has; more pieces in the tokenizer than the
+    encoder has vectors for; no whole file."""
     folder = Path(folder)
     for path in sorted(path for path in folder.iterdir() if path.suffix in SUFFIXES):
         _check_regular(path)
@@ -156,7 +158,8 @@ def _check_known(path: Path, about: Mapping) -> None:
 def adapter_of(folder: Path) -> str:
     """The name of the model that an adapter in the folder (of peft) belongs to, "" where no adapter lies there."""
     about = _object(folder / ADAPTER)
-    return str(about.get("base_model_name_or_path") or "another model") if about else ""
+    names = (about.get(key) for key in ("base_model_name_or_path", "model_name"))  # of peft, of adapters
+    return str(next(filter(None, names), "another model")) if about else ""
 
 
 def has_mask(folder: Path) -> bool:
@@ -267,6 +270,8 @@ def _header(path: Path) -> Header:
 
 def _check_weights(path: Path, header: Header, about: Mapping) -> None:
     for name, (kind, shape) in header.items():
+        if ".lora_" in name or ".base_layer." in name:
+            raise BiasflowError(f"{path}: {name} belongs to an adapter that is not merged; {MERGE}")
         if name.endswith(TRAINED) and kind not in NUMBERS:
             raise BiasflowError(f"{path}: {name} holds numbers of type {kind}; floating-point weights are needed")
         for end, sizes in SHAPES.items():
@@ -310,16 +315,14 @@ def _size(about: Mapping, names: tuple[str, ...]) -> int | None:
 def _check_pieces(folder: Path, rows: int) -> None:
     """Every piece of a tokenizer needs a vector. A file of millions would take minutes to read, and is refused by its
     size alone."""
+    for path in (path for name in OF_TOKENIZER for path in folder.glob(name)):
+        if path.stat().st_size > PIECE * rows + BESIDE:
+            raise BiasflowError(
+                f"{path}: has {path.stat().st_size:,} bytes, too many for the {rows:,} pieces of config.json "
+                "(vocab_size); use the encoder's own tokenizer"
+            )
     path = next((folder / name for name in PIECES if (folder / name).is_file()), None)
-    if path is None:
-        return
-    if path.stat().st_size > PIECE * rows + BESIDE:
-        raise BiasflowError(
-            f"{path}: has {path.stat().st_size:,} bytes, too many for the {rows:,} pieces of config.json (vocab_size); "
-            "use the encoder's own tokenizer"
-        )
-    n = len(_pieces(path))
-    if n > rows:
+    if path and (n := len(_pieces(path))) > rows:
         raise BiasflowError(
             f"{path}: has {n:,} pieces, but the encoder has vectors for {rows:,} (vocab_size of config.json): use its "
             "own tokenizer or, where pieces were added, resize_token_embeddings and save_pretrained"
@@ -327,15 +330,18 @@ def _check_pieces(folder: Path, rows: int) -> None:
 
 
 def _pieces(path: Path) -> set[str]:
+    """The pieces in one of PIECES; of tokenizer.json as far as it has its usual form, which its library checks."""
     if path.suffix == ".txt":
         return set(read_text(path, exact=True).removesuffix("\n").split("\n"))
     about = _object(path)
     if path.name != PIECES[0]:
         return set(about)
     model, added = about.get("model"), about.get("added_tokens")
-    pieces = model.get("vocab") if isinstance(model, dict) else ()
-    contents = (token.get("content") for token in added or () if isinstance(token, dict))
-    return {*(piece[0] if isinstance(piece, list) else piece for piece in pieces or ()), *contents}
+    pieces = model.get("vocab") if isinstance(model, dict) else None  # by piece, or a list of [piece, score]
+    if isinstance(pieces, list):
+        pieces = [row[0] for row in pieces if isinstance(row, list) and row]
+    contents = [token.get("content") for token in added if isinstance(token, dict)] if isinstance(added, list) else []
+    return {piece for piece in (*(pieces or ()), *contents) if isinstance(piece, str)}
 
 
 def _by(shape: tuple[int, ...]) -> str:

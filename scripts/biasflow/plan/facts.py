@@ -12,11 +12,11 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.files import check_path
 from biasflow.corpora.documents import NEEDED, count_documents
 from biasflow.corpora.published_scores import check_kind
-from biasflow.encoders.described import MERGE, Description, describe
+from biasflow.encoders.described import Description, describe
 from biasflow.encoders.families import FAMILIES
 from biasflow.encoders.recipes import MASKED_LM
 from biasflow.encoders.sentence_transformers import encoder_folder
-from biasflow.encoders.stored import CONFIG, INDEX, WEIGHTS, adapter_of, check_config
+from biasflow.encoders.stored import CONFIG, INDEX, MERGE, WEIGHTS, adapter_of, check_config
 from biasflow.plan.asked import Part, read_asked
 from biasflow.plan.tasks import task_of
 

@@ -96,6 +96,13 @@ def longer_bias(folder):
     save_file(load_file(path) | {"cls.predictions.bias": torch.zeros(12)}, path)
 
 
+def adapted(folder):
+    path, name = folder / "model.safetensors", "bert.encoder.layer.0.attention.self.query"
+    tensors = load_file(path)
+    tensors[f"{name}.base_layer.weight"] = tensors.pop(f"{name}.weight")
+    save_file(tensors | {f"{name}.lora_A.default.weight": torch.zeros(8, 16)}, path)
+
+
 DEEP = 100_000
 HOSTILE = {
     "weights elsewhere": (index_of("../model-1.safetensors"), "names ../model-1.safetensors, which lies elsewhere"),
@@ -112,6 +119,15 @@ HOSTILE = {
         "fast_tokenizer_files",
     ),
     "more pieces than vectors": (more_pieces(100), "tokenizer.json: has 108 pieces"),
+    "more lines than vectors": (
+        lambda folder: (
+            (folder / "tokenizer.json").unlink(),
+            written("vocab.txt", "".join(f"{k}\n" for k in range(500)))(folder),
+        ),
+        "vocab.txt: has 500 pieces",
+    ),
+    "megabytes of merges": (written("merges.txt", "a b\n" * 2_000_000), "merges.txt: has 8,000,000 bytes"),
+    "an adapter that is not merged": (adapted, "merge_and_unload"),
     "a head of another vocabulary": (longer_bias, "cls.predictions.bias is 12, but"),
     "code": (keys(auto_map={"AutoModel": "own.Model"}), "auto_map"),
     "a kernel": (keys(attn_implementation="somebody/kernel"), "attn_implementation"),

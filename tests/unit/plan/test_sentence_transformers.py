@@ -1,6 +1,7 @@
 """What stands for a sentence: as the encoder's folder says it, both ways in scores, and never two in one column."""
 
 import json
+import shutil
 
 import pytest
 
@@ -69,6 +70,8 @@ def test_an_encoder_in_a_part_of_its_folder_is_read_there_with_the_pooling_besid
     assert encoder.pooling == "mean" and encoder.model_type == "bert"
     assert encoder.local_files[0] == str(whole / "0_Transformer/config.json")
     assert encoder.not_applied == ("the module Dense of sentence-transformers",)
+    shutil.rmtree(whole / "1_Pooling")
+    assert "1_Pooling" in Setup(config, gather(config)).encoders["real"].not_applied[1]
 
 
 @pytest.mark.parametrize(
