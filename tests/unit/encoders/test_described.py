@@ -31,5 +31,5 @@ def test_another_family_and_a_config_that_says_little(tmp_path):
     DistilBertForMaskedLM(config).save_pretrained(tmp_path)
     found = table_row(tmp_path)
     assert (found["layers"], found["width"], found["masked_lm_head"]) == (1, 8, "yes")
-    (tmp_path / "config.json").write_text("{}")
-    assert (table_row(tmp_path)["architecture"], table_row(tmp_path)["layers"]) == ("", "")
+    (tmp_path / "config.json").write_text('{"model_type": "distilbert"}')
+    assert (table_row(tmp_path)["architecture"], table_row(tmp_path)["layers"]) == ("distilbert", "")
