@@ -17,6 +17,7 @@ FLOAT = "%.10g"
 _FORMULA = re.compile(r"'*[=+\-@\t].", re.DOTALL)  # how text begins that spreadsheets take for a formula
 _BLANK = "".join(SEPARATORS) + '" \r\n'  # all that a line without a cell has
 _CARRIAGE_RETURN = re.compile(r"(?<=\r)(?!\n)")  # after one that ends a line alone
+_EXCEL = re.compile(r'"?sep=.')  # tells Excel the separator
 _KEPT = re.compile(r"'+[=+\-@\t].", re.DOTALL)  # and how it stands in our files
 
 
@@ -37,10 +38,16 @@ def table_rows(
     not match; and bytes that are no UTF-8."""
     first = next((line for line in _lines(path) if line.strip(_BLANK)), "")
     separator = _separator(first, wanted, tab_first=".tsv" in Path(path).suffixes)
-    plain = separator == "\t" and not quoted(_cells(first, separator))
+    header = _cells(first, separator)
+    plain = separator == "\t" and not quoted(header)
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST))  # the module's own limit is shorter than some articles
-    quoting = csv.QUOTE_NONE if plain else csv.QUOTE_MINIMAL
-    reader = csv.reader(_lines(path), delimiter=separator, quoting=quoting, strict=True)
+    reader = csv.reader(
+        _lines(path),
+        delimiter=separator,
+        quoting=csv.QUOTE_NONE if plain else csv.QUOTE_MINIMAL,
+        skipinitialspace=len(header) > 1 and all(name.startswith(" ") for name in header[1:]),  # "a, b"
+        strict=True,
+    )
     columns, line = 0, 1
     empty: list[tuple[int, list[str]]] = []
     try:
@@ -59,16 +66,16 @@ def table_rows(
                     empty = []
             line = reader.line_num + 1
     except csv.Error as error:
-        wrong, rule = (
-            str(error).replace("\t", "tab"),
-            "a cell that begins with a quote ends with one, and quotes in it are doubled",
-        )
+        wrong = str(error).replace("\t", "tab")
+        rule = "a cell that begins with a quote ends with one, and quotes in it are doubled"
         raise BiasflowError(f"{path}: line {line}: {wrong}; check the quotes: {rule}.") from error
 
 
 def _lines(path: str | Path) -> Iterator[str]:
-    """The lines of a text, which a carriage return alone may end, too."""
-    for line in text_lines(path):
+    """The lines of a text, which a carriage return alone may end, too; an empty one for Excel's own first line."""
+    for number, line in enumerate(text_lines(path)):
+        if number == 0 and _EXCEL.match(line):
+            line = "\n"
         yield from filter(None, _CARRIAGE_RETURN.split(line)) if "\r" in line else (line,)
 
 

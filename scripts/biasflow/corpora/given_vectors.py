@@ -78,7 +78,9 @@ def _text(path: Path, folded: Collection[str]) -> Named:
             continue
         if not fields:
             continue
-        rows, d = rows + 1, d or _numbers_at_end(fields)
+        rows += 1
+        if rows == 1:
+            d = _length(path, number, fields, d)
         word = b" ".join(fields[:-d] or fields[:1])
         text = word.decode("utf-8", "replace")
         if len(fields) <= d:
@@ -104,10 +106,16 @@ def _fields(line: bytes) -> list[bytes]:
     return line.split(b" ") if line else []
 
 
-def _numbers_at_end(fields: Sequence[bytes]) -> int:
-    """How many numbers a row ends with; at least 1, and the first field is a word, even if it looks like a number."""
+def _length(path: Path, number: int, fields: Sequence[bytes], said: int) -> int:
+    """The length of the vectors: `said` by the file, or how many numbers its first row ends with. The first field is a
+    word, even if it looks like a number. BiasflowError for no numbers, and for more of them than were said."""
     numbers = takewhile(lambda field: is_number(field.decode("ascii", "replace")), reversed(fields[1:]))
-    return max(1, sum(1 for _ in numbers))
+    d = sum(1 for _ in numbers)
+    if not d or 0 < said < d:
+        text = f"row {number}: {fields[0].decode('utf-8', 'replace')[:40]!r} has {d} numbers"
+        wrong = f"{text}, not {said} as row 1 says" if said else text
+        raise BiasflowError(f"{path}: {wrong}; a line is a word and its numbers, separated by spaces.")
+    return said or d
 
 
 def _float(path: Path, number: int, value: bytes) -> float:
