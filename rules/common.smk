@@ -20,7 +20,6 @@ from biasflow.asking.paths import CORPORA, package_file, package_folder
 from biasflow.base.errors import BiasflowError
 from biasflow.base.failures import LastWord, ended, failures
 from biasflow.base.files import check_path, check_remembered, check_writable
-from biasflow.corpora.catalogue import Entry
 from biasflow.corpora.stereoset import AUTHORS_STIMULI
 from biasflow.papers.paper import load as load_paper, load_tables, role
 from biasflow.base.planned import planned_jobs, start
@@ -29,9 +28,9 @@ from biasflow.base.provenance import start_facts
 from biasflow.base.code import code_digest, module_file
 from biasflow.plan.asked import remember
 from biasflow.plan import datasets, own_words
-from biasflow.plan.device import CUDA, check_device, check_scheduler, planned_device
+from biasflow.plan.device import CUDA, check_device, check_scheduler, planned_device, submits_jobs
 from biasflow.plan.estimate import estimate
-from biasflow.plan.external import files_read
+from biasflow.plan.external import check_network, files_read
 from biasflow.plan.listing import not_applied, not_measured
 from biasflow.plan.own_files import OwnFiles
 from biasflow.plan.prepared import prepared
@@ -43,9 +42,7 @@ from biasflow.text.occupation_templates import PRONOUNS
 LAST = LastWord()
 logger.addHandler(LAST)
 atexit.register(LAST.say)
-OUTPUT, IS_MODULE = workflow.output_settings, workflow.modifier.parent_modifier is not None
-if workflow.is_main_process and not (IS_MODULE or OUTPUT.verbose or OUTPUT.quiet):
-    shorten(logger)
+shorten(logger, workflow)
 
 try:
     check_path(ROOT)  # files of the package are inputs
@@ -53,12 +50,8 @@ try:
     SETUP, CATALOGUE, PLAN, FIND = (getattr(PREPARED, each.name) for each in fields(PREPARED))
     config, PATHS = SETUP.config, SETUP.paths
     check_remembered(PATHS.root, ".snakemake")
-    # Snakemake sets its executor when it has read this file. What submits jobs is given their number, and no cores; its
-    # dry run is given cores, too, but also default resources.
-    MACHINE = workflow.resource_settings
-    SUBMITS = MACHINE.nodes is not None and (MACHINE.cores is None or MACHINE.default_resources is not None)
     # A job of a cluster plans again, on its own machine: what it is given was decided before.
-    ON_CLUSTER = workflow.remote_exec or SUBMITS
+    ON_CLUSTER = workflow.remote_exec or submits_jobs(workflow.resource_settings)
     DEVICE = planned_device(config["device"], cluster=ON_CLUSTER)
     if workflow.is_main_process:
         check_device(DEVICE, cluster=ON_CLUSTER)
@@ -69,7 +62,7 @@ GPUS = int(DEVICE == CUDA)  # of a job that computes with an encoder
 RESULTS = PATHS.root
 if workflow.is_main_process:  # a dry run ends with it, another one begins with it
     LEFT = estimate(SETUP, PLAN, CATALOGUE, os.path.exists) if DEVICE != CUDA else None
-    SAID = [LEFT.sentence(MACHINE.cores or 1)] if LEFT else []
+    SAID = [LEFT.sentence(workflow.resource_settings.cores or 1)] if LEFT else []
     SAID += not_applied(SETUP) + own_words.warnings(SETUP, PLAN)
     LAST.plan = "\nbiasflow: ".join(filter(None, [*SAID, not_measured(PLAN, f"{RESULTS}/plan.csv")]))
 STARTED = float(os.environ.setdefault("BIASFLOW_STARTED", str(time.time())))  # its jobs know when the run began
@@ -85,21 +78,13 @@ def code(name, *modules):
     return code_digest(files, ROOT)
 
 
-def check_downloads():
-    """BiasflowError if external files are to be fetched, and there is no network."""
-    if due := [Entry(**each) for job in workflow.dag.needrun_jobs() for each in job.params.get("entries", ())]:
-        from biasflow.corpora.download import check_reachable  # a third of a second, with the client of HTTP
-
-        check_reachable(due, local_files=config["files"], mirror=config["mirror"])
-
-
 def begin():
     """Stop before the first job if nothing can be written, if there is no scheduler or network that is asked for, or if a
     finished result was not made by the job that the plan has for its path; note what is asked."""
     try:
         check_writable(RESULTS)
         check_scheduler(workflow.executor_plugin.name)
-        check_downloads()
+        check_network(workflow.dag.needrun_jobs(), config)
         start(config["run"], planned_jobs(workflow.dag), start_facts(config))
         remember(PATHS.asked, PLAN.blocks, SETUP.facts.asked)
         LAST.say()

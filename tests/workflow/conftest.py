@@ -166,7 +166,7 @@ class Project:
         (self.folder / name).write_text(yaml.safe_dump(config, sort_keys=False))
 
     def _command(self, arguments: tuple[str, ...], config: str) -> dict:
-        command = [sys.executable, "-m", "snakemake", *arguments, "--cores", "2", "--configfile", config]
+        command = [sys.executable, "-m", "snakemake", *arguments, "--cores", "2", "--configfile", *config.split()]
         environment = {**os.environ, "HF_HUB_OFFLINE": "1"}
         environment.pop("PYTHONDONTWRITEBYTECODE", None)  # a hundred jobs would compile the same modules each
         return {"args": command, "cwd": self.folder, "env": environment}

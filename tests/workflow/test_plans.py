@@ -133,7 +133,7 @@ def test_a_configuration_replaces_the_default_one(project):
 
 def test_overlays_are_merged(project):
     (project.folder / "more.yaml").write_text(yaml.safe_dump({"metrics": {"strength": {"triples": 50}}}))
-    done = project.snakemake("-n", "--configfile", "tiny.yaml", "more.yaml")
+    done = project.snakemake("-n", config="tiny.yaml more.yaml")
     assert done.returncode == 0
     assert "are not done: very roughly" in done.stderr  # what is left, and how long it may take
 

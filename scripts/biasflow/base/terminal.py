@@ -48,9 +48,12 @@ def _event(record: logging.LogRecord) -> str:
     return getattr(getattr(record, "event", None), "name", "")
 
 
-def shorten(logger: logging.Logger) -> None:
-    """Have a line for each job on the terminal in place of Snakemake's, unless another handler writes there."""
-    if own := [handler for handler in logger.handlers if handler.name == "DefaultStreamHandler"]:
+def shorten(logger: logging.Logger, workflow) -> None:
+    """Have a line for each job on the terminal in place of Snakemake's, unless another handler writes there, the user
+    chose by --verbose or --quiet, or biasflow is a module of another workflow."""
+    own = [handler for handler in logger.handlers if handler.name == "DefaultStreamHandler"]
+    chosen = workflow.output_settings.verbose or workflow.output_settings.quiet
+    if own and workflow.is_main_process and not chosen and workflow.modifier.parent_modifier is None:
         lines = JobLines()
         own[0].addFilter(lines.is_shown)
         logger.addHandler(lines)

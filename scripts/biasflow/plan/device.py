@@ -22,6 +22,13 @@ def planned_device(choice: str, *, cluster: bool) -> str:
     return CUDA if cluster or (torch_has_cuda() and gpus_here()) else CPU
 
 
+def submits_jobs(settings) -> bool:
+    """Return whether a run submits its jobs to a scheduler, by Snakemake's settings of resources: its executor is not
+    known while the plan is made. What submits jobs is given their number, and no cores; its dry run is given cores,
+    too, but also default resources."""
+    return settings.nodes is not None and (settings.cores is None or settings.default_resources is not None)
+
+
 def check_device(choice: str, *, cluster: bool) -> None:
     """BiasflowError for the key `device` that asks for a GPU where jobs run on this machine, and it has none.
 

@@ -2,7 +2,7 @@
 
 import contextlib
 import difflib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from jsonschema import FormatChecker
@@ -12,7 +12,7 @@ from biasflow.asking.paths import is_corpus_file
 from biasflow.asking.sources import is_expanded
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import check_path
-from biasflow.corpora.catalogue import MANIFEST, Catalogue
+from biasflow.corpora.catalogue import MANIFEST, Catalogue, Entry
 from biasflow.corpora.word_pairs import read_word_pairs
 from biasflow.corpora.word_sets import read_word_sets
 from biasflow.plan.cells import Plan
@@ -94,6 +94,14 @@ def _formats(catalogue: Catalogue) -> FormatChecker:
     for name, check in (checks | {"mirror": is_mirror}).items():
         formats.checks(name, raises=BiasflowError)(check)
     return formats
+
+
+def check_network(jobs: Iterable, config: Mapping) -> None:
+    """BiasflowError if some of Snakemake's jobs are to fetch external files, and there is no network."""
+    if entries := [Entry(**entry) for job in jobs for entry in job.params.get("entries", ())]:
+        from biasflow.corpora.download import check_reachable  # takes a third of a second, with a client of HTTP
+
+        check_reachable(entries, local_files=config["files"], mirror=config["mirror"])
 
 
 def files_read(setup: Setup, catalogue: Catalogue, planned: Plan) -> list[str]:

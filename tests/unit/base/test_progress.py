@@ -58,7 +58,8 @@ def test_a_run_has_a_line_for_each_job_and_its_log_has_what_snakemake_says(tmp_p
     for handler in (terminal := logging.StreamHandler(sys.stderr), logging.FileHandler(tmp_path / "log")):
         logger.addHandler(handler)
     terminal.name = "DefaultStreamHandler"
-    shorten(logger)
+    modifier, settings = SimpleNamespace(parent_modifier=None), SimpleNamespace(verbose=False, quiet=None)
+    shorten(logger, SimpleNamespace(is_main_process=True, modifier=modifier, output_settings=settings))
 
     def say(event, text="", level=logging.INFO, **facts):
         logger.log(level, text, extra={"event": SimpleNamespace(name=event), **facts})

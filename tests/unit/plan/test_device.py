@@ -1,10 +1,12 @@
 """Where a run computes is known before its first job."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from biasflow.base.errors import BiasflowError
 from biasflow.plan import device
-from biasflow.plan.device import check_scheduler, planned_device
+from biasflow.plan.device import check_scheduler, planned_device, submits_jobs
 
 
 @pytest.mark.parametrize("cluster", [False, True])
@@ -20,6 +22,19 @@ def test_a_torch_for_processors_alone_takes_no_gpu(monkeypatch):
     monkeypatch.setattr(device, "gpus_here", lambda: ["GPU-1"])
     monkeypatch.setattr(device.importlib.metadata, "version", lambda name: "2.13.0+cpu")
     assert planned_device("auto", cluster=False) == "cpu"
+
+
+@pytest.mark.parametrize(
+    ("cores", "nodes", "resources", "submits"),
+    [
+        (2, None, None, False),  # --cores 2
+        (1, 4, None, False),  # -n --jobs 4: the number of cores
+        (None, 100, {"mem_mb": 2000}, True),  # profiles/slurm
+        (1, 100, {"mem_mb": 2000}, True),  # and its dry run
+    ],
+)
+def test_jobs_are_submitted(cores, nodes, resources, submits):
+    assert submits_jobs(SimpleNamespace(cores=cores, nodes=nodes, default_resources=resources)) == submits
 
 
 def test_slurm_is_asked_for_where_jobs_can_be_submitted_to_it(monkeypatch):
