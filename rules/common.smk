@@ -27,11 +27,10 @@ from biasflow.base.terminal import shorten
 from biasflow.base.provenance import start_facts
 from biasflow.base.code import code_digest, module_file
 from biasflow.plan.asked import remember
-from biasflow.plan import datasets, own_words
+from biasflow.plan import datasets
 from biasflow.plan.device import CUDA, check_device, check_scheduler, planned_device, submits_jobs
-from biasflow.plan.estimate import estimate
 from biasflow.plan.external import check_network, files_read
-from biasflow.plan.listing import not_applied, not_measured
+from biasflow.plan.listing import announced
 from biasflow.plan.own_files import OwnFiles
 from biasflow.plan.prepared import prepared
 from biasflow.plan.tasks import kind_of, plan_module
@@ -53,7 +52,7 @@ try:
     # A job of a cluster plans again, on its own machine: what it is given was decided before.
     ON_CLUSTER = workflow.remote_exec or submits_jobs(workflow.resource_settings)
     DEVICE = planned_device(config["device"], cluster=ON_CLUSTER)
-    if workflow.is_main_process:
+    if workflow.output_settings.dryrun:  # another run begins with it
         check_device(DEVICE, cluster=ON_CLUSTER)
 except BiasflowError as error:
     sys.exit(f"biasflow: {error}")
@@ -61,10 +60,8 @@ except BiasflowError as error:
 GPUS = int(DEVICE == CUDA)  # of a job that computes with an encoder
 RESULTS = PATHS.root
 if workflow.is_main_process:  # a dry run ends with it, another one begins with it
-    LEFT = estimate(SETUP, PLAN, CATALOGUE, os.path.exists) if DEVICE != CUDA else None
-    SAID = [LEFT.sentence(workflow.resource_settings.cores or 1)] if LEFT else []
-    SAID += not_applied(SETUP) + own_words.warnings(SETUP, PLAN)
-    LAST.plan = "\nbiasflow: ".join(filter(None, [*SAID, not_measured(PLAN, f"{RESULTS}/plan.csv")]))
+    SAID = announced(PREPARED, cores=workflow.resource_settings.cores or 1, on_gpu=DEVICE == CUDA)
+    LAST.plan = "\nbiasflow: ".join(SAID)
 STARTED = float(os.environ.setdefault("BIASFLOW_STARTED", str(time.time())))  # its jobs know when the run began
 own = OwnFiles((RESULTS, CORPORA))  # of the inputs of a rule, what no job makes: by its content, whatever its time
 TRAINING = r"pretrained|random/seed\d+|[^/]+/[^/]+/seed\d+"
@@ -79,10 +76,11 @@ def code(name, *modules):
 
 
 def begin():
-    """Stop before the first job if nothing can be written, if there is no scheduler or network that is asked for, or if a
-    finished result was not made by the job that the plan has for its path; note what is asked."""
+    """Stop before the first job if nothing can be written, if there is no GPU, scheduler or network that is asked for, or
+    if a finished result was not made by the job that the plan has for its path; note what is asked."""
     try:
         check_writable(RESULTS)
+        check_device(DEVICE, cluster=ON_CLUSTER)
         check_scheduler(workflow.executor_plugin.name)
         check_network(workflow.dag.needrun_jobs(), config)
         start(config["run"], planned_jobs(workflow.dag), start_facts(config))

@@ -1,5 +1,4 @@
-"""Rules `read_<readout>`, `read_together`, `probe_...`, `heads_...`: readouts of a model under methods, on all datasets
-of a block."""
+"""Rules `read_<readout>`, `read_together`, `probe_...`, `heads_...`: readouts of a model on all datasets of a block."""
 
 import importlib
 import itertools
@@ -12,7 +11,7 @@ def main(smk) -> None:
     with rule(smk) as facts:
         from biasflow.base.errors import AbsentError
         from biasflow.base.files import whole_folder
-        from biasflow.base.progress import TERMINAL
+        from biasflow.base.progress import parts
         from biasflow.base.records import checkpoint_folder
         from biasflow.encoders.device import resolve_deterministic, resolve_device
         from biasflow.readouts.reasons import not_fitted, reason_of, reasons_of, write_left_out, write_reasons
@@ -22,10 +21,9 @@ def main(smk) -> None:
         # Heads and probes are trained, too.
         facts |= {"device": str(device), "deterministic": resolve_deterministic(smk.params.deterministic, device)}
         methods_file = Path(smk.input.methods) if smk.input.get("methods") else None
-        inputs, job = by_role(smk.input, ["spares", "readouts"]), TERMINAL.job
-        tried, failed = 0, []
+        inputs, tried, failed = by_role(smk.input, ["spares", "readouts"]), 0, []
         with whole_folder(smk.output[0]) as folder:
-            for position, readout in enumerate(smk.params.readout, start=1):
+            for readout in parts(smk.params.readout, lambda readout: readout["file"]):
                 path, reasons = folder / readout["file"], not_fitted(methods_file)
                 data = picked(smk.input, readout["data"])
                 data |= {role: tuple(inputs["spares"][i] for i in at) for role, at in readout["spares"].items()}
@@ -35,7 +33,6 @@ def main(smk) -> None:
                 for file in itertools.chain(*data.values()):
                     reasons |= reasons_of(file)
                 name = str(Path(readout["file"]).with_suffix(""))
-                TERMINAL.job = f"{job}, {name} ({position} of {len(smk.params.readout)})"
                 source = Source(
                     model_folder=model_folder(smk.input.model),
                     methods=tuple(method for method in readout["methods"] if method not in reasons),
@@ -49,8 +46,9 @@ def main(smk) -> None:
                 tried += bool(source.methods)
                 try:
                     if source.methods:
-                        module = importlib.import_module(readout["module"])
-                        facts[name] = module.read(source, path, **readout["options"])
+                        facts[name] = importlib.import_module(readout["module"]).read(
+                            source, path, **readout["options"]
+                        )
                         write_left_out(path, facts[name])
                 except Exception as error:  # its own: the other readouts are kept
                     reasons |= dict.fromkeys(source.methods, reason_of(error, smk.log[0]))

@@ -6,7 +6,7 @@ A bar would not do: jobs run side by side, and write to one terminal."""
 import logging
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 Item = TypeVar("Item")
@@ -33,6 +33,14 @@ TERMINAL = Terminal()
 def job_name(rule: str, wildcards: Iterable[str]) -> str:
     """What a job is called on the terminal: read_losses mine pretrained inside."""
     return " ".join(filter(None, [rule, *wildcards]))
+
+
+def parts(items: Sequence[Item], name: Callable[[Item], str]) -> Iterator[Item]:
+    """Yield the parts of a job; meanwhile the terminal says at which it is, by its name and number."""
+    job = TERMINAL.job
+    for number, item in enumerate(items, start=1):
+        TERMINAL.job = f"{job}, {name(item)} ({number} of {len(items)})"
+        yield item
 
 
 class Progress:

@@ -1,6 +1,7 @@
 """The tables plan.csv (every cell, and why some cannot be measured) and names.csv (what every name stands for)."""
 
 import json
+import os
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,7 +10,10 @@ import pandas as pd
 
 from biasflow.base.errors import printable
 from biasflow.plan.cells import Plan
+from biasflow.plan.estimate import estimate
 from biasflow.plan.methods import VARIANT, resolved
+from biasflow.plan.own_words import warnings
+from biasflow.plan.prepared import Prepared
 from biasflow.plan.setup import Setup
 from biasflow.registry import ERASERS
 
@@ -25,6 +29,15 @@ def cells_table(plan: Plan) -> pd.DataFrame:
     rows = [{**vars(cell), **vars(cell.model), "training": cell.model.training} for cell in plan.cells]
     table = pd.DataFrame(rows, columns=CELLS)
     return table.assign(reason=table["reason"].map(printable))
+
+
+def announced(prepared: Prepared, *, cores: int, on_gpu: bool) -> list[str]:
+    """What is said of a run before its first job, a line each: how long it may take, which parts of an encoder's folder
+    are not applied, which words of the user's are split, and what cannot be measured."""
+    setup, plan = prepared.setup, prepared.plan
+    left = None if on_gpu else estimate(setup, plan, prepared.catalogue, os.path.exists).sentence(cores)
+    beside = not_applied(setup) + warnings(setup, plan)
+    return list(filter(None, [left, *beside, not_measured(plan, f"{setup.paths.root}/plan.csv")]))
 
 
 def not_measured(plan: Plan, path: str | Path) -> str:

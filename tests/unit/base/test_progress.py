@@ -31,6 +31,7 @@ def test_the_log_has_about_ten_lines_that_rise_to_the_whole(caplog, sizes, lines
 
 def test_a_terminal_has_a_line_now_and_then_with_the_job_and_the_time_that_is_left(clock, monkeypatch, capsys):
     told.TERMINAL.job = "read_losses mine"
+    next(told.parts(["text", "other"], str))
     counted = Progress(100, "masked tokens")
     for is_terminal in (False, True):
         monkeypatch.setattr(sys.stderr, "isatty", lambda answer=is_terminal: answer, raising=False)
@@ -38,7 +39,7 @@ def test_a_terminal_has_a_line_now_and_then_with_the_job_and_the_time_that_is_le
             clock.now += 2
             counted.advance()
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == "12:00:00 read_losses mine: masked tokens: 41 %, 2 min left" and len(lines) == 3
+    assert lines[0] == "12:00:00 read_losses mine, text (1 of 2): masked tokens: 41 %, 2 min left" and len(lines) == 3
 
 
 def test_of_a_loop_without_a_known_end_nothing_is_said(caplog):
