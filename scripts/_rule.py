@@ -118,6 +118,15 @@ def picked(named, positions: Mapping[str, Sequence[int]]) -> dict[str, tuple[Pat
     return {role: tuple(files[role][number] for number in numbers) for role, numbers in positions.items()}
 
 
+def data_of(named, readout: Mapping, folder: Path) -> dict[str, tuple[Path, ...]]:
+    """The files that a readout is made from, by role. folder: where what its job itself has read lies until it ends."""
+    inputs, data = by_role(named, ["spares", "readouts"]), picked(named, readout["data"])
+    data |= {role: tuple(inputs["spares"][i] for i in at) for role, at in readout["spares"].items()}
+    for role, (number, file) in readout["made_from"].items():
+        data[role] = ((folder if number is None else inputs["readouts"][number]) / file,)
+    return data
+
+
 def items(named, places: Mapping[str, Mapping[str, Sequence]]) -> dict[str, dict[str, Path]]:
     """The item files of a paper by role and key, from the position of an input and the file's name in there; those that
     exist: a readout that could not be made has none, and the plan says why."""

@@ -4,7 +4,7 @@ import importlib
 import itertools
 from pathlib import Path
 
-from _rule import by_role, model_folder, picked, rule
+from _rule import data_of, model_folder, rule
 
 
 def main(smk) -> None:
@@ -21,15 +21,11 @@ def main(smk) -> None:
         # Heads and probes are trained, too.
         facts |= {"device": str(device), "deterministic": resolve_deterministic(smk.params.deterministic, device)}
         methods_file = Path(smk.input.methods) if smk.input.get("methods") else None
-        inputs, tried, failed = by_role(smk.input, ["spares", "readouts"]), 0, []
+        tried, failed = 0, []
         with whole_folder(smk.output[0]) as folder:
-            for readout in parts(smk.params.readout, lambda readout: readout["file"]):
+            for readout in parts(smk.params.readout, lambda readout: readout["file"].partition(".")[0]):
                 path, reasons = folder / readout["file"], not_fitted(methods_file)
-                data = picked(smk.input, readout["data"])
-                data |= {role: tuple(inputs["spares"][i] for i in at) for role, at in readout["spares"].items()}
-                # What this job itself has read lies, until it ends, in the folder that will be the output.
-                for role, (number, file) in readout["made_from"].items():
-                    data[role] = ((folder if number is None else inputs["readouts"][number]) / file,)
+                data = data_of(smk.input, readout, folder)
                 for file in itertools.chain(*data.values()):
                     reasons |= reasons_of(file)
                 name = str(Path(readout["file"]).with_suffix(""))
@@ -46,9 +42,8 @@ def main(smk) -> None:
                 tried += bool(source.methods)
                 try:
                     if source.methods:
-                        facts[name] = importlib.import_module(readout["module"]).read(
-                            source, path, **readout["options"]
-                        )
+                        module = importlib.import_module(readout["module"])
+                        facts[name] = module.read(source, path, **readout["options"])
                         write_left_out(path, facts[name])
                 except Exception as error:  # its own: the other readouts are kept
                     reasons |= dict.fromkeys(source.methods, reason_of(error, smk.log[0]))
