@@ -68,7 +68,7 @@ def failures(logs: Iterable[str | Path], run_logs: Iterable[str | Path] = (), *,
     """Return what went wrong in a run, in one line: the last failed rule's message and its log.
 
     logs: Snakemake's, which name the failed jobs; with --quiet they do not. Then the jobs' own logs in the folders
-    `own` are looked through, those written after `since` (seconds)."""
+    `run_logs` are looked through, those written after `since` (seconds)."""
     texts = [_text(Path(log)) for log in logs]
     reasons = list(dict.fromkeys(reason for text in texts for reason in _reasons(text, since)))
     reasons = reasons or [reason for path in _written(run_logs, since) for reason in _reasons_of_job(path)]

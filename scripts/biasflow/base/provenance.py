@@ -89,7 +89,7 @@ def write_provenance(
 ) -> None:
     """Write the record of every output of a rule (base.records).
 
-    It holds the sha256 of all files that the output consists of, and of the inputs (`checked`), the resolved
+    It holds the sha256 of all files that the output consists of, and of the inputs (records.checked), the resolved
     configuration, the rule's parameters, library versions, the git commit, when the job started (UTC), the wall time
     in seconds, and `facts`: what the rule itself knows (device, seed). of_output: output -> what it knows of this one
     (origin of a file). aside: the inputs on which the result does not depend, such as tokens that a job would otherwise

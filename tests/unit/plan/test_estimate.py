@@ -99,8 +99,12 @@ def test_this_machine_is_measured_in_less_than_a_second():
 SPLADE, LITWIKI = (2, 128, 30522, ("masked_lm",)), (4, 192, 8192, tuple(HEADS))
 MEASURED = [
     (*SPLADE, 50, 14.2, 77, 735),
+    (*SPLADE, 80, 9.7, 79, 373),
     (*SPLADE, 100, 9.1, 79, 236),
+    (*SPLADE, 200, 12.5, 107, 569),
     (*LITWIKI, 50, 9.5, 86, 501),
+    (*LITWIKI, 80, 8.4, 84, 190),
+    (*LITWIKI, 200, 16.9, 123, 755),
 ]
 
 
