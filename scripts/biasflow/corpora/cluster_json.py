@@ -2,15 +2,15 @@
 
 A file is a list of documents, or has one document a line."""
 
-import json
 import reprlib
 from pathlib import Path
 
 import numpy as np
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.files import read_text
+from biasflow.base.files import read_json, read_text
 from biasflow.corpora.conll import Clusters, Document
+from biasflow.corpora.records import json_lines
 
 WORDS, PREDICTED = ("tokens", "document", "sentences"), ("predicted_clusters", "clusters")
 AROUND = {"[CLS]", "[SEP]", "[PAD]", "<s>", "</s>", "<pad>"}  # pieces that are no part of a word
@@ -32,7 +32,9 @@ def read_json_clusters(path: str | Path) -> tuple[Document, ...]:
     BiasflowError names file and document: no JSON, no words, no clusters, clusters that are no lists of [first, last],
     numbers outside of the document."""
     documents = []
-    for number, about in enumerate(_objects(Path(path)), start=1):
+    is_list = read_text(path).lstrip().startswith("[")
+    objects = read_json(path) if is_list else (about for _, about in json_lines(path))
+    for number, about in enumerate(objects, start=1):
         where = f"{path}: document {number}"
         if not isinstance(about, dict):
             raise BiasflowError(f"{where}: is no object with words and clusters; give one object for each document.")
@@ -57,16 +59,6 @@ def read_json_clusters(path: str | Path) -> tuple[Document, ...]:
     if not documents:
         raise BiasflowError(f"{path}: no document that can be read; give a JSON file with predicted clusters.")
     return tuple(documents)
-
-
-def _objects(path: Path) -> list:
-    text = read_text(path)
-    try:
-        if text.lstrip().startswith("["):
-            return json.loads(text)
-        return [json.loads(line) for line in text.split("\n") if line.strip()]
-    except ValueError as error:
-        raise BiasflowError(f"{path}: is no JSON ({error}); give a list of documents, or one a line.") from error
 
 
 def _value(where: str, about: dict, names: tuple[str, ...]) -> list:

@@ -1,6 +1,5 @@
 """Corpora of separate texts, read one at a time: lines of a text file, JSON lines and tables (Reddit), Parquet."""
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -11,6 +10,7 @@ from textwrap import shorten
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import OPENERS, text_lines
 from biasflow.base.tabular import table_rows
+from biasflow.corpora.records import json_lines
 
 FIELDS = ("body", "text")  # Reddit comments have a body
 # What the column of texts is called in a table.
@@ -47,7 +47,7 @@ def read_texts(path: str | Path) -> Iterator[str]:
     elif ending == ".txt":
         texts = _plain_texts(path)
     elif ending == ".jsonl":
-        texts = (_json_text(path, number, line) for number, line in enumerate(text_lines(path), 1) if line.strip())
+        texts = _json_texts(path)
     else:
         known = ", ".join((".txt", ".jsonl", *TABLES))
         raise BiasflowError(f"{path}: ends in none of {known} (also {', '.join(OPENERS)}), .parquet; convert it.")
@@ -67,15 +67,13 @@ def _plain_texts(path: Path) -> Iterator[str]:
     return chain(first, lines)
 
 
-def _json_text(path: Path, number: int, line: str) -> str:
-    try:
-        record = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise BiasflowError(f"{path}: line {number}: not valid JSON: {error.msg}.") from error
-    for field in FIELDS:
-        if isinstance(record, dict) and isinstance(record.get(field), str):
-            return record[field]
-    raise BiasflowError(f"{path}: line {number}: is no object with text in the field {' or '.join(FIELDS)}.")
+def _json_texts(path: Path) -> Iterator[str]:
+    for number, record in json_lines(path):
+        fields = record if isinstance(record, dict) else {}
+        text = next((fields[field] for field in FIELDS if isinstance(fields.get(field), str)), None)
+        if text is None:
+            raise BiasflowError(f"{path}: line {number}: is no object with text in the field {' or '.join(FIELDS)}.")
+        yield text
 
 
 def _table_texts(path: Path) -> Iterator[str]:

@@ -42,7 +42,9 @@ def read_records(
     start = next((line.lstrip()[0] for line in text_lines(path) if line.strip()), "")
     if start == "[":
         raise BiasflowError(f"{path}: is a JSON array; write one object in each line.")
-    return _json_lines(path, wanted) if start == "{" else _separated(path, wanted, headerless, quoted)
+    if start == "{":
+        return of_objects(path, json_lines(path), "line", wanted)
+    return _separated(path, wanted, headerless, quoted)
 
 
 def of_objects(path: Path, objects: Iterable[tuple[int, object]], unit: str, wanted: Collection[str] | None):
@@ -159,25 +161,24 @@ def _parquet(path: Path, wanted: Collection[str] | None) -> pd.DataFrame:
     return _frame(columns, names, index)
 
 
-def _json_lines(path: Path, wanted: Collection[str] | None) -> pd.DataFrame:
-    def objects() -> Iterator[tuple[int, object]]:
-        """The object of each line that is not empty, with its number."""
-        for number, line in enumerate(text_lines(path), start=1):
-            if not line.strip():
-                continue
-            try:
-                yield number, json.loads(line, object_pairs_hook=_named_once)
-            except json.JSONDecodeError as error:
-                place = f"line {number}, column {error.colno}"
-                raise BiasflowError(
-                    f"{path}: {place}: not valid JSON: {error.msg}; one object a line is needed."
-                ) from error
-            except RecursionError as error:
-                raise BiasflowError(f"{path}: line {number}: nested too deeply; mend it.") from error
-            except ValueError as error:  # a name that is there twice, a number with thousands of digits
-                raise BiasflowError(f"{path}: line {number}: {one_line(error)}.") from error
+def json_lines(path: str | Path) -> Iterator[tuple[int, object]]:
+    """Yield the number, from 1, and the object of each line of JSON lines that is not empty; the file may be packed.
 
-    return of_objects(path, objects(), "line", wanted)
+    BiasflowError names the line of anything that is no JSON, is nested too deeply, or has a name twice."""
+    for number, line in enumerate(text_lines(path), start=1):
+        if not line.strip():
+            continue
+        try:
+            yield number, json.loads(line, object_pairs_hook=_named_once)
+        except json.JSONDecodeError as error:
+            place = f"line {number}, column {error.colno}"
+            raise BiasflowError(
+                f"{path}: {place}: not valid JSON: {error.msg}; one object a line is needed."
+            ) from error
+        except RecursionError as error:
+            raise BiasflowError(f"{path}: line {number}: nested too deeply; mend it.") from error
+        except ValueError as error:  # a name that is there twice, a number with thousands of digits
+            raise BiasflowError(f"{path}: line {number}: {one_line(error)}.") from error
 
 
 def _named_once(pairs: list[tuple[str, object]]) -> dict:

@@ -26,15 +26,6 @@ def as_json(rows, path):
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
-def as_csv(rows, path):
-    pd.DataFrame(rows).to_csv(path, index=False)
-
-
-def as_tsv(rows, path):
-    lines = ["\t".join(rows[0]), *("\t".join(row.values()) for row in rows)]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
 def as_parquet(rows, path):
     pd.DataFrame(rows).to_parquet(path)
 
@@ -56,7 +47,7 @@ def labels(bios):
     return list(zip(bios["profession"], bios["gender"], strict=True))
 
 
-@pytest.mark.parametrize("how", [as_json, as_csv, as_tsv, as_parquet, as_pickle])
+@pytest.mark.parametrize("how", [as_json, as_parquet, as_pickle])
 def test_every_format_gives_the_same_table(write, how):
     bios = read_bios(write(ROWS, how))
     assert tuple(bios.columns) == COLUMNS and labels(bios) == EXPECTED
@@ -212,37 +203,7 @@ def refused(path):
     return message.removeprefix(str(path))
 
 
-HEADER = "text,profession,gender\n"
-QUOTED = '"She was born, and then a b",nurse,F\n'
-BARE = "She was born, and then a b,nurse,F\n"
 HUGE, LONG = pytest.param(10**400, id="huge"), pytest.param("x" * 10**5, id="long")
-
-
-@pytest.mark.parametrize(
-    ("rows", "line"),
-    [(BARE, 2), (BARE * 3, 2), (BARE + QUOTED, 2), (QUOTED + BARE, 3), (QUOTED + "\n" + QUOTED + BARE, 5)],
-)
-def test_a_text_with_a_comma_that_is_not_quoted_is_refused(tmp_path, rows, line):
-    (tmp_path / "bios.csv").write_text(HEADER + rows)
-    assert f"line {line}: more fields" in refused(tmp_path / "bios.csv")
-
-
-def test_a_text_with_a_line_break_that_is_not_quoted_is_refused(tmp_path):
-    (tmp_path / "bios.csv").write_text(HEADER + QUOTED + "He was born\nin Rome,nurse,M\n")
-    assert "line 3: fewer fields" in refused(tmp_path / "bios.csv")
-    (tmp_path / "bios.csv").write_text(HEADER + '"He was born\nin ""Rome""",nurse,M\n')
-    assert read_bios(tmp_path / "bios.csv")["text"].tolist() == ['He was born\nin "Rome"']
-
-
-@pytest.mark.parametrize("row", ['"She said "no", always.",nurse,F\n', '"She was born,nurse,F\n'])
-def test_quotes_that_do_not_match_are_refused(tmp_path, row):
-    (tmp_path / "bios.csv").write_text(HEADER + QUOTED + row + QUOTED)
-    assert "line 3" in refused(tmp_path / "bios.csv")
-
-
-def test_a_tab_in_a_tab_separated_text_is_refused(tmp_path):
-    (tmp_path / "bios.tsv").write_text("text\tprofession\tgender\nShe\twas born\tnurse\tF\n")
-    assert "line 2: more fields" in refused(tmp_path / "bios.tsv")
 
 
 @pytest.mark.parametrize("column", ["profession", "gender"])

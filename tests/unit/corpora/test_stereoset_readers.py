@@ -180,16 +180,6 @@ def test_upstreams_misspelt_column_and_a_byte_order_mark_are_accepted(read_csv):
     assert read_csv(ROWS, header=misspelt, encoding="utf-8-sig").equals(read_csv(ROWS))
 
 
-def test_words_that_look_like_missing_values_stay_words(read_csv):
-    rows = [[*row[:2], "NA", *row[3:]] for row in ROWS]
-    assert set(read_csv(rows)["next_sentence"]) == {"NA"}
-
-
-def test_line_separators_inside_a_sentence_are_no_line_ends(read_csv):
-    rows = [[*row[:2], f"{row[2]}\u2028\x0bon.", *row[3:]] for row in ROWS]
-    assert read_csv(rows)["next_sentence"].str.contains("\u2028\x0b").all()
-
-
 COLUMN = {name: place for place, name in enumerate(HEADER.split(","))}
 
 
@@ -217,16 +207,6 @@ def assert_one(left_out: LeftOut, name: str, why: str) -> None:
     assert list(left_out.reasons) == [name] and left_out.reasons[name].startswith(why) and left_out.of == 2
 
 
-def test_lines_are_counted_as_a_person_does(read_csv):
-    """The second record holds a line break: what follows stands one line further down."""
-    rows, left_out = copy.deepcopy(ROWS), LeftOut()
-    rows[1][COLUMN["next_sentence"]] = "One line.\nAnother line."
-    rows[2][COLUMN["gender"]] = "?"
-    with left_out.told():
-        read_csv(rows)
-    assert_one(left_out, "line 5", "column gender")
-
-
 @pytest.mark.parametrize(("rows", "line"), [(ROWS[:-1], 6), ([*ROWS, ROWS[-1]], 8)])
 def test_a_triple_that_has_not_its_three_sentences(read_csv, rows, line):
     left_out = LeftOut()
@@ -246,9 +226,6 @@ def test_a_swapped_context_that_differs_within_a_triple_is_kept_with_a_warning(r
     ("header", "named"),
     [
         (HEADER.replace("gender,", "sex,"), "no column gender"),
-        (HEADER.replace("gender,", ""), "line 2: more fields than the header"),
-        (HEADER + ",more", "line 2: fewer fields than the header"),
-        (HEADER + ",label", "'label' appears twice"),
     ],
 )
 def test_a_wrong_header(read_csv, header, named):
@@ -261,9 +238,6 @@ def test_a_wrong_header(read_csv, header, named):
     [
         (b"", "column context"),
         (HEADER.encode(), "no row"),
-        (HEADER.encode() + b"\n1,a,b\n", "line 2: fewer fields"),
-        (HEADER.encode() + b'\n1,"a', "line 2: unexpected end"),
-        (HEADER.encode() + b"\n1,\xff", "UTF-8"),
     ],
 )
 def test_a_file_that_is_not_the_csv(tmp_path, content, place):
