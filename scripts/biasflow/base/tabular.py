@@ -15,10 +15,10 @@ SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab"}
 LONGEST = 10_000_000  # characters of a cell: a quote that nothing closes must not swallow the file
 FLOAT = "%.10g"
 _FORMULA = re.compile(r"'*[=+\-@\t].", re.DOTALL)  # how text begins that spreadsheets take for a formula
+_KEPT = re.compile(r"'+[=+\-@\t].", re.DOTALL)  # and how it stands in our files
 _BLANK = "".join(SEPARATORS) + '" \r\n'  # all that a line without a cell has
 _CARRIAGE_RETURN = re.compile(r"(?<=\r)(?!\n)")  # after one that ends a line alone
-_EXCEL = re.compile(r'"?sep=.')  # tells Excel the separator
-_KEPT = re.compile(r"'+[=+\-@\t].", re.DOTALL)  # and how it stands in our files
+_EXCEL = re.compile(r'"?sep=."?\s*')  # the first line of a table that tells Excel its separator
 
 
 def table_rows(
@@ -73,10 +73,12 @@ def table_rows(
 
 def _lines(path: str | Path) -> Iterator[str]:
     """The lines of a text, which a carriage return alone may end, too; an empty one for Excel's own first line."""
-    for number, line in enumerate(text_lines(path)):
-        if number == 0 and _EXCEL.match(line):
-            line = "\n"
-        yield from filter(None, _CARRIAGE_RETURN.split(line)) if "\r" in line else (line,)
+    lines = (
+        line for whole in text_lines(path) for line in (_CARRIAGE_RETURN.split(whole) if "\r" in whole else [whole])
+    )
+    first = next(lines, "")
+    yield "\n" if _EXCEL.fullmatch(first) else first
+    yield from filter(None, lines)
 
 
 def _separator(first: str, wanted: Collection[str], *, tab_first: bool) -> str:

@@ -74,6 +74,7 @@ def test_quotes_are_plain_characters_in_published_tables_with_tabs(read):
         ("id;a\n1;x", None, ["1", "x"]),
         (';;\n\na;b;\nx;"y;z";\n;;\n', ["b"], ["y;z"]),
         ("sep=;\r\nid;a\r\n1;x", None, ["1", "x"]),
+        ("sep=;\rid;a\r1;x\r", None, ["1", "x"]),
         ('id, a, b\n1, "x, y", z', ["a"], ["x, y"]),
     ],
 )
