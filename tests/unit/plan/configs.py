@@ -66,9 +66,9 @@ def changed(*changes: tuple[str, object], config: Mapping = SMALL) -> dict:
 
 def facts_of(config: Mapping, heads: Collection[str] = HEADS, **architecture) -> Facts:
     """What lies on disk, as if every local encoder were a small BERT with these heads."""
-    local = [name for name, encoder in config["encoders"].items() if encoder["source"] == "local"]
+    folders = {name: Path(about["path"]) for name, about in config["encoders"].items() if about["source"] == "local"}
     lacking = {head: "the weights lack it" for head in HEADS if head not in heads}
-    return Facts(dict.fromkeys(local, Description(BERT | architecture, lacking)))
+    return Facts({name: Description(BERT | architecture, lacking, folder=path) for name, path in folders.items()})
 
 
 def folder_of(path: Path, *heads: str, tokenizer: Mapping = {}, weights: Mapping = {}, **about) -> str:

@@ -85,7 +85,7 @@ def is_there(path: str, find: Inputs, known: set[str]) -> bool:
     encoders = find.setup.config["encoders"]
     names = {
         "encoder": "|".join(map(re.escape, encoders)),
-        "pretrain": "|".join(re.escape(name) for name, about in encoders.items() if about["source"] == "pretrain"),
+        "pretrain": "|".join(re.escape(name) for name in encoders if find.setup.encoders[name].planted),
     }
     for pattern in DATA:
         for name, value in names.items():
