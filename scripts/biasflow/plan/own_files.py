@@ -8,6 +8,7 @@ import contextlib
 import json
 import time
 from collections.abc import Callable, Collection, Mapping
+from functools import cache
 from pathlib import Path
 
 from biasflow.base.errors import BiasflowError
@@ -76,6 +77,7 @@ class OwnFiles:
 
     def __init__(self, made_in: Collection[str]):
         self._made_in, self._digests = tuple(f"{folder}/" for folder in made_in), Digests()
+        self.content = cache(self._content)
 
     def __call__(self, inputs: Inputs = lambda wildcards: {}, **by_role: object) -> Callable[[object], dict[str, str]]:
         """For a rule with these inputs (files by role, or functions of wildcards): wildcards -> the sha256 of those
@@ -88,9 +90,13 @@ class OwnFiles:
                 for role, paths in {**inputs(wildcards), **named}.items()
                 for number, path in enumerate([paths] if isinstance(paths, str) else paths)
             }
-            return {name: self._digests.of(path) for name, path in files.items() if self.is_own(path)}
+            return {name: digest for name, path in files.items() if (digest := self.content(path))}
 
         return sha256_of
+
+    def _content(self, path: str) -> str | None:
+        """The sha256 of a file of the user's; None for a file that a job makes, or that is not there."""
+        return self._digests.of(path) if self.is_own(path) else None
 
     def is_own(self, path: str) -> bool:
         """Whether a path is a file, and does not lie in a folder where jobs write."""

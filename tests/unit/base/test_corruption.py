@@ -129,6 +129,7 @@ def job(tmp_path, monkeypatch, *inputs: str) -> SimpleNamespace:
         input=inputs,
         output=[],
         params={},
+        wildcards={},
         config={"run": "own"},
         log=[str(tmp_path / "job.log")],
         rule="reader",
