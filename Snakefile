@@ -43,4 +43,4 @@ onsuccess:
 
 
 onerror:
-    LAST.message = failures(log, [f"{RESULTS}/logs", f"{CORPORA}/logs"], since=STARTED)
+    LAST.message = failures(LAST.failed, since=STARTED)

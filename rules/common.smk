@@ -19,14 +19,14 @@ sys.path.insert(0, str(ROOT / "scripts"))  # before an installed biasflow of ano
 from biasflow.asking.paths import CORPORA, package_file, package_folder
 from biasflow.base.errors import BiasflowError
 from biasflow.base.failures import LastWord, ended, failures
-from biasflow.base.files import check_path, check_remembered, check_writable
+from biasflow.base.files import check_path, check_writable
 from biasflow.corpora.stereoset import AUTHORS_STIMULI
 from biasflow.papers.paper import load as load_paper, load_tables, role
-from biasflow.base.planned import planned_jobs, start
+from biasflow.base.planned import check_finished, planned_jobs
 from biasflow.base.terminal import shorten
-from biasflow.base.provenance import start_facts
 from biasflow.base.code import code_digest, module_file
 from biasflow.plan.asked import remember
+from biasflow.plan.changed import check_kept
 from biasflow.plan import datasets
 from biasflow.plan.device import CUDA, check_device, check_scheduler, planned_device, submits_jobs
 from biasflow.plan.external import check_network, files_read
@@ -39,7 +39,7 @@ from biasflow.registry import JOBS_OF_READOUTS, PAPERS, READOUTS, TASKS, module_
 from biasflow.text.occupation_templates import PRONOUNS
 
 LAST = LastWord()
-logger.addHandler(LAST)
+logger.addFilter(LAST)
 atexit.register(LAST.say)
 shorten(logger, workflow)
 
@@ -48,7 +48,6 @@ try:
     PREPARED = prepared(config, workflow.configfiles)
     SETUP, CATALOGUE, PLAN, FIND = (getattr(PREPARED, each.name) for each in fields(PREPARED))
     config, PATHS = SETUP.config, SETUP.paths
-    check_remembered(PATHS.root, ".snakemake")
     # A job of a cluster plans again, on its own machine: what it is given was decided before.
     ON_CLUSTER = workflow.remote_exec or submits_jobs(workflow.resource_settings)
     DEVICE = planned_device(config["device"], cluster=ON_CLUSTER)
@@ -75,22 +74,30 @@ def code(name, *modules):
     return code_digest(files, ROOT)
 
 
+def compare():
+    """Stop, also in a dry run and where no job is due, if a finished result was not made by the job that the plan has for
+    its path, or would be replaced because something has changed."""
+    with LAST.ending():
+        jobs = planned_jobs(workflow.dag)
+        check_kept(config, jobs, own.content)
+        check_finished(config["run"], jobs, own.content)
+
+
 def begin():
-    """Stop before the first job if nothing can be written, if there is no GPU, scheduler or network that is asked for, or
-    if a finished result was not made by the job that the plan has for its path; note what is asked."""
-    try:
+    """Stop before the first job if nothing can be written, or if there is no GPU, scheduler or network that is asked for;
+    note what is asked."""
+    with LAST.ending():
         check_writable(RESULTS)
         check_device(DEVICE, cluster=ON_CLUSTER)
         check_scheduler(workflow.executor_plugin.name)
         check_network(workflow.dag.needrun_jobs(), config)
-        start(config["run"], planned_jobs(workflow.dag), start_facts(config))
         remember(PATHS.asked, PLAN.blocks, SETUP.facts.asked)
         LAST.say()
         LAST.plan = ""
-    except BiasflowError as error:
-        LAST.message = str(error)
-        print(*getattr(error, "__notes__", ()), sep="\n", file=sys.stderr)
-        raise WorkflowError(LAST.message) from None
+
+
+if workflow.is_main_process:
+    LAST.judged = compare
 
 
 def one_of(names):

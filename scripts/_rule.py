@@ -13,7 +13,6 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from biasflow.base.left_out import LeftOut
-from biasflow.base.planned import check_as_planned, planned
 from biasflow.base.progress import TERMINAL, job_name
 from biasflow.base.provenance import rule_log, write_provenance
 from biasflow.base.records import check_unchanged, checked
@@ -58,7 +57,6 @@ def rule(smk) -> Iterator[dict]:
     with rule_log(smk.log[0], rule=smk.rule, since=float(os.environ.get("BIASFLOW_STARTED", "inf"))):
         inputs = checked(smk.input)
         check_unchanged(inputs, {_input(smk.input, name): sha256 for name, sha256 in smk.params.get("own", {}).items()})
-        check_as_planned(smk.input, planned(smk.config["run"]))
         if smk.config.get("world"):
             from biasflow.planted.world import choose_world
 

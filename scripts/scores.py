@@ -3,7 +3,6 @@
 import pandas as pd
 
 from _rule import rule
-from biasflow.base.lineage import check_one_content
 from biasflow.base.tabular import read_text_csv, write_csv
 from biasflow.results.holes import HOLES
 from biasflow.results.scores import concatenate, read_scores, write_scores
@@ -11,7 +10,6 @@ from biasflow.results.scores import concatenate, read_scores, write_scores
 
 def main(smk) -> None:
     with rule(smk):
-        check_one_content([*smk.input.scores, *smk.input.reasons])
         write_scores(concatenate(map(read_scores, smk.input.scores)), smk.output.scores)
         reasons = map(read_text_csv, smk.input.reasons)
         write_csv(pd.concat([pd.DataFrame(columns=HOLES), *reasons]), smk.output.reasons)

@@ -1,5 +1,6 @@
 """Processes that are killed at random in trainings of every kind and a readout that trains: the log says that the next
-one goes on from a checkpoint, and what it ends with are the bytes of a run that nobody killed."""
+one goes on from a checkpoint, or that this was changed and is left out, and what it ends with are the bytes of a run
+that nobody killed."""
 
 import logging
 import multiprocessing
@@ -15,13 +16,14 @@ from biasflow.encoders.continue_ import continue_encoder
 from biasflow.encoders.pretrain import pretrain
 from biasflow.readouts import clusters
 from biasflow.tasks.coreference import loop
+from tests.unit.base.test_corruption import flipped
 from tests.unit.encoders import test_continue
 from tests.unit.encoders.test_pretrain import DOCUMENTS, TINY
 from tests.unit.readouts import test_clusters
 from tests.unit.tasks import test_finetune
 from tests.unit.tasks.coreference import test_task
 
-KILLS = 2
+KILLS = 3  # after the last one every checkpoint is changed
 PAUSE = 0.05  # seconds in each step, so that a kill falls into one
 PATIENCE = 120  # seconds for a step: a busy machine is slow
 
@@ -82,6 +84,15 @@ def contents(folder: Path, name: str) -> dict[str, bytes]:
     return {str(path.relative_to(folder)).removeprefix(name): path.read_bytes() for path in files}
 
 
+def change_checkpoints(work: Path) -> int:
+    """Change a byte in the last file of everything that was marked as complete; how many these are."""
+    marks = list(work.rglob(checkpoints.COMPLETE))
+    for mark in marks:
+        path = sorted(file for file in mark.parent.iterdir() if file != mark)[-1]
+        path.write_bytes(flipped(path.read_bytes(), 0.9))
+    return len(marks)
+
+
 @pytest.mark.parametrize("run", RUNS)
 def test_a_run_that_is_killed_at_random_goes_on_to_the_same_bytes(run, tmp_path, monkeypatch):
     rng = random.Random(run)
@@ -102,10 +113,12 @@ def test_a_run_that_is_killed_at_random_goes_on_to_the_same_bytes(run, tmp_path,
         process.kill()
         process.join()
         assert not contents(tmp_path, "resumed")
+    changed = change_checkpoints(tmp_path / "work")
     process = processes.Process(target=child, args=(run, tmp_path, "resumed"))
     process.start()
     process.join()
     assert process.exitcode == 0
     assert contents(tmp_path, "resumed") == contents(tmp_path, "whole")
-    resumed = [line for line in (tmp_path / "log").read_text().splitlines() if "goes on from a checkpoint" in line]
-    assert len(resumed) >= KILLS
+    log = (tmp_path / "log").read_text()
+    assert log.count("goes on from a checkpoint") >= KILLS - 1
+    assert log.count("was changed since") >= changed >= 1

@@ -149,6 +149,9 @@ OWN_FILES = {
 }
 
 
+REPLACE = ("--config", "replace=true")  # of a run whose configuration was changed on purpose
+
+
 class Project:
     """A copy of the project in a folder of its own, with the files of one's own that TINY names."""
 

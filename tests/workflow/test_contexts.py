@@ -10,6 +10,7 @@ from biasflow.stimuli.ceat_sets import ceat_tests, words_of
 from tests.loopback import serving
 from tests.unit.conftest import SIZES
 from tests.unit.fake_tokenizer import word_tokenizer
+from tests.workflow.conftest import REPLACE
 
 WORDS = words_of(ceat_tests(["C6"]).values())
 LOWER = [word.lower() for word in WORDS]
@@ -65,7 +66,7 @@ def own(project):
 
 
 def counts(project) -> pd.DataFrame:
-    done = project.snakemake(CONTEXTS, config="own.yaml")
+    done = project.snakemake(CONTEXTS, *REPLACE, config="own.yaml")
     assert done.returncode == 0, done.stdout + done.stderr
     return pd.read_csv(project.folder / "results/own/data/contexts/own/ceat_counts.csv")
 
@@ -107,4 +108,4 @@ def test_an_edited_list_of_ones_own_is_all_that_is_searched_for_again(own):
     assert set(pd.read_parquet(own.folder / mine)["word"]) == set(WORDS[:8])
     (own.folder / "list.csv").write_text("\n".join(["role,set_name,word", *words[1:], f"X,x,{WORDS[8]}"]))
     assert own.jobs(CONTEXTS, config="own.yaml") == {}
-    assert own.jobs(CONTEXTS, mine, config="own.yaml") == {"ceat_contexts": 1}
+    assert own.jobs(CONTEXTS, mine, *REPLACE, config="own.yaml") == {"ceat_contexts": 1}

@@ -18,7 +18,7 @@ from biasflow.results.pack import pack
 from biasflow.results.scores import KEYS, read_scores
 from tests.golden.tiny import differences
 from tests.unit.test_docs import SCORES, documented_metrics
-from tests.workflow.conftest import TINY, Project
+from tests.workflow.conftest import REPLACE, TINY, Project
 
 RESULTS = "results/tiny"
 TABLES = f"{RESULTS}/tables"
@@ -219,7 +219,7 @@ def test_editing_the_pretraining_runs_everything_after_it(run):
 def test_a_changed_key_runs_only_the_rules_that_use_it(run):
     config = {**TINY, "metrics": {**TINY["metrics"], "strength": {"triples": 40, "tops": [0.1, 0.5]}}}
     run.configure(config)
-    jobs = run.jobs()
+    jobs = run.jobs(*REPLACE)
     assert "score" in jobs and not DEAR & set(jobs)
 
 

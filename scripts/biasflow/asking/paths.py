@@ -9,6 +9,7 @@ from biasflow.base.shipped import PACKAGE
 
 CORPORA = "results/corpora"  # external files: shared by all runs
 LOCK = f"{CORPORA}/lock.json"  # the checksums of all downloads, as they first came
+SHOWN = ("tables", "figures")  # folders of what a run shows, beside its tables of scores
 DATA_FOLDERS = ("texts", "stimuli", "contexts")  # beside those of tasks, which have their names
 
 

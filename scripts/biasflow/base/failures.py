@@ -1,17 +1,23 @@
 """The messages at the end of a run. No script imports this module, so an edit makes nothing run again."""
 
+import contextlib
 import csv
 import errno
 import logging
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from biasflow.base.errors import FAILED, printable
+from snakemake.common import NOTHING_TO_BE_DONE_MSG
+from snakemake.exceptions import WorkflowError
+
+from biasflow.base.errors import FAILED, BiasflowError, printable
+from biasflow.base.terminal import event_of
+
+JOB_ERROR, GROUP_ERROR = "JOB_ERROR", "GROUP_ERROR"  # events of Snakemake
 
 _FAILED = re.compile(r"rule (?P<rule>\S+) failed: (?P<message>.*)")
-_INCOMPLETE = "a job execution failed"  # not there after an interrupt
 _INTERRUPTED = ("Terminating processes on user request", "Will exit after finishing currently running jobs")
 _FULL = tuple(f"[Errno {number}]" for number in (errno.ENOSPC, errno.EDQUOT))
 _DENIED = tuple(f"[Errno {number}]" for number in (errno.EACCES, errno.EPERM, errno.EROFS))
@@ -19,37 +25,43 @@ _DENIED = tuple(f"[Errno {number}]" for number in (errno.EACCES, errno.EPERM, er
 _RAISED = {
     "LockException": "another run is at work in this folder, or one was killed and left its lock; if none is at work, "
     "add --unlock to the command, once, and run it again without",
-    "ProtectedOutputException": "results cannot be written, because files of earlier runs are read-only; check their "
-    "rights, or run with --directory FOLDER elsewhere",
     "IncompleteFilesException": "a killed run left results that are not whole; add --rerun-incomplete to the command",
 }
-_JOB = re.compile(
-    r"^(?P<indent>[ \t]*)Error in rule (?P<rule>\S+):\n"
-    r"[ \t]+message: (?P<message>.*(?:\n(?![ \t]).*)*)\n"  # an executor's has several lines
-    r"(?:(?![ \t]*Error in rule ).*\n)*?[ \t]+log: (?P<paths>.+?) \(check log file",
-    re.MULTILINE,
-)
-_GROUP = re.compile(
-    r"^[ \t]+message: Error in group (?P<group>\S+)\n(?:[ \t]+log: (?P<path>.+?) \(check)?", re.MULTILINE
-)
+_PROTECTED = re.compile(r"affected files:\s+(?P<path>\S.*)")
 _ADVICE = "For further error details"  # with which every message of an executor ends
 
 
-class LastWord(logging.Handler):
-    """The last line that a user sees, after whatever Snakemake has to say. As a handler of Snakemake's logger it hears
-    why a run ends that is not ended by its jobs: interrupted, locked, the disk full. Otherwise it says `message`, or
-    `plan`, what was found while planning, if nothing went wrong: Snakemake's own message of an error stays the last."""
+class LastWord(logging.Filter):
+    """The last line that a user sees, after whatever Snakemake has to say. A filter of Snakemake's logger that lets
+    everything pass, it hears why a run ends that is not ended by its jobs: interrupted, locked, the disk full.
+    Otherwise it says `message`, or `plan`, what was found while planning, if nothing went wrong: Snakemake's own
+    message of an error stays the last.
+
+    judged: called once, when Snakemake has judged which jobs are due, before it says so; also where none is."""
 
     def __init__(self):
         super().__init__()
         self.message, self.heard, self.plan = "", "", ""
+        self.failed: list[logging.LogRecord] = []  # what Snakemake says of failed jobs, and of groups of them
+        self.judged: Callable[[], None] | None = None
 
-    def emit(self, record: logging.LogRecord) -> None:
-        text, raised = record.getMessage(), getattr(record, "exception", "")
+    def filter(self, record: logging.LogRecord) -> bool:
+        text, raised, event = record.getMessage(), getattr(record, "exception", ""), event_of(record)
+        if event in (JOB_ERROR, GROUP_ERROR):
+            self.failed.append(record)
+        if self.judged and (event == "RUN_INFO" or text == NOTHING_TO_BE_DONE_MSG):
+            judged, self.judged = self.judged, None
+            judged()
         if any(words in text for words in _INTERRUPTED):
             self.heard = "interrupted; finished results are kept, and the same command goes on from them"
         elif raised in _RAISED:
             self.heard = _RAISED[raised]
+        elif raised == "ProtectedOutputException" and (protected := _PROTECTED.search(text)):
+            path = Path(protected["path"].strip())
+            self.heard = (
+                f"{path} would be made again and is read-only; make the results writable (chmod -R u+w "
+                f"{Path(*path.parts[:2])}), or name another run (--config run=NAME)"
+            )
         elif raised and any(number in text for number in _DENIED):
             denied = next(line for line in reversed(text.splitlines()) if any(number in line for number in _DENIED))
             self.heard = f"Snakemake cannot write where it must ({denied.strip()}); check the rights of that place"
@@ -57,6 +69,18 @@ class LastWord(logging.Handler):
             self.heard = "no space left on the disk; free some, and the same command goes on from the finished results"
         elif raised:
             self.plan = ""
+        return True
+
+    @contextlib.contextmanager
+    def ending(self) -> Iterator[None]:
+        """Make a BiasflowError in the context the last line of a run that ends with it."""
+        try:
+            yield
+        except BiasflowError as error:
+            self.message = str(error)
+            for note in getattr(error, "__notes__", ()):
+                print(note, file=sys.stderr)
+            raise WorkflowError(self.message) from None
 
     def say(self) -> None:
         """Print the one message that applies, if there is one."""
@@ -64,17 +88,15 @@ class LastWord(logging.Handler):
             print("biasflow: " + "\n".join(map(printable, line.split("\n"))), file=sys.stderr, flush=True)
 
 
-def failures(logs: Iterable[str | Path], run_logs: Iterable[str | Path] = (), *, since: float = 0) -> str:
+def failures(failed: Iterable[logging.LogRecord], *, since: float = 0) -> str:
     """Return what went wrong in a run, in one line: the last failed rule's message and its log.
 
-    logs: Snakemake's, which name the failed jobs; with --quiet they do not. Then the jobs' own logs in the folders
-    `run_logs` are looked through, those written after `since` (seconds)."""
-    texts = [_text(Path(log)) for log in logs]
-    reasons = list(dict.fromkeys(reason for text in texts for reason in _reasons(text, since)))
-    reasons = reasons or [reason for path in _written(run_logs, since) for reason in _reasons_of_job(path)]
-    reasons = reasons or [reason for text in texts for reason in _reasons_of_groups(text)]
-    if not reasons and any(_INCOMPLETE in text for text in texts):
-        return "a job left no message: killed, or out of memory; finished results are kept"
+    failed: what Snakemake says of failed jobs and groups of them (`LastWord.failed`); since: when the run began
+    (seconds)."""
+    jobs, groups = [], []
+    for record in failed:
+        (groups if event_of(record) == GROUP_ERROR else jobs).append(record)
+    reasons = _reasons(jobs, since) or [*map(_reason_of_group, groups)]
     if not reasons:
         return "stopped before the end; finished results are kept"
     more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
@@ -107,32 +129,31 @@ def unmeasured(path: str | Path) -> str:
     return "\n".join(lines)
 
 
-def _reasons(text: str, since: float) -> list[str]:
-    """What each job that Snakemake calls failed says itself, or else what its executor says, such as why a scheduler
-    refused it. Of a group all jobs are called failed: those that say nothing are passed over."""
+def _reasons(jobs: Iterable[logging.LogRecord], since: float) -> list[str]:
+    """What each failed job says itself, or else what its executor says, such as why a scheduler refused it. Of a group
+    all jobs are called failed: those that say nothing are passed over."""
     reasons: dict[str, str] = {}  # by the job's log: of several tries the last counts
-    for match in _JOB.finditer(text):
-        paths = match["paths"].split(", ")  # of the rule, and of the scheduler
-        fresh = [path for path in paths if _is_since(path, since)]
+    for job in jobs:
+        rule, logs = job.rule_name, job.log  # of the rule, and of the scheduler
+        fresh = [path for path in logs if _is_since(path, since)]
         from_job = [reason for path in fresh for reason in _reasons_of_job(path)]
-        message = " ".join(match["message"].partition(_ADVICE)[0].split()).rstrip(".")
+        message = " ".join((job.rule_msg or "").partition(_ADVICE)[0].split()).rstrip(".")
+        key = logs[0] if logs else rule
         if from_job:
-            reasons[paths[0]] = from_job[0]
-        elif message not in ("", "None"):
-            reasons[paths[0]] = f"rule {match['rule']}: {message}" + (f" (log: {fresh[-1]})" if fresh else "")
-        elif not match["indent"]:
-            silent = "left no message: killed, out of memory, or see above"
-            reasons[paths[0]] = f"rule {match['rule']} {silent} (log: {paths[-1]})"
+            reasons[key] = from_job[0]
+        elif message:
+            reasons[key] = f"rule {rule}: {message}" + (f" (log: {fresh[-1]})" if fresh else "")
+        elif not job.indent:  # it is of no group
+            where = f" (log: {logs[-1]})" if logs else ""
+            reasons[key] = f"rule {rule} left no message: killed, out of memory, or see above{where}"
     return list(reasons.values())
 
 
-def _reasons_of_groups(text: str) -> Iterator[str]:
-    """Groups of jobs that failed as a whole: Snakemake does not say why."""
-    for match in _GROUP.finditer(text):
-        if match["path"]:
-            yield f"group {match['group']} left no message: killed, or out of memory (log: {match['path']})"
-        else:
-            yield f"group {match['group']}: the scheduler took no job of it; are the names of its partitions right?"
+def _reason_of_group(group: logging.LogRecord) -> str:
+    """What is known of a group of jobs that failed as a whole: Snakemake does not say why."""
+    if group.aux_logs:
+        return f"group {group.groupid} left no message: killed, or out of memory (log: {group.aux_logs[-1]})"
+    return f"group {group.groupid}: the scheduler took no job of it; are the names of its partitions right?"
 
 
 def _reasons_of_job(path: str | Path) -> Iterator[str]:
@@ -148,12 +169,6 @@ def _is_since(path: str | Path, since: float) -> bool:
         return Path(path).stat().st_mtime >= since
     except OSError:
         return False
-
-
-def _written(folders: Iterable[str | Path], since: float) -> list[Path]:
-    """The logs in these folders that were written after `since`, the oldest first."""
-    logs = [(path.stat().st_mtime, path) for folder in folders for path in Path(folder).rglob("*.log")]
-    return [path for time, path in sorted(logs) if time >= since]
 
 
 def _text(path: Path) -> str:

@@ -16,7 +16,6 @@ import shutil
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
-from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
@@ -141,20 +140,6 @@ def check_writable(folder: str | Path) -> None:
         raise BiasflowError(f"{existing} cannot be written; check its rights, or run with --directory FOLDER elsewhere")
 
 
-def check_remembered(folder: str | Path, records: str | Path) -> None:
-    """Raise BiasflowError if there are results in `folder` but not one record of the jobs that made them.
-
-    records: the folder .snakemake of the run. Without its records (deleted, or left on another machine) edited code and
-    changed settings would run nothing again, and old results would stand for new ones."""
-    result_records = Path(folder, "provenance").rglob("*.json")
-    remembered = Path(records).glob("metadata/**/*"), Path(records).glob("metadata.db")  # files, or a database
-    if any(result_records) and not any(path.is_file() for path in chain(*remembered)):
-        raise BiasflowError(
-            f"{folder} has results, but {records} does not say what code and settings made them; "
-            f"bring {records} back from where they were made, or move {folder} away"
-        )
-
-
 def read_text(path: str | Path, *, exact: bool = False) -> str:
     """Read a UTF-8 text file, without byte-order mark and with line feeds as line ends, or `exact`: unchanged.
     BiasflowError that names the file if it is none."""
@@ -222,14 +207,14 @@ def read_json(path: str | Path, **options) -> object:
     """Read a JSON file; options: of json.loads. BiasflowError as `read_text`; for invalid JSON with line and column."""
     text = read_text(path)
     if not text.strip():
-        raise BiasflowError(f"{path}: line 1, column 1: empty, not valid JSON.")
+        raise BiasflowError(f"{path}: line 1, column 1: the file is empty, not valid JSON; save or copy it again.")
     try:
         return json.loads(text, **options)
     except RecursionError:
         raise BiasflowError(f"{path}: the JSON is nested too deeply; check that this is the right file.") from None
     except json.JSONDecodeError as error:
         raise BiasflowError(
-            f"{path}: line {error.lineno}, column {error.colno}: not valid JSON: {error.msg}."
+            f"{path}: line {error.lineno}, column {error.colno}: not valid JSON: {error.msg}; save or copy it again."
         ) from error
 
 

@@ -1,140 +1,136 @@
-"""The jobs that the plan of a run has for its results, to compare them with the jobs that made these.
+"""The jobs that the plan of a run has for its results, compared with the jobs that made these.
 
-results/<run>/provenance/run.json has a digest of rule and parameters for every result, as the last start of the run
-planned it. A record tells what made the result that lies there: of another seed or learning rate, where somebody put
-another result in its place, with its record. The file also has what all jobs of a start share: configuration, versions
-and commit, once for each start that had others."""
+A record tells what made the result that lies there: of another seed or learning rate, where somebody put another result
+in its place, or where Snakemake was told not to look."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.files import read_json, whole_file
-from biasflow.base.records import PROVENANCE, RESULTS, RUN_FILE, digest_of, read_record, record_file
+from biasflow.base.records import RESULTS, contents, faults, read_record, record_file
 
-PLANNED, STARTS = "planned", "starts"
-FACTS = ("config", "versions", "git")
+CODE = "code"  # the parameter with the digest of a job's code
 
 
 class Planned(NamedTuple):
-    """The planned job of a result; finished: whether the result exists and is up to date."""
+    """The planned job of a result. inputs: the files and folders on which the result depends; due: whether it is made
+    in this run, because it is not there or not up to date."""
 
     rule: str
     params: Mapping
-    finished: bool
+    inputs: tuple[str, ...]
+    due: bool
 
 
 def planned_jobs(dag) -> dict[str, Planned]:
     """Return result -> its job, for all results that the targets need; dag: Snakemake's graph of all jobs."""
     return {
-        path: Planned(job.rule.name, dict(job.params.items()), finished=not dag.needrun(job))
+        path: Planned(
+            job.rule.name,
+            plain(job.params.items()),
+            tuple(str(Path(file)) for file in job.input if not file.is_ancient),
+            dag.needrun(job),
+        )
         for job in dag.jobs
         for path in job.output
+        if record_file(path)
     }
 
 
-def run_file(run: str) -> Path:
-    """Return the path of the file with a run's plan and the facts that its jobs share."""
-    return Path(RESULTS, run, PROVENANCE, RUN_FILE)
+def made(jobs: Mapping[str, Planned]) -> tuple[dict[str, dict], dict[str, str]]:
+    """Return result -> record for the results of these jobs that have one, and result -> what is wrong with a record
+    that cannot be read."""
+    records, damaged = {}, {}
+    for path in jobs:
+        try:
+            if record := read_record(path):
+                records[path] = record
+        except BiasflowError as fault:
+            damaged[path] = str(fault)
+    return records, damaged
 
 
-def planned(run: str) -> dict[str, str]:
-    """Result -> digest of the job that makes it (`job_digest`), as the run was planned last; nothing before its first
-    start. BiasflowError for a file that does not say so."""
-    return _about(run_file(run))[PLANNED]
+def check_finished(run: str, jobs: Mapping[str, Planned], content: Callable[[str], str | None]) -> None:
+    """Raise BiasflowError, one line, if a result of the run that Snakemake takes as finished has no record, has files
+    that its job did not write, or was made by another job than the planned one, or of other contents. What is due is
+    made anew, and its record.
+
+    content: the sha256 of a file of the user's, by its path; None for any other."""
+    records, damaged = made(jobs)
+    written = {file: digest for record in records.values() for file, digest in record["sha256"].items()}
+
+    def first_fault(path: str) -> str | None:
+        if record := records.get(path):
+            return next(_faults(record, jobs[path], lambda file: written.get(file) or content(file)), None)
+        if path not in damaged and path.startswith(f"{RESULTS}/{run}/") and Path(path).exists():
+            return f"{path} has no record of what made it ({record_file(path)}); delete it and run again"
+        return damaged.get(path)  # of an external file without a record: it may have been laid where downloads lie
+
+    wrong = [fault for path, job in jobs.items() if not job.due and (fault := first_fault(path))]
+    if wrong:
+        raise BiasflowError(wrong[0] + (f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""))
 
 
-def job_facts(record: Mapping) -> dict:
-    """Return configuration, versions and commit of the job that wrote a record: its own, or those of the start of the
-    run that it names; nothing where that was deleted."""
-    path, _, digest = record.get("start", "").rpartition("#")
-    return _about(Path(path))[STARTS].get(digest, {}) if path else {key: record[key] for key in FACTS if key in record}
-
-
-def reference(facts: Mapping, run: str) -> dict:
-    """Return how a job's record states `facts` (FACTS): by reference, if the run was started with the same ones; else
-    themselves, as on a node of a cluster with other versions."""
-    digest = digest_of(facts)
-    return {"start": f"{run_file(run)}#{digest}"} if digest in _about(run_file(run))[STARTS] else dict(facts)
-
-
-def _about(path: Path) -> dict[str, dict]:
-    if not path.is_file():
-        return {PLANNED: {}, STARTS: {}}
-    about = read_json(path)
-    if not isinstance(about, dict) or not all(isinstance(about.get(key), dict) for key in (PLANNED, STARTS)):
-        raise BiasflowError(f"{path} does not say how results are made; delete it and run again")
-    return about
-
-
-def job_digest(rule: str, params: Mapping) -> str:
-    """Return a digest that changes with a job's rule and with each of its parameters, including its code."""
-    return digest_of([rule, dict(params)])
-
-
-def check_as_planned(results: Iterable[str], digests: Mapping[str, str]) -> None:
-    """Raise BiasflowError for a result whose record names another job than the run plans for it."""
-    for path in map(str, results):
-        record = read_record(path)
-        if record and path in digests and job_digest(record["rule"], record["params"]) != digests[path]:
-            raise BiasflowError(
-                f"{path} was made with other parameters than this run has, by its record {record_file(path)}; "
-                f"delete {path} and run again"
-            )
-
-
-def start(run: str, jobs: Mapping[str, Planned], facts: Mapping) -> None:
-    """Write down how the results of a run are made and what their jobs share (FACTS; what earlier starts wrote stays),
-    and look at those that are finished: BiasflowError, one line, for the first without a record, or with that of
-    another job."""
-    path = run_file(run)
-    about = _about(path)
-    digests = about[PLANNED] | {path: job_digest(job.rule, job.params) for path, job in jobs.items()}
-    starts = about[STARTS] | {digest_of(facts): _plain(facts)}
-    with whole_file(path) as temporary:
-        text = json.dumps({PLANNED: digests, STARTS: starts}, indent=1, sort_keys=True)
-        temporary.write_text(text + "\n", encoding="utf-8")
-    faults = [fault for path, job in jobs.items() if job.finished and (fault := _fault(path, job, f"{RESULTS}/{run}/"))]
-    if faults:
-        more = f" ({len(faults) - 1} more: biasflow check {run})" if len(faults) > 1 else ""
-        raise BiasflowError(faults[0] + more)
-
-
-def _fault(path: str, job: Planned, root: str) -> str:
-    record = read_record(path)
-    if record is None:  # an external file may have been laid where downloads lie
-        absent = path.startswith(root) and Path(path).exists()
-        return f"{path} has no record of what made it ({record_file(path)}); delete it and run again" if absent else ""
+def _faults(record: Mapping, job: Planned, content: Callable[[str], str | None]) -> Iterator[str]:
+    """All that is wrong with a finished result, but for the content of its files."""
+    path, advice = record["output"], "delete it and run again"
+    if Path(path).exists():
+        yield from faults(record, digest=None)
     if record["rule"] != job.rule:
-        return f"{path} was made by the rule {record['rule']}, not by {job.rule}; delete it and run again"
-    params = _plain(job.params)
-    gone = {*record["params"].get("own", {}).values()} - {*params.get("own", {}).values()}  # contents of a user's files
-    if edited := [file for file, digest in record["inputs"].items() if digest in gone]:
-        return f"{path} was made of another content of {edited[0]}; delete it and run again"
-    differences = _differences(record["params"], params)
-    if not differences:
-        return ""
-    return f"{path} was made with {differences[0]}, which this run does not plan; delete it and run again"
+        yield f"{path} was made by the rule {record['rule']}, not by {job.rule}; {advice}"
+    for file in edited_inputs(record, content):
+        yield f"{path} was made of another content of {file}; {advice}"
+    for file in other_inputs(record, job):
+        was = "was made" if file in record["inputs"] else "was not made"
+        yield f"{path} {was} of {file}, other than this run plans; {advice}"
+    for difference in differences(record["params"], job.params):
+        yield f"{path} was made with {difference}, which this run does not plan; {advice}"
 
 
-def _differences(recorded: object, now: object, key: str = "") -> list[str]:
-    """The differences between two parameters, each in words."""
+def edited_inputs(record: Mapping, content: Callable[[str], str | None]) -> list[str]:
+    """Return the files that had another content when the recorded job read them; content: what a file has now, None for
+    a file whose content does not count."""
+    read = {file: digest for file, digest in record["inputs"].items() if file not in record["aside"]}
+    return [file for file, digest in read.items() if (content(file) or digest) != digest]
+
+
+def other_inputs(record: Mapping, job: Planned) -> list[str]:
+    """Return the files that the recorded job read and the planned one does not, and what only the planned one reads."""
+    planned_inputs = set(job.inputs)
+    read = {file: planned_inputs.intersection(_above(file)) for file in record["inputs"].keys() - set(record["aside"])}
+    unread = planned_inputs.difference(*read.values())
+    return sorted(file for file, above in read.items() if not above) + sorted(
+        path
+        for path in unread
+        if contents(Path(path))  # an empty folder leaves nothing in a record
+    )
+
+
+def _above(file: str) -> Iterator[str]:
+    """A file and the folders in which it lies."""
+    return map(str, (file, *Path(file).parents))
+
+
+def differences(recorded: object, now: object, key: str = "") -> list[str]:
+    """Return the differences between two parameters, each in words."""
     if isinstance(recorded, dict) and isinstance(now, dict):
-        keys = sorted({*recorded, *now})
+        names = sorted({*recorded, *now})
         return [
             text
-            for name in keys
-            for text in _differences(recorded.get(name), now.get(name), f"{key}.{name}".strip("."))
+            for name in names
+            for text in differences(recorded.get(name), now.get(name), f"{key}.{name}".strip("."))
         ]
-    return [] if recorded == now else [f"{key} {_short(recorded)} in place of {_short(now)}"]
+    return [] if recorded == now else [f"{key} {short(recorded)} in place of {short(now)}"]
 
 
-def _short(value: object) -> str:
+def short(value: object) -> str:
+    """Return a value as JSON, cut to 60 characters."""
     text = json.dumps(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _plain(params: Mapping) -> dict:
+def plain(params: Iterable) -> dict:
+    """Return parameters as a record has them: of JSON's types alone."""
     return json.loads(json.dumps(dict(params), sort_keys=True, default=str))

@@ -16,8 +16,7 @@ from typing import NoReturn
 
 from biasflow.base.errors import headline
 from biasflow.base.files import sha256
-from biasflow.base.planned import reference
-from biasflow.base.records import contents, write_record
+from biasflow.base.records import START, contents, write_record
 
 _FINAL = re.compile(r" CRITICAL biasflow: rule \S+ failed: (?P<message>.*)")
 LIBRARIES = (
@@ -99,7 +98,7 @@ def write_provenance(
         "params": dict(params),
         "inputs": dict(inputs),
         "aside": sorted(aside),
-        **reference(start_facts(config), config["run"]),
+        START: start_facts(config),
         "started": datetime.fromtimestamp(started, UTC).isoformat(),
         "wall_seconds": round(time.time() - started, 3),
         **(facts or {}),
@@ -110,7 +109,7 @@ def write_provenance(
 
 
 def start_facts(config: Mapping) -> dict:
-    """Return what all jobs share that one start of a run makes (base.planned.FACTS)."""
+    """Return what all jobs share that one start of a run makes: configuration, versions and commit."""
     return {"config": dict(config), "versions": versions(), "git": git_commit()}
 
 

@@ -1,13 +1,13 @@
 """The records of results: results/<run>/provenance/<path of a result in its run>.json says what made it, of what, and
 what it holds. A result that is moved or copied does not take its record along.
 
-What many records share is written once: lists of inputs, parameters and what else is long in provenance/shared/, in a
-file named by its content; configuration, versions and commit of a start of the run in provenance/run.json
-(base.planned)."""
+What many records share is written once, in provenance/shared/, in a file named by its content: lists of inputs,
+parameters and what else is long, and what all jobs of a start of the run share (configuration, versions, commit)."""
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 from biasflow.base.errors import BiasflowError
@@ -16,9 +16,9 @@ from biasflow.base.files import sha256, whole_file
 RESULTS = "results"
 STORED = (".snakemake", "storage")  # where Snakemake's storage plugins put the files of a job
 PROVENANCE = "provenance"
-RUN_FILE = "run.json"
 SHARED = "shared"
 LONG = 1000  # characters: longer values are shared
+START = "start"  # the key of a record with what its job shares with all others of a start
 SEAL = "seal"  # the sha256 of all else in a record, so that an edited one is seen
 KEYS = {"output", "sha256", "inputs", "aside", "rule", "params"}  # in every record
 
@@ -45,9 +45,8 @@ def checkpoint_folder(result: str | Path) -> Path:
 def record_files(run: str | Path) -> list[Path]:
     """Return the paths of all records of a run."""
     folder = Path(run, PROVENANCE)
-    return sorted(
-        file for file in folder.rglob("*.json") if file.relative_to(folder).parts[0] not in (SHARED, RUN_FILE)
-    )
+    others = (SHARED, "run.json")  # the second is of earlier versions
+    return sorted(file for file in folder.rglob("*.json") if file.relative_to(folder).parts[0] not in others)
 
 
 def result_of(record: str | Path) -> str:
@@ -62,12 +61,14 @@ def write_record(about: Mapping) -> None:
     file = record_file(about["output"])
     if file is None:
         raise ValueError(f"{about['output']} does not lie in {RESULTS}/<run>")
+    if isinstance(plain.get(START), dict):  # as it was read, it is named already
+        plain[START] = _share(file, plain[START])
     lists = {key: value for key, value in plain.items() if isinstance(value, dict | list) and key != "sha256"}
     if len(json.dumps(lists)) > LONG:  # all outputs of a job have the same
         plain = {key: value for key, value in plain.items() if key not in lists} | {SHARED: _share(file, lists)}
     if len(json.dumps(plain["sha256"])) > LONG:
         plain["sha256"] = _share(file, plain["sha256"])
-    _write(file, {**plain, SEAL: digest_of(plain)})
+    write_json(file, {**plain, SEAL: digest_of(plain)})
 
 
 def read_record(path: str | Path) -> dict | None:
@@ -89,10 +90,20 @@ def read_record(path: str | Path) -> dict | None:
     if record["output"] != str(path):
         raise BiasflowError(f"{file} is the record of {record['output']}, not of {path}; {advice}")
     if SHARED in record:
-        record |= _shared(file, record.pop(SHARED), advice)
+        record |= _shared(_shared_file(file, record.pop(SHARED)), advice)
     if isinstance(record["sha256"], str):
-        record["sha256"] = _shared(file, record["sha256"], advice)
+        record["sha256"] = _shared(_shared_file(file, record["sha256"]), advice)
     return record
+
+
+def start_of(record: Mapping) -> dict:
+    """Return configuration, versions and commit of the job that wrote a record; nothing if an earlier version of
+    biasflow wrote it. BiasflowError if they were edited or deleted."""
+    digest = record.get(START, "")
+    if not digest or "/" in digest:
+        return {}
+    advice = f"it says how results were made: bring it back, or delete {record['output']} and run again"
+    return _shared(_shared_file(record_file(record["output"]), digest), advice)
 
 
 def _share(record: Path, value: Mapping) -> str:
@@ -100,14 +111,13 @@ def _share(record: Path, value: Mapping) -> str:
     digest = digest_of(value)
     file = _shared_file(record, digest)
     if digest_of(_read(file)) != digest:  # absent, or damaged
-        _write(file, value)
+        write_json(file, value)
     return digest
 
 
-def _shared(record: Path, digest: str, advice: str) -> dict:
-    file = _shared_file(record, digest)
+def _shared(file: Path, advice: str) -> dict:
     value = _read(file)
-    if digest_of(value) != digest:
+    if digest_of(value) != file.stem:
         raise BiasflowError(f"{file} is not as a job wrote it; {advice}")
     return value
 
@@ -124,40 +134,60 @@ def _shared_file(record: Path, digest: str) -> Path:
     return Path(*record.parts[:3], SHARED, f"{digest}.json")
 
 
-def _write(file: Path, value: Mapping) -> None:
+def write_json(file: Path, value: Mapping) -> None:
+    """Write a mapping as JSON with sorted keys, whole or not at all."""
     with whole_file(file) as temporary:
         temporary.write_text(json.dumps(value, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 
-def record_with(file: str) -> dict | None:
-    """Read the record of the result that is this file or contains it; None for a file that no job made."""
-    records = map(read_record, (file, *Path(file).parents))
-    return next((record for record in records if record is not None), None)
+def upstream(results: Iterable[str | Path], read: Callable[[str], dict | None] = read_record) -> Iterator[dict]:
+    """Yield the records of results, of all that these were made of, and so on, each once. read: reads the record of a
+    path."""
+    waiting, seen = list(map(str, results)), set()
+    while waiting:
+        path = waiting.pop()
+        if path not in seen and (record := read(path)):
+            yield record
+            waiting += record["inputs"]
+        seen.add(path)
+
+
+def faults(record: Mapping, digest: Callable[[str], str] | None = sha256) -> Iterator[str]:
+    """Yield a line for every file that lies at the path of a result and is not as its job wrote it: added, gone, or of
+    another content. digest: path -> sha256; None looks at names alone."""
+    output, recorded = record["output"], record["sha256"]
+    present = set(map(str, contents(Path(output))))
+    for file in sorted(present | recorded.keys()):
+        if file not in recorded:
+            yield f"{file} is not of the job that wrote {output}; move it away, or delete {output} and run again"
+        elif file not in present:
+            yield f"{file} is gone; delete {output} and run again"
+        elif digest and digest(file) != recorded[file]:
+            yield f"{file} is not as its job wrote it (by {record_file(output)}); delete {output} and run again"
 
 
 def checked(inputs: Iterable[str]) -> dict[str, str]:
     """Return path -> sha256 of all input files, including those in input folders.
 
-    BiasflowError, one line that names the file and what to delete, where one is not what the job that made it wrote:
-    changed, cut, or gone. Files that no job made (those of the project and of the user) have no record, and are taken
-    as they are."""
+    BiasflowError, one line that names the file and what to delete, where one is not what the job that made it wrote
+    (`faults`). Files that no job made (those of the project and of the user) have no record, and are taken as they
+    are."""
     digests: dict[str, str] = {}
+    digest = cache(sha256)
     for path in sorted(set(map(str, inputs))):
-        record = read_record(path)
-        for file in contents(Path(path)) if record is None else map(Path, record["sha256"]):
-            if str(file) not in digests:
-                digests[str(file)] = sha256(file) if file.is_file() else "none"
-            if record is not None and digests[str(file)] != record["sha256"][str(file)]:
-                fault = "is not as its job wrote it" if file.is_file() else "is gone"
-                raise BiasflowError(
-                    f"{file} {fault} (its sha256 is in {record_file(path)}); delete {path} and run again"
-                )
+        if (record := read_record(path)) and (fault := next(faults(record, digest), None)):
+            raise BiasflowError(fault)
+        digests |= {str(file): digest(str(file)) for file in contents(Path(path))}
     return digests
 
 
 def contents(path: Path) -> list[Path]:
-    """Return the files in a folder, or the file itself."""
-    return [path] if path.is_file() else sorted(file for file in path.rglob("*") if file.is_file())
+    """Return the files in a folder, or the file itself. Hidden files, such as the time stamp that Snakemake lays into a
+    folder, belong to the system and not to a result."""
+    if path.is_file():
+        return [path]
+    files = (file for file in path.rglob("*") if not any(part[0] == "." for part in file.relative_to(path).parts))
+    return sorted(file for file in files if file.is_file())
 
 
 def check_unchanged(inputs: Mapping[str, str], planned: Mapping[str, str]) -> None:

@@ -24,14 +24,14 @@ class JobLines(logging.Handler):
     def is_shown(self, record: logging.LogRecord) -> bool:
         """Whether Snakemake's own handler of the terminal, of which this is a filter, is to write a line. The table of
         jobs, which a dry run has twice, stands once."""
-        event, text = _event(record), record.getMessage()
+        event, text = event_of(record), record.getMessage()
         is_again = event == "RUN_INFO" and text == self.table
         self.table = text if event == "RUN_INFO" else self.table
         is_in_log = event in IN_LOG or (not event and text.startswith(ALSO))
         return record.levelno > logging.INFO or not (is_again or is_in_log)
 
     def emit(self, record: logging.LogRecord) -> None:
-        event, now = _event(record), time.monotonic()
+        event, now = event_of(record), time.monotonic()
         if event == "JOB_INFO":
             self.begun[record.jobid] = job_name(record.rule_name, record.wildcards.values()), now
         elif event == "JOB_FINISHED":
@@ -43,7 +43,7 @@ class JobLines(logging.Handler):
             self.ended = []
 
 
-def _event(record: logging.LogRecord) -> str:
+def event_of(record: logging.LogRecord) -> str:
     """The name of Snakemake's event that a record is of; "" if it is of none."""
     return getattr(getattr(record, "event", None), "name", "")
 

@@ -53,9 +53,10 @@ def remark(files: "pd.DataFrame") -> str:
     """Return the remark on a run's external files for captions of tables; "" if all are from upstream.
 
     files: COLUMNS, all text."""
-    other = files.loc[files["byte_equal_to_upstream"] == "False", "name"]
-    unverified = files["verified_by"].isin(UNVERIFIED) & ~files["name"].isin(other)
+    differs = files["byte_equal_to_upstream"] == "False"
+    other = [f"{row['name']} (sha256 {row['sha256'][:12]}...)" for _, row in files[differs].iterrows()]
+    unverified = files["verified_by"].isin(UNVERIFIED) & ~differs
     parts = [f"{', '.join(other)} differ from the files that their publishers offer"] if len(other) > 1 else []
-    parts += [f"{other.iloc[0]} differs from the file that its publisher offers"] if len(other) == 1 else []
+    parts += [f"{other[0]} differs from the file that its publisher offers"] if len(other) == 1 else []
     parts += [f"{unverified.sum()} of {len(files)} could not be verified"] if unverified.any() else []
     return f"External files of this run (files.csv): {'; '.join(parts)}." if parts else ""

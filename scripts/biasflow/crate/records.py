@@ -1,20 +1,27 @@
 """The jobs of a run, read from the records of its results."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.files import PART
-from biasflow.base.planned import job_facts
-from biasflow.base.records import PROVENANCE, checked, read_record, record_file, record_files, result_of
+from biasflow.base.records import (
+    PROVENANCE,
+    START,
+    checked,
+    contents,
+    record_file,
+    record_files,
+    result_of,
+    start_of,
+    upstream,
+)
 
 METADATA, WORKFLOW = "ro-crate-metadata.json", "workflow"  # they make the folder of a run a crate
 # Contents of the folder besides results: logs, times and plans of jobs, a crate, and files of Snakemake.
 WITHOUT_RECORD = ("logs", "benchmarks", "checkpoints", PROVENANCE, "asked.json", METADATA, WORKFLOW)
-TIMESTAMP = ".snakemake_timestamp"
 
 
 @dataclass(frozen=True)
@@ -35,7 +42,7 @@ def read_jobs(folder: str) -> list[Job]:
     """Return the jobs that made the files of a run and the files that these jobs read (downloads), by time of start.
 
     BiasflowError, one line that names the file, for a file that was changed, was deleted, or has no record."""
-    records = _records(folder)
+    records = {str(record_file(record["output"])): record for record in upstream(map(result_of, record_files(folder)))}
     if not records:
         raise BiasflowError(
             f"{folder} has no results of the workflow; name the folder of a run, such as results/demo, and do so "
@@ -43,10 +50,8 @@ def read_jobs(folder: str) -> list[Job]:
         )
     checked(record["output"] for record in records.values())
     jobs = _jobs(records)
-    known = written_files(jobs)
-    for path in results_in(Path(folder)):
-        if path not in known:
-            raise BiasflowError(f"{path} has no record of what made it ({record_file(path)}); delete it and run again")
+    for fault in without_record(Path(folder), written_files(jobs)):
+        raise BiasflowError(fault)
     return jobs
 
 
@@ -62,19 +67,6 @@ def gone(jobs: Sequence[Job], folder: str) -> list[str]:
     return sorted({path for path, digest in read if Path(path).is_relative_to(folder) and written.get(path) != digest})
 
 
-def _records(folder: str) -> dict[str, dict]:
-    """Path -> record of all results in the folder, and of files elsewhere from which they were made."""
-    records: dict[str, dict] = {}
-    waiting = [result_of(path) for path in record_files(folder)]
-    while waiting:
-        output = waiting.pop()
-        path = str(record_file(output))
-        if path not in records and (record := read_record(output)):
-            records[path] = record
-            waiting += record["inputs"]
-    return records
-
-
 def _jobs(records: Mapping[str, Mapping]) -> list[Job]:
     """The jobs of these records: a job writes equal records for all of its outputs, except for the keys of the
     output."""
@@ -85,6 +77,7 @@ def _jobs(records: Mapping[str, Mapping]) -> list[Job]:
     jobs = []
     for rest, paths in of_job.items():
         about = json.loads(rest)
+        about.pop(START, None)
         started = datetime.fromisoformat(about.pop("started"))
         jobs.append(
             Job(
@@ -93,17 +86,16 @@ def _jobs(records: Mapping[str, Mapping]) -> list[Job]:
                 ended=started + timedelta(seconds=about.pop("wall_seconds")),
                 inputs=about.pop("inputs"),
                 outputs={file: digest for path in paths for file, digest in records[path]["sha256"].items()},
-                about={"versions": {}, "git": "unknown", **about, **job_facts(about)},
+                about={"versions": {}, "git": "unknown", **about, **start_of(records[paths[0]])},
                 records=tuple(paths),
             )
         )
     return sorted(jobs, key=lambda job: (job.started, job.records))
 
 
-def results_in(folder: Path) -> Iterator[str]:
-    """Yield the files of a run that a job has made, judged by their names."""
-    for path in sorted(folder.rglob("*")):
+def without_record(folder: Path, recorded: Container[str]) -> Iterator[str]:
+    """Yield a line for every file of a run that a job has made, judged by its name, and that no record has."""
+    for path in contents(folder):
         first = path.relative_to(folder).parts[0]
-        internal = path.name.endswith(PART) or path.name == TIMESTAMP or first in WITHOUT_RECORD
-        if path.is_file() and not internal:
-            yield str(path)
+        if first not in WITHOUT_RECORD and str(path) not in recorded:
+            yield f"{path} has no record of what made it ({record_file(path)}); delete it and run again"

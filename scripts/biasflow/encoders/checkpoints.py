@@ -1,10 +1,11 @@
-"""Checkpoints of a training: whose they are, and which of them are whole."""
+"""Checkpoints of a training: whose they are, and which of them are whole and as they were written."""
 
 import json
 import logging
 import shutil
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import torch
@@ -12,13 +13,16 @@ from transformers import TrainerCallback
 
 from biasflow.base.code import code_digest
 from biasflow.base.errors import BiasflowError
-from biasflow.base.files import whole_file
+from biasflow.base.files import sha256, whole_file, whole_folder
 from biasflow.base.provenance import versions
+from biasflow.base.records import contents
 from biasflow.base.shipped import ROOT
 from biasflow.encoders.precision import on_gpu
 
 COMPUTING = ("numpy", "torch", "transformers", "tokenizers", "accelerate")  # libraries whose numbers a training has
-COMPLETE = "complete"  # the file that a checkpoint gets when all of it is on disk
+COMPLETE = "complete"  # the file that a checkpoint gets when all of it is on disk: the sha256 of every other file
+OPTIMIZER = "optimizer.pt"  # of a Trainer's checkpoint: twice as large as the weights, and needed to go on only
+CHECKPOINT = "checkpoint-"  # begins the names of checkpoints, before the number of the step
 EVERY = 300.0  # seconds between checkpoints that are written from time to time
 
 
@@ -42,7 +46,10 @@ def claim(work: Path, settings: Mapping[str, object]) -> None:
     mark = work / "settings.json"
     settings = json.loads(json.dumps(settings))
     if mark.is_file() and any(path != mark for path in work.iterdir()):
-        before, now = _flat(json.loads(mark.read_text(encoding="utf-8"))), _flat(settings)
+        try:
+            before, now = _flat(json.loads(mark.read_text(encoding="utf-8"))), _flat(settings)
+        except (ValueError, AttributeError) as error:
+            raise BiasflowError(f"{mark} does not say whose checkpoints these are; delete the folder {work}") from error
         other = [key for key in before | now if before.get(key) != now.get(key)]
         if other:
             raise BiasflowError(
@@ -68,13 +75,76 @@ def _flat(settings: Mapping[str, object], prefix: str = "") -> dict[str, object]
 
 
 def last_checkpoint(work: Path) -> str | None:
-    """The latest checkpoint of transformers' Trainer that was written to its end; those that were not are removed."""
-    checkpoints = {int(path.name.rpartition("-")[2]): path for path in work.glob("checkpoint-*")}
-    for path in checkpoints.values():
-        if not (path / COMPLETE).is_file():
-            shutil.rmtree(path)
-    complete = [step for step, path in checkpoints.items() if path.is_dir()]
-    return str(checkpoints[max(complete)]) if complete else None
+    """Return the latest checkpoint in a folder from which a training can go on: it is whole, and so is the best one so
+    far, which it names. All others are removed (`is_kept`)."""
+    kept = {}
+    for path in sorted(work.glob(f"{CHECKPOINT}*"), key=lambda path: int(path.name.removeprefix(CHECKPOINT))):
+        if is_kept(path):
+            kept[path.name] = path
+    for path in reversed(kept.values()):
+        if all((path / name).is_file() for name in _named(path)) and _best_at(path) in kept:
+            return str(path)
+    for path in kept.values():  # the best epoch of a training that begins anew
+        shutil.rmtree(path)
+    return None
+
+
+def _best_at(checkpoint: Path) -> str:
+    """The name of the best checkpoint at the time of this one; its own where none is kept as the best."""
+    state = checkpoint / "trainer_state.json"
+    best = json.loads(state.read_text(encoding="utf-8"))["best_model_checkpoint"] if state.is_file() else None
+    return Path(best or checkpoint).name
+
+
+def is_kept(folder: Path) -> bool:
+    """Whether a folder was marked as complete, and holds what it held then, except perhaps for an optimiser. One that
+    was not written to its end, or was changed since, is removed, and the log says so."""
+    if not folder.is_dir():
+        return False
+    named, present = _named(folder), _digests(folder)
+    if named and present.items() <= named.items() and named.keys() - present.keys() <= {OPTIMIZER}:
+        return True
+    message = "%s was not written to its end, or was changed since: it is left out"
+    logging.getLogger("biasflow").warning(message, folder)
+    shutil.rmtree(folder)
+    return False
+
+
+@contextmanager
+def complete_folder(folder: Path) -> Iterator[Path]:
+    """Yield a temporary folder that takes the place of `folder` at the end, marked as complete."""
+    with whole_folder(folder) as temporary:
+        yield temporary
+        mark_complete(temporary)
+
+
+@contextmanager
+def only_checkpoint(work: Path, step: int) -> Iterator[Path]:
+    """Yield a temporary folder that becomes the checkpoint of a step, marked as complete, and the only one."""
+    folder = work / f"{CHECKPOINT}{step}"
+    with complete_folder(folder) as temporary:
+        yield temporary
+    for other in work.glob(f"{CHECKPOINT}*"):
+        if other != folder:
+            shutil.rmtree(other)
+
+
+def mark_complete(folder: Path) -> None:
+    """Write down what a folder holds (`is_kept`)."""
+    with whole_file(folder / COMPLETE) as temporary:
+        temporary.write_text(json.dumps(_digests(folder), indent=1) + "\n", encoding="utf-8")
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    return {str(path.relative_to(folder)): sha256(path) for path in contents(folder) if path.name != COMPLETE}
+
+
+def _named(folder: Path) -> dict[str, str]:
+    try:
+        named = json.loads((folder / COMPLETE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return named if isinstance(named, dict) else {}
 
 
 class Marks(TrainerCallback):
@@ -85,7 +155,7 @@ class Marks(TrainerCallback):
             log_resumed(state.global_step, state.max_steps)
 
     def on_save(self, args, state, control, **kwargs):
-        (Path(args.output_dir) / f"checkpoint-{state.global_step}" / COMPLETE).touch()
+        mark_complete(Path(args.output_dir) / f"{CHECKPOINT}{state.global_step}")
 
 
 class PeriodicCheckpoint(Marks):

@@ -87,7 +87,7 @@ def read_asked(path: str | Path) -> tuple[Part, ...]:
             Part(**{key: tuple(value) if isinstance(value, list) else value for key, value in part.items()})
             for part in read_json(path)
         )
-    except (TypeError, AttributeError) as error:
+    except (BiasflowError, TypeError, AttributeError) as error:
         raise BiasflowError(
             f"{path} does not list the parts of blocks; delete it (blocks that were added to are then read again)"
         ) from error

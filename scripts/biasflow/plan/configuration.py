@@ -55,7 +55,7 @@ def _read(path: Path) -> dict:
 
 def resolve(config: Mapping, schema: Mapping) -> dict:
     """A copy of `config` with all defaults filled in; BiasflowError naming the key if it does not follow the schema."""
-    resolved = copy.deepcopy(dict(config))
+    resolved = {key: _of_command_line(key, value, schema) for key, value in copy.deepcopy(dict(config)).items()}
     if isinstance(resolved.setdefault("methods", {}), dict):
         resolved["methods"] = {**resolved["methods"], **_absent(methods_of_erasers(), resolved["methods"])}
     _check_lists(resolved["methods"])
@@ -74,6 +74,14 @@ def resolve(config: Mapping, schema: Mapping) -> dict:
     _cross_check(resolved)
     resolved["methods"] = with_variants(resolved["methods"])
     return _with_paths(resolved)
+
+
+def _of_command_line(key: str, value: object, schema: Mapping) -> object:
+    """A value at the top of the configuration; --config hands true, false and null over as text."""
+    words = {"true": True, "false": False, "null": None}
+    allowed = {**schema["properties"].get(key, {}), "$defs": schema["$defs"]}
+    is_word = isinstance(value, str) and value in words and not Validator(allowed).is_valid(value)
+    return words[value] if is_word else value
 
 
 def _with_paths(config: Mapping) -> dict:

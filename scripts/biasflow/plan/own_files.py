@@ -8,6 +8,7 @@ import contextlib
 import json
 import time
 from collections.abc import Callable, Collection, Mapping
+from functools import cache
 from pathlib import Path
 
 from biasflow.base.errors import BiasflowError
@@ -20,22 +21,16 @@ SETTLED = 2.0  # seconds: a file that changed a moment ago may change again with
 
 
 class Digests:
-    """The sha256 of files, read once in a process; of large files once for as long as the file system says that they
-    are the same: device, inode, size, and the times when content and inode changed. No program can set the last, which
-    is what tells a file that was replaced and given its predecessor's time.
+    """The sha256 of files; large ones are read once for as long as the file system says that they are the same: device,
+    inode, size, and the times when content and inode changed. No program can set the last, which is what tells a file
+    that was replaced and given its predecessor's time.
 
     memory: the file that remembers them; where it cannot be written, files are read anew in every process."""
 
     def __init__(self, memory: str | Path = REMEMBERED):
         self._memory = Path(memory)
-        self._in_process: dict[str, str] = {}
 
     def of(self, path: str) -> str:
-        if path not in self._in_process:
-            self._in_process[path] = self._read(path)
-        return self._in_process[path]
-
-    def _read(self, path: str) -> str:
         state = _state(path)
         large = state["size"] >= LARGE
         known = self._remembered().get(path, {}) if large else {}
@@ -76,6 +71,7 @@ class OwnFiles:
 
     def __init__(self, made_in: Collection[str]):
         self._made_in, self._digests = tuple(f"{folder}/" for folder in made_in), Digests()
+        self.content = cache(self._content)  # in a process a file is read once
 
     def __call__(self, inputs: Inputs = lambda wildcards: {}, **by_role: object) -> Callable[[object], dict[str, str]]:
         """For a rule with these inputs (files by role, or functions of wildcards): wildcards -> the sha256 of those
@@ -88,9 +84,13 @@ class OwnFiles:
                 for role, paths in {**inputs(wildcards), **named}.items()
                 for number, path in enumerate([paths] if isinstance(paths, str) else paths)
             }
-            return {name: self._digests.of(path) for name, path in files.items() if self.is_own(path)}
+            return {name: digest for name, path in files.items() if (digest := self.content(path))}
 
         return sha256_of
+
+    def _content(self, path: str) -> str | None:
+        """The sha256 of a file of the user's; None for a file that a job makes, or that is not there."""
+        return self._digests.of(path) if self.is_own(path) else None
 
     def is_own(self, path: str) -> bool:
         """Whether a path is a file, and does not lie in a folder where jobs write."""

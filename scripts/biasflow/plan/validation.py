@@ -122,7 +122,7 @@ def _as_text(error: ValidationError) -> str:
     """What to write in place of a number or truth value that was given as text."""
     if error.validator in OF_KIND and isinstance(error.instance, str):
         if error.instance.lower() in ("true", "false", "null"):
-            return "; it is text: leave out the quotes, and give it in a file, since --config has no such values"
+            return "; it is text: leave out the quotes"
         with contextlib.suppress(ValueError):
             number = f"{float(error.instance):g}"
             if "e" in number and "." not in number:

@@ -19,7 +19,7 @@ from biasflow.base.progress import Progress
 from biasflow.base.tabular import write_parquet
 from biasflow.corpora.conll import read_conll
 from biasflow.encoders.batches import batchwise
-from biasflow.encoders.checkpoints import claim
+from biasflow.encoders.checkpoints import claim, complete_folder, is_kept
 from biasflow.encoders.device import resolve_device
 from biasflow.encoders.taps import depth, name_of
 from biasflow.methods.fitted import Fitted
@@ -138,10 +138,11 @@ def _retrained(
     seeds: Sequence[int],
 ) -> Iterator[list[tuple[str, str, CoarseToFine, dict[str, object]]]]:
     """Under each method: head, seed, scorer, and how its training went."""
-    path = work / "learnt.safetensors"
-    if not path.is_file():
-        _store(encoding, learnt, path, "float16")
-    for number, (*_, X) in enumerate(States(path, fitted).under_each()):
+    folder, name = work / "learnt", "vectors.safetensors"
+    if not is_kept(folder):
+        with complete_folder(folder) as temporary:
+            _store(encoding, learnt, temporary / name, "float16")
+    for number, (*_, X) in enumerate(States(folder / name, fitted).under_each()):
         vectors, documents = StoredVectors(X, encoding.model.device), learnt[TRAIN].pieces
         options = {"recipe": recipe, "seeds": seeds, "work": work / str(number)}
         try:

@@ -7,13 +7,13 @@ from html.parser import HTMLParser
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
 
+from biasflow.asking.paths import SHOWN
 from biasflow.base.errors import BiasflowError
-from biasflow.base.files import PART, whole_file
-from biasflow.base.records import checked
+from biasflow.base.files import whole_file
+from biasflow.base.records import checked, contents
 
 PAGE = "index.html"
 BESIDE = (".csv", ".html", ".txt")  # of the files beside the page
-FOLDERS = ("tables", "figures")
 FIRST_DAY = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip can hold: the files' own times are not in it
 FETCHED = {"src", "srcset", "poster", "data"}  # attributes whose file a browser takes without being asked
 
@@ -44,8 +44,8 @@ def pack(folder: Path, archive: Path) -> list[str]:
 
 def _members(folder: Path) -> Iterator[Path]:
     yield from (path for path in folder.iterdir() if path.suffix in BESIDE)
-    for name in FOLDERS:
-        yield from (path for path in (folder / name).rglob("*") if path.is_file() and not path.name.endswith(PART))
+    for name in SHOWN:
+        yield from contents(folder / name)
 
 
 class _Links(HTMLParser):

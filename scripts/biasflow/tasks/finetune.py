@@ -23,7 +23,7 @@ from transformers.trainer_pt_utils import nested_concat
 
 from biasflow.base.errors import BiasflowError
 from biasflow.encoders.batches import batchwise, shortened
-from biasflow.encoders.checkpoints import Marks, claim, last_checkpoint
+from biasflow.encoders.checkpoints import CHECKPOINT, OPTIMIZER, Marks, claim, last_checkpoint
 from biasflow.encoders.device import resolve_device
 from biasflow.encoders.edit import edited
 from biasflow.encoders.load import new_classifier
@@ -38,7 +38,6 @@ from biasflow.tasks.training import DivergedError, fit_method, origin, save_trai
 
 BEST, LAST = "best", "last"
 EVALUATION_BATCH = 128
-OPTIMIZER = "optimizer.pt"  # twice as large as the weights, and needed to go on only
 DIVERGED = "diverged_at"  # the key of the step in the facts of a training
 LOSSES = ("loss", "eval_loss", "train_loss")
 
@@ -199,8 +198,8 @@ class Watch(Marks):
 
     def on_save(self, args, state, control, **kwargs):
         super().on_save(args, state, control, **kwargs)
-        for checkpoint in Path(args.output_dir).glob("checkpoint-*"):
-            if checkpoint.name != f"checkpoint-{state.global_step}":
+        for checkpoint in Path(args.output_dir).glob(f"{CHECKPOINT}*"):
+            if checkpoint.name != f"{CHECKPOINT}{state.global_step}":
                 (checkpoint / OPTIMIZER).unlink(missing_ok=True)
 
     def on_log(self, args, state, control, logs=None, **kwargs):

@@ -2,25 +2,14 @@
 
 import errno
 import logging
-import os
 import time
+from types import SimpleNamespace
 
 import pytest
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.failures import LastWord, ended, failures
+from biasflow.base.failures import GROUP_ERROR, JOB_ERROR, LastWord, ended, failures
 from biasflow.base.provenance import rule_log
-
-ERROR = """
-RuleException:
-CalledProcessError in file "rules/data.smk", line 29:
-Error in rule {rule}:
-    message: None
-    jobid: 3
-    output: results/x
-    log: {log} (check log file(s) for error details)
-Shutting down, this might take some time.
-"""
 
 
 def fail(path, rule, error):
@@ -28,88 +17,67 @@ def fail(path, rule, error):
         raise error
 
 
-def snakemake_log(tmp_path, *jobs):
-    path = tmp_path / "snakemake.log"
-    path.write_text("".join(ERROR.format(rule=rule, log=log) for rule, log in jobs))
-    return [path]
+def failed(rule, *logs, message=None, indent=False):
+    """What Snakemake says of a failed job."""
+    about = {"event": SimpleNamespace(name=JOB_ERROR), "rule_name": rule, "rule_msg": message, "log": [*map(str, logs)]}
+    return SimpleNamespace(**about, indent=indent)
 
 
 def test_the_job_says_what_was_wrong_and_its_log_where(tmp_path):
     error = BiasflowError("words missing.")
     error.add_note("- words: from https://example.org")
     fail(tmp_path / "download.log", "download", error)
-    line = failures(snakemake_log(tmp_path, ("download", tmp_path / "download.log")))
+    line = failures([failed("download", tmp_path / "download.log")])
     assert line.startswith(f"rule download: words missing (log: {tmp_path / 'download.log'}).")
     assert "example.org" not in line and "\n" not in line
     assert "example.org" in (tmp_path / "download.log").read_text()
 
 
-REFUSED = """
-[Sun Nov 22 14:56:48 2026]
-Error in rule score:
-    message: SLURM sbatch failed. The error message was 'sbatch: error: invalid partition specified: x
+@pytest.mark.parametrize("begun", [True, False])
+def test_a_killed_job_has_no_message_of_its_own(tmp_path, begun):
+    if begun:
+        (tmp_path / "x.log").write_text("12:00 INFO biasflow: begun\n")
+    line = failures([failed("pretrain", tmp_path / "x.log")])
+    assert "pretrain" in line and "killed" in line and str(tmp_path / "x.log") in line
+
+
+REFUSED = """SLURM sbatch failed. The error message was 'sbatch: error: invalid partition specified: x
 sbatch: error: Batch job submission failed: Invalid partition name specified'.
-    sbatch call:
-        sbatch --parsable -p x --wrap="python -m snakemake"
-For further error details see the cluster/cloud log and the log files of the involved rule(s).
-    jobid: 3
-    output: results/x
-    log: {log} (check log file(s) for error details)
-"""
+For further error details see the cluster/cloud log and the log files of the involved rule(s)."""
 
 
 def test_a_refused_submission_is_told_and_not_the_log_of_an_earlier_run(tmp_path):
     fail(tmp_path / "score.log", "score", BiasflowError("of last time"))
-    log = tmp_path / "snakemake.log"
-    log.write_text(REFUSED.format(log=tmp_path / "score.log"))
-    log.write_text(2 * log.read_text())  # tried twice
-    line = failures([log], [tmp_path], since=(tmp_path / "score.log").stat().st_mtime + 1)
+    job = failed("score", tmp_path / "score.log", message=REFUSED)  # tried twice
+    line = failures([job, job], since=(tmp_path / "score.log").stat().st_mtime + 1)
     assert line.startswith("rule score: SLURM sbatch failed.") and "invalid partition specified: x" in line
-    assert "last time" not in line and "score.log" not in line and "wrap" not in line and "1 more" not in line
+    assert "last time" not in line and "score.log" not in line and "further" not in line and "1 more" not in line
 
 
 def test_a_job_of_a_scheduler_has_two_logs_and_a_status(tmp_path):
     own, theirs = tmp_path / "score.log", tmp_path / "12.log"
     theirs.write_text("slurmstepd: error: Detected 1 oom-kill event\n")
     status = "SLURM-job '12' failed, SLURM status is: 'OUT_OF_MEMORY'. For further error details see the log."
-    text = snakemake_log(tmp_path, ("score", f"{own}, {theirs}"))[0]
-    text.write_text(text.read_text().replace("message: None", f"message: {status}"))
-    line = failures([text])
+    job = failed("score", own, theirs, message=status)
+    line = failures([job])
     assert line.startswith(f"rule score: SLURM-job '12' failed, SLURM status is: 'OUT_OF_MEMORY' (log: {theirs}).")
     fail(own, "score", BiasflowError("words missing"))
-    assert failures([text]).startswith(f"rule score: words missing (log: {own}).")
-
-
-GROUP = """
-[Sun Nov 22 14:58:09 2026]
-    message: Error in group scores
-{log}    jobs:
-        rule score:
-            jobid: 1
-            log: {one} (check log file(s) for error details)
-    [Sun Nov 22 14:58:09 2026]
-    Error in rule score:
-        message: None
-        jobid: 1
-        log: {one} (check log file(s) for error details)
-    [Sun Nov 22 14:58:09 2026]
-    Error in rule score:
-        message: None
-        jobid: 0
-        log: {two} (check log file(s) for error details)
-"""
+    assert failures([job]).startswith(f"rule score: words missing (log: {own}).")
 
 
 def test_of_a_group_the_job_that_failed_is_told_or_else_the_group(tmp_path):
-    one, two, log = tmp_path / "one.log", tmp_path / "two.log", tmp_path / "snakemake.log"
-    of_scheduler = f"    log: {tmp_path / '6.log'} (check log file(s) for error details)\n"
-    log.write_text(GROUP.format(one=one, two=two, log=""))
-    assert failures([log]).startswith("group scores: the scheduler took no job of it")
-    log.write_text(GROUP.format(one=one, two=two, log=of_scheduler))
-    assert failures([log]).startswith("group scores left no message: killed, or out of memory")
-    fail(two, "score", BiasflowError("words missing"))
-    line = failures([log])
-    assert line.startswith(f"rule score: words missing (log: {two}).") and "more" not in line
+    logs = [tmp_path / f"{name}.log" for name in ("one", "two")]
+    jobs = [failed("score", log, indent=True) for log in logs]
+
+    def line(*of_scheduler):
+        return failures(
+            [SimpleNamespace(event=SimpleNamespace(name=GROUP_ERROR), groupid="scores", aux_logs=of_scheduler), *jobs]
+        )
+
+    assert line().startswith("group scores: the scheduler took no job of it")
+    assert line("6.log").startswith("group scores left no message: killed, or out of memory (log: 6.log)")
+    fail(logs[1], "score", BiasflowError("words missing"))
+    assert line().startswith(f"rule score: words missing (log: {logs[1]}).") and "more" not in line()
 
 
 @pytest.mark.parametrize("error", [BiasflowError("words missing"), ValueError("words missing")])
@@ -156,19 +124,6 @@ def test_a_failure_of_an_earlier_run_is_tried_again(tmp_path):
     assert done == ["x", "x"]
 
 
-def test_a_quiet_log_names_no_job_so_that_their_own_logs_are_asked(tmp_path):
-    quiet = tmp_path / "snakemake.log"
-    quiet.write_text("Exiting because a job execution failed. Look above for error messages\n")
-    own = tmp_path / "logs"
-    assert "left no message" in failures([quiet], [own])
-    fail(own / "data" / "old.log", "old", ValueError("of last time"))
-    begun = (own / "data" / "old.log").stat().st_mtime + 1
-    fail(own / "words.log", "download", BiasflowError("words missing."))
-    os.utime(own / "words.log", (begun, begun))
-    line = failures([quiet], [own, tmp_path / "none"], since=begun)
-    assert line.startswith(f"rule download: words missing (log: {own / 'words.log'}).") and "more" not in line
-
-
 def test_a_run_ends_with_the_summary_that_it_wrote(tmp_path):
     summary, reasons = tmp_path / "summary.txt", tmp_path / "reasons.csv"
     assert ended(summary, reasons, since=0) == ""
@@ -190,7 +145,8 @@ def test_what_failed_beside_others_is_told_one_by_one(tmp_path):
 @pytest.fixture
 def snakemakes_logger():
     logger = logging.Logger("snakemake")
-    logger.addHandler(LastWord())
+    logger.addFilter(LastWord())
+    logger.addHandler(logging.NullHandler())
     return logger
 
 
@@ -207,6 +163,11 @@ class ProtectedOutputException(Exception):  # noqa: N818
     pass
 
 
+PROTECTED = (
+    "Write-protected output files for rule score:\n    affected files:\n        results/own/a.csv\n        b.csv"
+)
+
+
 @pytest.mark.parametrize(
     ("tell", "named"),
     [
@@ -215,17 +176,20 @@ class ProtectedOutputException(Exception):  # noqa: N818
             "interrupted",
         ),
         (lambda logger: raised(logger, LockException("Error: Directory cannot be locked.")), "--unlock"),
-        (lambda logger: raised(logger, ProtectedOutputException("Write-protected output files")), "cannot be written"),
         (lambda logger: raised(logger, OSError(errno.ENOSPC, "No space left on device")), "no space left"),
         (
             lambda logger: raised(logger, PermissionError(errno.EACCES, "Permission denied", ".snakemake/locks")),
             "'.snakemake/locks'); check the rights",
         ),
         (lambda logger: raised(logger, OSError(errno.EROFS, "Read-only file system", "x")), "check the rights"),
+        (
+            lambda logger: raised(logger, ProtectedOutputException(PROTECTED)),
+            "a.csv would be made again and is read-only",
+        ),
     ],
 )
 def test_why_a_run_ended_that_its_jobs_did_not_end_comes_before_what_they_say(snakemakes_logger, capsys, tell, named):
-    (last,) = snakemakes_logger.handlers
+    (last,) = snakemakes_logger.filters
     tell(snakemakes_logger)
     last.message = "rule x: failed"
     last.say()
@@ -234,8 +198,10 @@ def test_why_a_run_ended_that_its_jobs_did_not_end_comes_before_what_they_say(sn
 
 
 def test_other_messages_of_snakemake_leave_the_last_word_to_the_run(snakemakes_logger, capsys):
-    (last,) = snakemakes_logger.handlers
+    (last,) = snakemakes_logger.filters
     snakemakes_logger.info("Job 3 finished")
+    snakemakes_logger.error("Error in rule x", extra=vars(failed("x", "x.log")))
+    assert [job.rule_name for job in last.failed] == ["x"]
     raised(snakemakes_logger, ValueError("No rule to produce x"))
     last.say()
     assert capsys.readouterr().err == ""

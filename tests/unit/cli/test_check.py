@@ -1,6 +1,5 @@
-"""What `biasflow check` says of a run in which something was moved, edited, replaced or lost."""
+"""What `biasflow check` and the start say of a run's records; tests/workflow/test_exchanges.py tries them on a run."""
 
-import json
 import shutil
 import time
 from pathlib import Path
@@ -9,9 +8,10 @@ import pytest
 from typer.testing import CliRunner
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.planned import Planned, check_as_planned, job_facts, planned, run_file, start
+from biasflow.base.files import sha256
+from biasflow.base.planned import Planned, check_finished, plain
 from biasflow.base.provenance import start_facts, write_provenance
-from biasflow.base.records import checked, read_record, record_file, record_files, write_record
+from biasflow.base.records import checked, read_record, record_files, start_of
 from biasflow.cli import app
 
 RUN = "results/own"
@@ -48,8 +48,12 @@ JOBS = {  # result -> rule, inputs, parameters
 }
 
 
-def plan() -> None:
-    start("own", {path: Planned(rule, params, finished=True) for path, (rule, _, params) in JOBS.items()}, FACTS)
+def jobs() -> dict[str, Planned]:
+    return {path: Planned(rule, plain(params), tuple(read), due=False) for path, (rule, read, params) in JOBS.items()}
+
+
+def start() -> None:
+    check_finished("own", jobs(), lambda file: None if file.startswith(RUN) else sha256(file))
 
 
 @pytest.fixture
@@ -57,7 +61,6 @@ def run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("mine").mkdir()
     Path(WORDS).write_text("he she")
-    start("own", {path: Planned(rule, params, finished=False) for path, (rule, _, params) in JOBS.items()}, FACTS)
     for path, (rule, inputs, params) in JOBS.items():
         make(rule, path, *inputs, **params)
 
@@ -66,6 +69,13 @@ def said(code: int) -> list[str]:
     result = CliRunner().invoke(app, ["check", "own"])
     assert result.exit_code == code, result.output
     return result.output.splitlines()
+
+
+def test_a_run_that_is_as_it_was_made(run):
+    (line,) = said(0)
+    assert line.startswith("results/own: 5 results in 7 files compared") and line.endswith("all as recorded")
+    start()
+    assert CliRunner().invoke(app, ["check", f"{RUN}/"]).exit_code == 0
 
 
 def test_a_run_that_is_at_work_is_told(run):
@@ -77,58 +87,11 @@ def test_a_run_that_is_at_work_is_told(run):
     assert "a run is making results" in said(0)[0]
 
 
-def exchange(*, records: bool) -> None:
-    one, other = Path(PLAIN).parent, Path(SCRUBBING).parent
-    folders = [(one, other)] + [(record_file(one).with_suffix(""), record_file(other).with_suffix(""))] * records
-    for first, second in folders:
-        first.rename(first.with_name("aside"))
-        second.rename(first)
-        first.with_name("aside").rename(second)
-
-
-@pytest.mark.parametrize("records", [False, True])
-def test_models_that_were_exchanged_are_both_named(run, records):
-    exchange(records=records)
-    lines = said(1)
-    assert all(
-        any(line.startswith((f"{path}/", str(record_file(path)))) for line in lines) for path in (PLAIN, SCRUBBING)
-    )
-    with pytest.raises(BiasflowError, match=r"plain/seed0(/config|/model|\.json is the record of)"):
-        checked([PLAIN])
-    if records:
-        with pytest.raises(BiasflowError, match=r"is the record of .*scrubbing"):
-            plan()
-
-
-def test_a_model_of_another_learning_rate_is_named_by_the_start_by_its_reader_and_by_the_check(run):
-    params = strategy(PLAIN) | {"training": {"strategy": "plain", "recipe": {"learning_rate": 5e-3}}}
-    make("finetune", PLAIN, WORDS, **params)
-    with pytest.raises(BiasflowError, match=r"plain/seed0.*training\.recipe\.learning_rate 0\.005 in place of 0\.001"):
-        plan()
-    with pytest.raises(BiasflowError, match=r"plain/seed0.*other parameters.*delete"):
-        check_as_planned([SCRUBBING, PLAIN], planned("own"))
-    assert any(line.startswith(f"{PLAIN} was made with other parameters") for line in said(1))
-
-
-def test_an_edited_record_is_named(run):
-    record = json.loads(record_file(READOUT).read_text())
-    record_file(READOUT).write_text(json.dumps(record | {"wall_seconds": 1}))
-    assert any(line.startswith(f"{record_file(READOUT)} is not as its job wrote it") for line in said(1))
-
-
 @pytest.mark.parametrize("path", [MATRIX, f"{READOUT}/planted.parquet"])
 def test_an_edited_result_behind_finished_tables_is_named_alone(run, path):
     Path(path).write_text("0.99")
     line, *more = said(1)
-    assert line.startswith(f"{path} is not as its job wrote it; delete") and len(more) == 1
-
-
-def test_a_result_without_its_record_and_a_file_that_no_job_made_are_named(run):
-    record_file(SCORES).unlink()
-    Path(RUN, "scores/own.csv").write_text("value\n1\n")
-    assert [line.split(" ")[0] for line in said(1)[:2]] == [SCORES, f"{RUN}/scores/own.csv"]
-    with pytest.raises(BiasflowError, match=r"scores/bert\.csv has no record"):
-        plan()
+    assert line.startswith(f"{path} is not as its job wrote it ") and len(more) == 1
 
 
 def test_what_was_made_of_another_content_than_lies_there_is_named(run):
@@ -137,6 +100,15 @@ def test_what_was_made_of_another_content_than_lies_there_is_named(run):
     lines = said(1)
     assert any(line.startswith(f"{PLAIN} was made of another content of {WORDS}") for line in lines)
     assert any(line.startswith(f"{SCORES} was made of another content of {READOUT}/planted.parquet") for line in lines)
+    with pytest.raises(BiasflowError, match=rf"^{PLAIN} was made of another content of {WORDS}.* 3 more"):
+        start()
+
+
+@pytest.mark.parametrize("planned_inputs", [(PLAIN,), (PLAIN, SCRUBBING, WORDS)])
+def test_what_was_made_of_other_files_than_planned_is_named_by_the_start(run, planned_inputs):
+    now = jobs() | {READOUT: jobs()[READOUT]._replace(inputs=planned_inputs)}
+    with pytest.raises(BiasflowError, match=rf"{READOUT} was (not )?made of ({SCRUBBING}|{WORDS})"):
+        check_finished("own", now, lambda file: None)
 
 
 def test_deleted_results_and_inputs_are_counted(run):
@@ -146,11 +118,6 @@ def test_deleted_results_and_inputs_are_counted(run):
     assert "1 results were deleted since; 2 inputs are there no more" in line
     Path(PLAIN, "model.safetensors").unlink()
     assert any(line.startswith(f"{PLAIN}/model.safetensors is gone") for line in said(1))
-
-
-def test_a_record_that_was_written_anew_for_its_result_is_no_fault(run):
-    write_record(read_record(MATRIX) | {"git": "0123"})
-    said(0)
 
 
 def test_what_jobs_share_is_written_once(run):
@@ -171,16 +138,16 @@ def test_what_jobs_share_is_written_once(run):
     assert read_record(folder).items() >= facts.items() and len(read_record(folder)["sha256"]) == 40
     shutil.rmtree(folder)
     assert max(path.stat().st_size for path in record_files(RUN)) < 3000
-    assert len(list(Path(RUN, "provenance/shared").iterdir())) == 3  # one of both tables, two of the readout
+    assert len(list(Path(RUN, "provenance/shared").iterdir())) == 4  # of all jobs, of both tables, two of the readout
     record = read_record(MATRIX)
     assert set(record["inputs"]) == set(texts) and record["params"] == long
-    assert job_facts(record) == FACTS and record["start"].startswith(f"{RUN}/provenance/run.json#")
+    assert start_of(record) == FACTS
 
 
 def test_shared_parameters_that_were_edited_or_lost_are_named_and_written_anew(run):
     long = {"methods": {str(i): "densray" for i in range(100)}}
     make("matrix", MATRIX, SCORES, **long)
-    (shared,) = Path(RUN, "provenance/shared").iterdir()
+    (shared,) = (file for file in Path(RUN, "provenance/shared").iterdir() if file.stem != read_record(MATRIX)["start"])
     whole = shared.read_text()
     shared.write_text(whole.replace("densray", "leace"))
     with pytest.raises(BiasflowError, match=rf"{shared.name} is not as a job wrote it; delete {MATRIX} and run again"):
@@ -196,7 +163,6 @@ def test_a_job_with_other_versions_than_its_run_began_with_says_so_itself(run):
     """On a node of a cluster, or after an edit while the run went on."""
     config = CONFIG | {"run": "own", "device": "cuda"}
     write_provenance([MATRIX], rule="matrix", inputs={}, params={}, config=config, started=time.time())
-    record = read_record(MATRIX)
-    assert "start" not in record and job_facts(record)["config"]["device"] == "cuda"
-    run_file("own").unlink()
-    assert job_facts(read_record(SCORES)) == {}
+    assert start_of(read_record(MATRIX))["config"]["device"] == "cuda"
+    assert start_of(read_record(SCORES)) == FACTS
+    assert start_of(read_record(SCORES) | {"start": f"{RUN}/provenance/run.json#0123"}) == {}  # an earlier version's

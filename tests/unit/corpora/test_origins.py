@@ -40,4 +40,4 @@ def test_a_row_per_file(listed):
 def test_a_file_that_differs_is_named_and_unverified_ones_are_counted(listed):
     """A mirror whose manifest agrees with what it holds, and holds something else."""
     said = remark(listed(a=("sha256", True), other=("manifest", False), b=("form", None), c=("nothing", None)))
-    assert "other differs from the file that its publisher offers;" in said and "2 of 4 could not be verified" in said
+    assert "other (sha256 000000000000...) differs from the file" in said and "2 of 4 could not be verified" in said

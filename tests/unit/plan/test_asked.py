@@ -11,6 +11,7 @@ from biasflow.corpora.catalogue import read_catalogue
 from biasflow.plan.asked import Part, in_parts, read_asked, remember
 from biasflow.plan.blocks import blocks_of
 from biasflow.plan.cells import plan
+from biasflow.plan.changed import changes as changed_keys
 from biasflow.plan.checks import check_asked
 from biasflow.plan.configuration import resolve
 from biasflow.plan.explained import training_files
@@ -115,6 +116,7 @@ def test_what_is_finished_keeps_its_inputs_and_parameters(what):
     before, after = jobs(first), jobs(inputs(changed(*changes, config=BASE), first))
     assert set(before) <= set(after)
     assert {key for key in before if before[key] != after[key]} == made_again
+    assert [*changed_keys(resolve(BASE, SCHEMA), resolve(changed(*changes, config=BASE), SCHEMA))] == []
 
 
 def test_parts_are_remembered(tmp_path):

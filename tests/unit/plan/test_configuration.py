@@ -9,6 +9,12 @@ from biasflow.registry import ERASERS
 from tests.unit.plan.configs import SCHEMA, SMALL, asking, changed, planned
 
 
+def test_true_false_and_null_of_the_command_line_are_no_text():
+    given = [("replace", "true"), ("deterministic", "false"), ("limit", "null"), ("mirror", "true")]
+    config = resolve(changed(*given, config=SMALL), SCHEMA)
+    assert [config[key] for key, _ in given] == [True, False, None, "true"]
+
+
 def test_defaults_are_filled_in_at_every_depth():
     config = resolve(SMALL, SCHEMA)
     assert config["device"] == config["deterministic"] == "auto"

@@ -362,7 +362,7 @@ MISTAKES = [
     # what --config and quotes give: text
     (top(ask="{block: {encoders: [own]}}"), "ask"),
     (top(device=["cpu"]), "device"),
-    (top(deterministic="true"), "deterministic"),
+    (top(deterministic="yes"), "deterministic"),
     (own(steps="100"), "encoders.own.steps"),
     # this machine
     (top(device="cuda"), "device"),

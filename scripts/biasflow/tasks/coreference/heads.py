@@ -47,8 +47,8 @@ def train_heads(
     for seed in seeds:
         scorer = new_scorer(vectors.states.shape[1], recipe.scorer, seed).to(vectors.device)
         parts = [scorer_part(scorer, recipe)]
-        checkpoint = work / f"head-{seed}.safetensors"
-        done = fit(scorer, scorer, vectors, parts, train, dev, recipe=recipe, seed=seed, checkpoint=checkpoint)
+        options = {"recipe": recipe, "seed": seed, "work": work / f"head-{seed}"}
+        done = fit(scorer, scorer, vectors, parts, train, dev, **options)
         yield seed, scorer, done
 
 

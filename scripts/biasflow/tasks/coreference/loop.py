@@ -17,11 +17,10 @@ from safetensors import safe_open
 from torch import nn
 
 from biasflow.base.errors import BiasflowError, check_choice
-from biasflow.base.files import whole_file
 from biasflow.base.progress import progress
 from biasflow.base.tensors import save_tensors
 from biasflow.corpora.conll import Document, without_singletons
-from biasflow.encoders.checkpoints import log_resumed
+from biasflow.encoders.checkpoints import last_checkpoint, log_resumed, only_checkpoint
 from biasflow.tasks.coreference.decisions import NONE, antecedent_loss, gold_clusters, mention_loss
 from biasflow.tasks.coreference.f1 import conll_f1
 from biasflow.tasks.coreference.model import Reading, Vectors, score, word_clusters
@@ -30,7 +29,7 @@ from biasflow.tasks.coreference.segments import Pieces
 from biasflow.tasks.training import DivergedError
 
 BEST, LAST = "best", "last"
-CHECKPOINT = "checkpoint.safetensors"
+STATE = "state.safetensors"  # the file of a checkpoint
 MODEL, KEPT, OPTIMIZER = "model/", "kept/", "optimizer/"  # tensors of a checkpoint, by the beginning of their names
 BETAS = (0.9, 0.999)
 Tensors = dict[str, torch.Tensor]
@@ -162,14 +161,14 @@ def fit(
     *,
     recipe: Recipe,
     seed: int,
-    checkpoint: Path,
+    work: Path,
 ) -> Course:
     """Train `module`, which holds the scorer and whatever `vectors` needs to be trained with it; it is left with the
     weights that the recipe keeps, in evaluation mode.
 
-    train: documents `with_words`. `checkpoint`: a file that is written while it trains, and from which it goes on.
-    DivergedError: a loss that is not finite."""
-    done = _resume(checkpoint, module, parts)
+    train: documents `with_words`. `work`: a folder for checkpoints, which are written while it trains, and from which
+    it goes on. DivergedError: a loss that is not finite."""
+    done = _resume(last_checkpoint(work), module, parts)
     total = recipe.epochs * len(train)
     if done.step:
         log_resumed(done.step, total)
@@ -191,7 +190,7 @@ def fit(
         done.step = step + 1
         ended = place == len(train) - 1
         if ended or done.step % recipe.checkpoint_steps == 0:
-            _save(checkpoint, module, parts, done)
+            _save(work, module, parts, done)
         if ended:
             _end_epoch(done, module, scorer, vectors, dev, recipe)
     if done.kept:
@@ -241,7 +240,7 @@ def flushed_denormals() -> Iterator[None]:
         torch.set_flush_denormal(False)
 
 
-def _save(path: Path, module: nn.Module, parts: Iterable[Part], done: Course) -> None:
+def _save(work: Path, module: nn.Module, parts: Iterable[Part], done: Course) -> None:
     tensors = {MODEL + name: tensor for name, tensor in module.state_dict().items()}
     tensors |= {KEPT + name: tensor for name, tensor in done.kept.items()}
     for number, part in enumerate(parts):
@@ -249,15 +248,15 @@ def _save(path: Path, module: nn.Module, parts: Iterable[Part], done: Course) ->
             tensors |= {f"{OPTIMIZER}{number}/{index}/{name}": tensor for name, tensor in state.items()}
     facts = {"step": done.step, "scores": [asdict(evaluated) for evaluated in done.scores]}
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    with whole_file(path) as temporary:
-        save_tensors(tensors, temporary, {"progress": json.dumps(facts)})
+    with only_checkpoint(work, done.step) as folder:
+        save_tensors(tensors, folder / STATE, {"progress": json.dumps(facts)})
 
 
-def _resume(path: Path, module: nn.Module, parts: Sequence[Part]) -> Course:
+def _resume(checkpoint: str | None, module: nn.Module, parts: Sequence[Part]) -> Course:
     """Put module and optimisers where the checkpoint left them; where there is none, at the beginning."""
-    if not path.is_file():
+    if checkpoint is None:
         return Course()
-    with safe_open(path, "pt") as file:
+    with safe_open(Path(checkpoint, STATE), "pt") as file:
         facts = json.loads(file.metadata()["progress"])
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - no mapping
     module.load_state_dict(_named(tensors, MODEL))

@@ -18,7 +18,6 @@ from biasflow.encoders.load import load_encoder
 from biasflow.encoders.precision import mark_trained
 from biasflow.tasks.coreference.loop import (
     BEST,
-    CHECKPOINT,
     Course,
     Examples,
     Recipe,
@@ -52,7 +51,7 @@ def train(
 
     strategy: plain, with-<method>, or one of `strategy_module` (tasks.coreference.strategies), whose
     `debias(strategy, documents, **debiasing)` is asked; recipe: the fields of `loop.Recipe`; method: one that is active
-    in every forward pass (`training.fit_method`). `work`: a folder for the checkpoint, from which a killed run goes on
+    in every forward pass (`training.fit_method`). `work`: a folder for checkpoints, from which a killed run goes on
     to the same weights (as in `finetune.finetune`), and which is removed at the end. BiasflowError: whatever these
     refuse, checkpoints of another configuration, a loss that is not finite; then nothing is written to `folder`.
 
@@ -90,7 +89,7 @@ def train(
                     dev,
                     recipe=asked,
                     seed=seed,
-                    checkpoint=work / CHECKPOINT,
+                    work=work,
                 )
         except DivergedError:
             shutil.rmtree(work)  # there is nothing in it to go on from

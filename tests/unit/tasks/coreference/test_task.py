@@ -141,7 +141,7 @@ def test_checkpoints_of_another_configuration_are_refused_and_kept(tmp_path, mon
         run(tmp_path, "model")
     with pytest.raises(BiasflowError, match=f"work.*another {named} "):
         run(tmp_path, "model", **change)
-    assert (tmp_path / "work" / loop.CHECKPOINT).is_file()
+    assert list((tmp_path / "work").glob(f"*/{loop.STATE}"))
     assert not (tmp_path / "model").exists()
 
 

@@ -1,0 +1,345 @@
+"""What is exchanged, edited, added or lost in a finished run, or changed in what it is given: the next start, or
+`biasflow check`, tells of each, and names the result that would have been wrong."""
+
+import copy
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import chdir
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from safetensors.numpy import load_file, save
+
+from biasflow.base.records import read_record, record_file, write_record
+from tests.unit.base.test_corruption import another_digit, flipped
+from tests.workflow.conftest import REPLACE, TINY, Project
+
+RUN = "results/own"
+SEEDS = [f"{RUN}/models/own/nli/plain/seed{seed}" for seed in (0, 1)]
+MODEL, READOUT = SEEDS[0], f"{RUN}/readouts/own/pretrained/inside/together"
+SCORES, MATRIX, TEXT = f"{RUN}/scores/own/pretrained/inside.csv", f"{RUN}/matrix.csv", f"{RUN}/data/texts/wikitext-2"
+RECORDS = f"{RUN}/provenance"
+TRAIN, TEST = (f"results/corpora/wikitext-2-{part}" for part in ("train", "test"))
+WEIGHTS = "own/model.safetensors"
+ENCODERS = ("own", "other")
+CONFIG = {
+    "run": "own",
+    "device": "cpu",
+    "mirror": "mirror",
+    "files": {"google-analogies": "words.txt"},
+    "encoders": {"own": {"source": "local", "path": "own"}},
+    "fitting": {"n": 40},
+    "tasks": {
+        "nli": {
+            "kind": "nli",
+            "planted": {"train": 120, "validation": 30, "test": 30},
+            "finetuning": {"epochs": 1, "learning_rate": 1.0e-3},
+        }
+    },
+    "metrics": {
+        "occtmp": {"sets": ["planted"]},
+        "weat": {"tests": ["planted"]},
+        "perplexity": {"text": "wikitext-2", "mask_seeds": [0], "max_length": 16},
+    },
+    "ask": {
+        "inside": {"encoders": ["own"], "methods": ["none", "leace"], "metrics": ["occtmp", "perplexity"]},
+        "nli": {"encoders": ["own"], "task": "nli", "seeds": [0, 1], "methods": ["none"], "metrics": ["weat"]},
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory) -> Project:
+    """A run of an encoder of the user's, on files from a mirror, with two fine-tuned models; and another encoder."""
+    project = Project(tmp_path_factory.mktemp("exchanges") / "biasflow")
+    made = {"run": "made", "device": "cpu", "metrics": CONFIG["metrics"]}
+    made["encoders"] = {name: TINY["encoders"]["tiny-bert"] | {"seed": seed} for seed, name in enumerate(ENCODERS)}
+    made["ask"] = {"all": {"encoders": [*ENCODERS], "metrics": ["occtmp"]}}
+    project.configure(made, "made.yaml")
+    folders = [f"results/made/encoders/{name}" for name in ENCODERS]
+    done = project.snakemake(*folders, config="made.yaml")
+    assert done.returncode == 0, done.stdout + done.stderr
+    for name, folder in zip(ENCODERS, folders, strict=True):
+        shutil.copytree(project.folder / folder, project.folder / name)
+    rows = ["path\tbytes\tsha256\tupstream\tlicence\tnote\n"]
+    for part in ("train", "test"):
+        article = (
+            f" \n = {part} = \n \n This is a text . His mother and her father read it , and he told him of her . \n"
+        )
+        copied = project.folder / f"mirror/wikitext-2/wiki.{part}.tokens"
+        copied.parent.mkdir(parents=True, exist_ok=True)
+        copied.write_text(article * 60)
+        digest = hashlib.sha256(copied.read_bytes()).hexdigest()
+        rows.append(f"wikitext-2/{copied.name}\t{copied.stat().st_size}\t{digest}\tsomewhere\tsome\tnone\n")
+    (project.folder / "mirror/MANIFEST.tsv").write_text("".join(rows))
+    (project.folder / "words.txt").write_text(": family\nfather mother he she\n")
+    project.configure(CONFIG, "own.yaml")
+    done = project.snakemake(config="own.yaml")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return project
+
+
+@pytest.fixture
+def run(finished, tmp_path) -> Project:
+    """A copy of it, to be changed; times are kept."""
+    shutil.copytree(finished.folder, tmp_path / "copy", copy_function=shutil.copy2)
+    project = Project.__new__(Project)
+    project.folder = tmp_path / "copy"
+    return project
+
+
+def said(done: subprocess.CompletedProcess) -> str:
+    return [line for line in (done.stdout + done.stderr).splitlines() if line.strip()][-1]
+
+
+def check(project: Project, *arguments: str) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-m", "biasflow", "check", *arguments]
+    environment = {**os.environ, "PYTHONPATH": "scripts"}
+    return subprocess.run(command, cwd=project.folder, env=environment, capture_output=True, text=True, check=False)
+
+
+# What is done to files; the working folder is that of the project.
+
+
+def written(path: str, change: Callable[[bytes], bytes]) -> None:
+    """Changed content under the old time."""
+    before = Path(path).stat()
+    Path(path).write_bytes(change(Path(path).read_bytes()))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def edit(path: str) -> Callable[[], None]:
+    return lambda: written(path, another_digit)
+
+
+def empty(path: str) -> Callable[[], None]:
+    return lambda: written(path, lambda content: b"")
+
+
+def cut(path: str) -> Callable[[], None]:
+    return lambda: written(path, lambda content: content[: len(content) // 2])
+
+
+def put(path: str, content: str = "{}") -> Callable[[], object]:
+    return lambda: Path(path).write_text(content)
+
+
+def remove(path: str) -> Callable[[], None]:
+    return lambda: shutil.rmtree(path) if Path(path).is_dir() else Path(path).unlink()
+
+
+def swap(one: str | Path, other: str | Path) -> None:
+    Path(one).rename("aside")
+    Path(other).rename(one)
+    Path("aside").rename(other)
+
+
+def swap_with_records(one: str, other: str) -> None:
+    swap(one, other)
+    swap(record_file(one), record_file(other))
+
+
+def file_for_folder() -> None:
+    """A file in place of a readout's folder."""
+    shutil.rmtree(READOUT)
+    Path(READOUT).write_text("")
+
+
+def of_another_rate() -> None:
+    """A model that was trained otherwise, with its record."""
+    record = read_record(MODEL)
+    training = copy.deepcopy(record["params"]["training"])
+    training["options"]["recipe"]["learning_rate"] = 5.0e-3
+    write_record(record | {"params": record["params"] | {"training": training}})
+
+
+def edited_start(part: str, key: str) -> Callable[[], None]:
+    """What says with what versions and configuration all results were made."""
+
+    def edited() -> None:
+        file = Path(RECORDS, "shared", f"{json.loads(record_file(SCORES).read_text())['start']}.json")
+        about = json.loads(file.read_text())
+        file.write_text(json.dumps(about | {part: about[part] | {key: "1.0"}}))
+
+    return edited
+
+
+def other_weights() -> None:
+    """Those of another encoder of the same size in place of those that were read, under their time."""
+    other = {name: values * 1.25 for name, values in load_file(WEIGHTS).items()}
+    written(WEIGHTS, lambda content: save(other, {"format": "pt"}))
+
+
+def run_under_another_name() -> None:
+    shutil.copytree(RUN, "results/copy", copy_function=shutil.copy2)
+
+
+def nothing() -> None:
+    pass
+
+
+class Exchange(NamedTuple):
+    """start, check: what the next start (a dry run) and `biasflow check` say, as patterns; "": nothing, all is well;
+    None: it is not asked. config: keys of the configuration, with dots, that have other values at the start."""
+
+    change: Callable[[], object]
+    start: str | None = None
+    check: str | None = None
+    config: Mapping[str, object] = {}
+    arguments: tuple[str, ...] = ()
+    checked: tuple[str, ...] = ("own",)
+
+
+RATE, LIMIT = {"tasks.nli.finetuning.learning_rate": 5.0e-3}, {"limit": 50}
+OTHER = {"encoders.own.path": "other"}
+BY_TIME = ("--rerun-triggers", "mtime")
+NOT_WRITTEN = r"is not as its job wrote it"
+EXCHANGES = {
+    "nothing": Exchange(nothing, "", ""),
+    "two models": Exchange(lambda: swap(*SEEDS), check=rf"{SEEDS[0]}/\w+.* {NOT_WRITTEN}"),
+    "two models with their records": Exchange(
+        lambda: swap_with_records(*SEEDS), f"is the record of {SEEDS[1]}", f"is the record of {SEEDS[1]}"
+    ),
+    "a model that was trained otherwise": Exchange(of_another_rate, f"{MODEL} was made with .*learning_rate"),
+    "a file that is added to a model": Exchange(
+        put(f"{MODEL}/special_tokens_map.json"), "special_tokens_map.json", "special_tokens_map.json"
+    ),
+    "a file that a model lacks": Exchange(
+        remove(f"{MODEL}/tokenizer_config.json"), "tokenizer_config.json is gone", "tokenizer_config.json is gone"
+    ),
+    "a file in place of a folder": Exchange(file_for_folder, READOUT, f"{READOUT}/.* is gone"),
+    "an edited score": Exchange(edit(SCORES), check=f"{SCORES} {NOT_WRITTEN}"),
+    "an empty table": Exchange(empty(MATRIX), check=f"{MATRIX} {NOT_WRITTEN}"),
+    "a file that no job made": Exchange(put(f"{RUN}/scores/mine.csv"), check="scores/mine.csv has no record"),
+    "two texts": Exchange(lambda: swap(f"{TEXT}.txt", f"{TEXT}-test.txt"), check=f"{TEXT}.txt {NOT_WRITTEN}"),
+    "an edited external file": Exchange(cut(TEST), check=f"{TEST} {NOT_WRITTEN}"),
+    "two external files": Exchange(lambda: swap(TEST, TRAIN), check=f"{TEST} {NOT_WRITTEN}"),
+    "a file of the mirror": Exchange(
+        put("mirror/wikitext-2/wiki.test.tokens", "another copy"),
+        check=f"{TEST} was copied from a mirror",
+        checked=("own", "--mirror", "mirror"),
+    ),
+    "a record": Exchange(remove(f"{RECORDS}/matrix.csv.json"), f"{MATRIX} has no record", f"{MATRIX} has no record"),
+    "an edited record": Exchange(edit(f"{RECORDS}/matrix.csv.json"), "matrix.csv.json", "matrix.csv.json"),
+    "a cut record": Exchange(cut(f"{RECORDS}/matrix.csv.json"), "matrix.csv.json does not say", "does not say"),
+    "all records": Exchange(remove(RECORDS), "has no record of what made it.*more", "has no record of what made it"),
+    "how all were made": Exchange(remove(f"{RECORDS}/shared"), check="shared/.*bring it back"),
+    "edited versions": Exchange(edited_start("versions", "torch"), check="shared/.*bring it back"),
+    "an edited limit": Exchange(edited_start("config", "limit"), check="shared/.*bring it back"),
+    "what was asked for": Exchange(cut(f"{RUN}/asked.json"), "asked.json.*delete it"),
+    "another name": Exchange(
+        run_under_another_name,
+        f"is the record of {RUN}/.*more",
+        f"is the record of {RUN}/",
+        config={"run": "copy"},
+        checked=("copy",),
+    ),
+    "Snakemake's records": Exchange(remove(".snakemake"), ""),
+    "Snakemake's records, and another rate": Exchange(
+        remove(".snakemake"), f"{MODEL}.* was made with .*learning_rate", config=RATE
+    ),
+    "another rate": Exchange(
+        nothing, r"learning_rate was 0.001, is 0.005: \d+ finished.*run=.*replace=true", config=RATE
+    ),
+    "another rate by time": Exchange(nothing, "was made with .*learning_rate.*more", config=RATE, arguments=BY_TIME),
+    "a limit": Exchange(nothing, r"limit was null, is 50 .*: \d+ finished results", config=LIMIT),
+    "a limit by time": Exchange(
+        nothing, "was made with .*which this run does not plan", config=LIMIT, arguments=BY_TIME
+    ),
+    "another encoder": Exchange(nothing, r'encoders.own.path was "own", is "other": \d+ finished', config=OTHER),
+    "another encoder by time": Exchange(nothing, "was made .*", config=OTHER, arguments=BY_TIME),
+    "another encoder's weights": Exchange(
+        other_weights, rf"{WEIGHTS} has another content than before: \d+ finished", f"of another content of {WEIGHTS}"
+    ),
+    "another encoder's weights by time": Exchange(
+        other_weights, f"was made of another content of {WEIGHTS}", f"content of {WEIGHTS}", arguments=BY_TIME
+    ),
+    "a list of the user's": Exchange(
+        put("words.txt", ": family\nfather mother he she\nson daughter boy girl\n"),
+        r"words.txt has another content than before: \d+ finished",
+        "another content of words.txt",
+    ),
+    "a list of the user's under its time": Exchange(
+        lambda: written("words.txt", lambda text: text.replace(b"he she", b"hi sha")),
+        "another content of words.txt",
+        "another content of words.txt",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EXCHANGES)
+def test_what_was_exchanged_is_told(run, name):
+    exchange = EXCHANGES[name]
+    with chdir(run.folder):
+        exchange.change()
+    run.configure(with_keys(exchange.config), "own.yaml")
+    if exchange.start is not None:
+        before = contents(run)
+        done = run.snakemake("-n", *exchange.arguments, config="own.yaml")
+        assert (done.returncode != 0) == bool(exchange.start), done.stdout + done.stderr
+        if exchange.start:
+            assert re.search(f"^biasflow: .*{exchange.start}", said(done)), said(done)
+        else:
+            assert "Nothing to be done" in done.stdout + done.stderr
+        assert contents(run) == before
+    if exchange.check is not None:
+        done = check(run, *exchange.checked)
+        assert (done.returncode != 0) == bool(exchange.check), done.stdout + done.stderr
+        assert re.search(exchange.check or "all as recorded", done.stdout + done.stderr), done.stdout + done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def with_keys(changes: Mapping[str, object]) -> dict:
+    config = copy.deepcopy(CONFIG)
+    for key, value in changes.items():
+        *above, last = key.split(".")
+        part = config
+        for name in above:
+            part = part[name]
+        part[last] = value
+    return config
+
+
+def contents(project: Project) -> dict[str, bytes]:
+    files = (path for path in (project.folder / "results").rglob("*") if path.is_file())
+    return {str(path): path.read_bytes() for path in files}
+
+
+def test_a_damaged_result_is_named_by_the_job_that_reads_it(run):
+    with chdir(run.folder):
+        written(f"{READOUT}/masked_words/planted.parquet", lambda content: flipped(content, 0.5))
+    before = (run.folder / SCORES).read_bytes()
+    done = run.snakemake("--force", SCORES, config="own.yaml")
+    assert done.returncode != 0
+    assert re.search(f"^biasflow: rule score: {READOUT}/.*planted.parquet {NOT_WRITTEN}", said(done)), said(done)
+    assert not (run.folder / SCORES).exists() or (run.folder / SCORES).read_bytes() == before
+
+
+def test_results_of_another_encoder_are_replaced_where_the_configuration_says_so(run):
+    """Together: one table is of one encoder. Then nothing is left to be told."""
+    with chdir(run.folder):
+        other_weights()
+        before = read_record(READOUT)["inputs"][WEIGHTS]
+    target = f"{RUN}/scores.csv"
+    done = run.snakemake(target, *REPLACE, config="own.yaml")
+    assert done.returncode == 0, done.stdout + done.stderr
+    with chdir(run.folder):
+        records = map(read_record, (READOUT, READOUT.replace("together", "losses"), *SEEDS))
+        (after,) = {record["inputs"][WEIGHTS] for record in records}
+    assert after == hashlib.sha256((run.folder / WEIGHTS).read_bytes()).hexdigest() != before
+    assert run.jobs(target, config="own.yaml") == {}
+
+
+def test_what_was_touched_is_not_taken_for_what_is_planned(run):
+    run.configure(with_keys(RATE), "own.yaml")
+    done = run.snakemake("--touch", *REPLACE, config="own.yaml")
+    assert done.returncode == 0, done.stdout + done.stderr
+    done = run.snakemake(config="own.yaml")
+    assert done.returncode != 0 and re.search("^biasflow: .* was made with .*learning_rate", said(done)), said(done)
