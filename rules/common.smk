@@ -30,7 +30,7 @@ from biasflow.plan.changed import check_kept
 from biasflow.plan import datasets
 from biasflow.plan.device import CUDA, check_device, check_scheduler, planned_device, submits_jobs
 from biasflow.plan.external import check_network, files_read
-from biasflow.plan.listing import announced
+from biasflow.plan.listing import announced, tasks_of_plan
 from biasflow.plan.own_files import OwnFiles
 from biasflow.plan.prepared import prepared
 from biasflow.plan.tasks import kind_of, plan_module
@@ -53,14 +53,14 @@ try:
     DEVICE = planned_device(config["device"], cluster=ON_CLUSTER)
     if workflow.output_settings.dryrun:  # another run begins with it
         check_device(DEVICE, cluster=ON_CLUSTER)
+    if workflow.is_main_process:  # a dry run ends with it, another one begins with it
+        SAID = announced(PREPARED, cores=workflow.resource_settings.cores or 1, on_gpu=DEVICE == CUDA)
+        LAST.plan = "\nbiasflow: ".join(SAID)
 except BiasflowError as error:
     sys.exit(f"biasflow: {error}")
 
 GPUS = int(DEVICE == CUDA)  # of a job that computes with an encoder
 RESULTS = PATHS.root
-if workflow.is_main_process:  # a dry run ends with it, another one begins with it
-    SAID = announced(PREPARED, cores=workflow.resource_settings.cores or 1, on_gpu=DEVICE == CUDA)
-    LAST.plan = "\nbiasflow: ".join(SAID)
 STARTED = float(os.environ.setdefault("BIASFLOW_STARTED", str(time.time())))  # its jobs know when the run began
 own = OwnFiles((RESULTS, CORPORA))  # of the inputs of a rule, what no job makes: by its content, whatever its time
 TRAINING = r"pretrained|random/seed\d+|[^/]+/[^/]+/seed\d+"

@@ -107,7 +107,8 @@ class Kind:
     registry.Metric.datasets; head: the one that a trained model is opened with (encoders.load), so that methods can be
     fitted to it; gendered: what else these can be fitted to; printed: item of papers -> file of the data; captioned:
     keys of the configuration that captions say; check: BiasflowError, naming the key, for what the schema cannot
-    refuse."""
+    refuse; dropped: what the data will leave out, in a sentence, as far as that is known before the first job;
+    drops: the file of the data that lists it (corpora.bios.dropped)."""
 
     steps: tuple[Step, ...]
     trained_on: Mapping[str, str]
@@ -120,6 +121,8 @@ class Kind:
     printed: Mapping[str, str] = field(default_factory=dict)
     captioned: tuple[str, ...] = ()
     check: Callable[[TaskPlan], None] = lambda task: None
+    dropped: Callable[[TaskPlan, Catalogue], str] = lambda task, catalogue: ""
+    drops: str = ""
 
 
 @dataclass(frozen=True)

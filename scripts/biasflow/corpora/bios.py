@@ -25,6 +25,7 @@ SUMMARY_COLUMNS = ("file", "read", "no_profession", "duplicate", "conflicting", 
 HALF_CHARACTER = re.compile("[\ud800-\udfff]")  # cannot be written as UTF-8
 WHOLE_NUMBER = re.compile(r"[0-9]{1,3}(\.0+)?")
 KEPT_COLUMNS = ("profession", "women", "men", "kept", "reason")
+NAMED = 5  # professions in the sentence on those that are dropped
 
 
 def collect_bios(
@@ -96,7 +97,8 @@ def keep_professions(
         (name, int(women), int(men), bool(kept), "" if kept else f"fewer than {least} of a gender")
         for (name, women, men), kept in zip(counts.itertuples(), enough, strict=True)
     ]
-    too_small = [f"{name} ({women} women, {men} men)" for name, women, men, kept, _ in rows if not kept]
+    professions = pd.DataFrame(rows, columns=list(KEPT_COLUMNS))
+    too_small = _too_small(professions)
     if too_small and small == "error":
         raise BiasflowError(
             f"professions with fewer than {least} biographies of a gender: {', '.join(too_small)}; {advice}."
@@ -107,7 +109,25 @@ def keep_professions(
             f"(too small: {', '.join(too_small) or 'none'}); give more biographies or ask for fewer."
         )
     kept = bios[bios["profession"].map(enough)].reset_index(drop=True)
-    return kept, pd.DataFrame(rows, columns=list(KEPT_COLUMNS))
+    return kept, professions
+
+
+def dropped(professions: pd.DataFrame) -> str:
+    """Say in a sentence how many professions were dropped and why, and name some: the second table of
+    `keep_professions`; "" if all are kept."""
+    names = _too_small(professions)
+    if not names:
+        return ""
+    more = [f"and {len(names) - NAMED} more"] if len(names) > NAMED else []
+    shown = ", ".join([*names[:NAMED], *more])
+    why = professions.loc[~professions["kept"], "reason"].iloc[0]
+    return f"{len(names)} of {len(professions)} professions dropped ({why}): {shown}"
+
+
+def _too_small(professions: pd.DataFrame) -> list[str]:
+    """Those that are not kept, with their counts."""
+    rows = professions[~professions["kept"]].itertuples()
+    return [f"{row.profession} ({row.women} women, {row.men} men)" for row in rows]
 
 
 def left_out(summary: pd.DataFrame) -> str:

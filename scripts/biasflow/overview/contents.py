@@ -108,13 +108,14 @@ def contents(
     families: Mapping[str, str] = MappingProxyType({}),
     kinds: Mapping[str, str] = MappingProxyType({}),
     calibrations: Mapping[str, pd.DataFrame] = MappingProxyType({}),
+    dropped: Sequence[str] = (),
 ) -> Contents:
     """What the page says: matrix (results.matrix), the plan with reasons (results.holes) and the table of scores.
 
     kinds: encoder -> its kind (`calibrated.kind_of`), of those with weights. calibrations: encoder -> its calibration
-    in this run (calibrated_calibration.csv). families (results.power): of encoders
-    that differ in their seed alone the first is shown, as one page cannot hold dozens; agreement, ranks and
-    contradictions are those of all."""
+    in this run (calibrated_calibration.csv). dropped: what the data of tasks leave out, in sentences. families
+    (results.power): of encoders that differ in their seed alone the first is shown, as one page cannot hold dozens;
+    agreement, ranks and contradictions are those of all."""
     observed = observations(claimable(scores))
     pairs, contradictions = agreement(observed), in_words(conflicts(observed))
     all_maps = list(maps(matrix))
@@ -137,7 +138,7 @@ def contents(
     for measured in encoders.values():
         measured.sort(key=lambda score: list(GROUPS.values()).index(score.group))
     shown_scores = scores[scores["encoder"].isin(first.values())]
-    not_run, limits, without = _not_run(plan), limited(matrix["dataset"]), left_out(shown_scores)
+    not_run, limits, without = _not_run(plan), [*limited(matrix["dataset"]), *dropped], left_out(shown_scores)
     return Contents(
         limits + without,
         answers,
@@ -276,13 +277,14 @@ def _not_run(plan: pd.DataFrame) -> list[tuple[str, int, str]]:
 
 
 def _summary(limits: Sequence[str], answers: Sequence[Answer], not_run: Sequence, left_out: Sequence[str]) -> list[str]:
-    """At most nine lines for the terminal: what is biased, what can be said of methods, and what is not there."""
-    lines = [*limits]
+    """Few lines for the terminal: what is sampled, what is biased, what can be said of methods, and what is not
+    there."""
+    lines = []
     for model_answer in answers:
         lines += [f"{model_answer.title}: {said}" for said in (model_answer.bias, model_answer.helps) if said]
     cells = sum(n for _, n, _ in not_run)
     count = f"{cells} {'cell was' if cells == 1 else 'cells were'} not run; plan.csv and reasons.csv say why"
-    lines = [*lines[:7], *left_out[:1]]
+    lines = [*limits, *lines[:6], *left_out[:1]]
     if len(left_out) > 1:
         lines[-1] += f" The page says so of {len(left_out) - 1} more."
     return [*lines, count if not_run else "everything that was asked for was run"]

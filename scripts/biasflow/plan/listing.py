@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pandas as pd
 
+from biasflow.asking.tasks import TaskPlan
 from biasflow.base.errors import printable
+from biasflow.corpora.catalogue import Catalogue
 from biasflow.plan.cells import Plan
 from biasflow.plan.estimate import estimate
 from biasflow.plan.methods import VARIANT, resolved
@@ -33,10 +35,11 @@ def cells_table(plan: Plan) -> pd.DataFrame:
 
 def announced(prepared: Prepared, *, cores: int, on_gpu: bool) -> list[str]:
     """What is said of a run before its first job, a line each: how long it may take, which parts of an encoder's folder
-    are not applied, which words of the user's are split, and what cannot be measured."""
+    are not applied, which words of the user's are split, what tasks leave out of their data, and what cannot be
+    measured. BiasflowError for such data that cannot be used."""
     setup, plan = prepared.setup, prepared.plan
     left = None if on_gpu else estimate(setup, plan, prepared.catalogue, os.path.exists).sentence(cores)
-    beside = not_applied(setup) + warnings(setup, plan)
+    beside = not_applied(setup) + warnings(setup, plan) + dropped(setup, plan, prepared.catalogue)
     return list(filter(None, [left, *beside, not_measured(plan, f"{setup.paths.root}/plan.csv")]))
 
 
@@ -56,6 +59,18 @@ def not_applied(setup: Setup) -> list[str]:
     """One line for each encoder whose folder has more in it than is measured, such as an adapter."""
     encoders = setup.encoders.values()
     return [f"encoders.{one.name}: not applied: {text}" for one in encoders for text in one.not_applied]
+
+
+def tasks_of_plan(setup: Setup, plan: Plan) -> list[TaskPlan]:
+    """The tasks of the cells that run."""
+    names = dict.fromkeys(cell.model.task for cell in plan.cells if not cell.reason)
+    return [setup.task(name) for name in names if name in setup.config["tasks"]]
+
+
+def dropped(setup: Setup, plan: Plan, catalogue: Catalogue) -> list[str]:
+    """One line for each task whose data will leave something out, as far as files that lie there tell."""
+    said = {task.name: task.kind.dropped(task, catalogue) for task in tasks_of_plan(setup, plan)}
+    return [f"tasks.{name}: {text}" for name, text in said.items() if text]
 
 
 def names_table(setup: Setup, plan: Plan) -> pd.DataFrame:

@@ -258,7 +258,10 @@ def test_a_limited_run_says_so_first_and_in_every_limited_column():
     )
     headers = [header for section in found.sections for header, *_ in section.heat.columns]
     assert headers and all("-limit500" in header for header in headers)
-    assert contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored).limits == []
+    whole = matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored
+    assert contents(*whole).limits == []
+    said = ["bios: 26 of 28 professions dropped (fewer than 30 of a gender): dj (1 women, 9 men), and 25 more"]
+    assert contents(*whole, dropped=said).limits == contents(*whole, dropped=said).summary[:1] == said
 
 
 @pytest.mark.parametrize(

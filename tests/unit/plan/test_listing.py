@@ -6,12 +6,14 @@ from pathlib import Path
 import pytest
 
 from biasflow.asking.matrix import NOT_RUN
+from biasflow.base.errors import BiasflowError
 from biasflow.base.tabular import read_text_csv, write_csv
+from biasflow.corpora.catalogue import read_catalogue
 from biasflow.encoders.described import Description
 from biasflow.plan.cells import plan
 from biasflow.plan.configuration import resolve
 from biasflow.plan.facts import Facts
-from biasflow.plan.listing import CELLS, NAMES, cells_table, names_table, not_applied, not_measured
+from biasflow.plan.listing import CELLS, NAMES, cells_table, dropped, names_table, not_applied, not_measured
 from biasflow.plan.setup import Setup
 from tests.unit.plan.configs import BERT, RUNS, SCHEMA, changed, facts_of, of_file, planned, setup_of
 
@@ -109,3 +111,30 @@ def test_what_cannot_be_measured_is_one_line_with_a_number_the_reasons_and_the_f
     commonest = max({cell.reason for cell in cells}, key=[cell.reason for cell in cells].count)
     assert f": {commonest} (" in line and line.endswith("results/x/plan.csv")
     assert not_measured(replace(found, cells=tuple(cell for cell in found.cells if not cell.reason)), "x") == ""
+
+
+def test_professions_that_will_be_dropped_are_said_before_the_first_job_where_the_file_lies_there(
+    tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    counts = {"nurse": (3, 3), "surgeon": (2, 4), "dj": (0, 2), "poet": (1, 3)}
+    people = [
+        (name, gender) for name, of in counts.items() for gender, n in zip("FM", of, strict=True) for _ in range(n)
+    ]
+    rows = [f"{name},{gender},biography {number}" for number, (name, gender) in enumerate(people)]
+    Path("bios.csv").write_text("\n".join(["profession,gender,text", *rows]))
+    data = {"files": ["bios.csv"], "least": 2, "small": "drop"}
+
+    def said(**keys):
+        block = {"encoders": ["own"], "task": "bios", "metrics": ["fairness"]}
+        config = resolve(changed(("tasks.bios.data", data | keys), ("ask.bios", block)), SCHEMA)
+        return dropped(setup_of(config), planned(config), read_catalogue())
+
+    which = "2 of 4 professions dropped (fewer than 2 of a gender): dj (0 women, 2 men), poet (1 women, 3 men)"
+    assert said() == [f"tasks.bios: {which}"]
+    assert said(files=["bias-in-bios-dev"]) == []  # to be downloaded, and its job says it
+    with pytest.raises(BiasflowError, match="0 of 4"):
+        said(least=5)
+    Path("results/test/data/bios").mkdir(parents=True)
+    Path("results/test/data/bios/professions.csv").touch()
+    assert said() == []  # an earlier run said it

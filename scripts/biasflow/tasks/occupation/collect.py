@@ -1,14 +1,17 @@
 """The biographies of a task: from files, or embedded ones with a known bias."""
 
+import logging
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
+from biasflow.base.errors import printable
 from biasflow.base.sample import sampled
 from biasflow.base.tabular import write_csv, write_parquet
-from biasflow.corpora.bios import PROFESSIONS, collect_bios, keep_professions
+from biasflow.corpora.bios import PROFESSIONS, collect_bios, dropped, keep_professions
 from biasflow.corpora.labour import read_labour
 from biasflow.planted.bios import biographies as planted_biographies
 from biasflow.planted.world import load_world
@@ -40,6 +43,9 @@ def prepare(
     write_parquet(biographies, outputs["biographies"])
     write_csv(collected.professions, outputs["professions"])
     write_csv(collected.sources, outputs["sources"])
+    if said := dropped(collected.professions):
+        logging.getLogger(__name__).warning(said)
+        print(f"biasflow: {printable(said)}", file=sys.stderr, flush=True)  # before anything is trained
     return {"biographies": len(biographies)}
 
 
@@ -80,11 +86,17 @@ def from_files(
 
     Which professions are kept follows from their counts alone, so that a further seed changes no biography, and trains
     no finished model again. Rule `splits` tries the seeds that are asked for."""
+    table, professions, sources = kept(files, data, advice=advice, limit=limit)
+    return Collected(table, profession_table(professions, labour), sources)
+
+
+def kept(
+    files: Mapping[str, str | Path], data: Mapping, *, advice: str, limit: int | None
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """The biographies of files that a task keeps, the table of professions, and that of sources."""
     known = PROFESSIONS if data["professions"] is None else data["professions"] or None
     table, sources = collect_bios(files, professions=known)
-    table = _limited(table, limit)
-    table, professions = keep_professions(table, least=data["least"], small=data["small"], advice=advice)
-    return Collected(table, profession_table(professions, labour), sources)
+    return *keep_professions(_limited(table, limit), least=data["least"], small=data["small"], advice=advice), sources
 
 
 def _limited(biographies: pd.DataFrame, limit: int | None) -> pd.DataFrame:

@@ -1,6 +1,7 @@
 """The plan of occupation prediction: biographies, their splits and vectors, and the datasets made from these."""
 
 from collections.abc import Collection, Mapping
+from pathlib import Path
 
 from biasflow.asking.matrix import NA, PRETRAINED, Dataset, Files
 from biasflow.asking.names import require
@@ -19,6 +20,7 @@ from biasflow.asking.tasks import (
     with_hidden_layer,
 )
 from biasflow.base.errors import BiasflowError
+from biasflow.corpora import bios
 from biasflow.corpora.bios import PROFESSIONS
 from biasflow.corpora.catalogue import Catalogue
 from biasflow.planted.bios import load_grammar
@@ -28,6 +30,7 @@ from biasflow.registry import STRATEGIES, module_of
 RAW, SCRUBBED = "raw", "scrubbed"
 BIAS_IN_BIOS = "bias-in-bios-"  # files of biasflow/data/corpora.yaml
 NURSE = "nurse"  # of table 10
+READ_FIRST = 32e6  # bytes of biographies that are read before the first job: three seconds
 BIOGRAPHIES = {"biographies": "biographies.parquet"}  # role -> file of the task's data
 
 
@@ -167,6 +170,23 @@ def _check_professions(task: TaskPlan) -> None:
         require(named, known, f"{key}.top_words.profession", "professions of the task")
 
 
+def dropped(task: TaskPlan, catalogue: Catalogue) -> str:
+    """Say which professions will be dropped, before the biographies are collected for the first time, if they lie in
+    files that are read in seconds; BiasflowError for what collecting refuses."""
+    data = task.about["data"]
+    if data == PLANTED or data["small"] != "drop" or Path(task.file("professions.csv")).exists():
+        return ""
+    files = dict(zip(data["files"], map(Path, corpus_files(task, data["files"], catalogue)), strict=True))
+    if not all(path.is_file() for path in files.values()):
+        return ""
+    if sum(path.stat().st_size for path in files.values()) > READ_FIRST:
+        return ""
+    from biasflow.tasks.occupation.collect import kept  # slow to load, and needed for such files alone
+
+    _, known, _ = kept(files, data, advice=advice(task), limit=task.about["limit"])
+    return bios.dropped(known)
+
+
 def professions(task: TaskPlan) -> tuple[str, ...]:
     """Return the professions that the biographies may have; empty if the files decide."""
     data = task.about["data"]
@@ -235,4 +255,6 @@ KIND = Kind(
     },
     captioned=("top_words", "scrubbing"),
     check=check,
+    dropped=dropped,
+    drops="professions.csv",
 )
