@@ -84,12 +84,13 @@ def pair_likelihoods(reader: Reader, pairs: pd.DataFrame, maskings: Sequence[Mas
     different lengths, too.
 
     Left out (`made_of`): a pair of which one sentence has no token to score by one of the maskings."""
+    special = len(special_tokens(reader.tokenizer))
     for masking in maskings:
         check_choice("likelihoods: masking", masking, get_args(Masking))
 
     def clozes(_: tuple, *encodings: Mapping[str, list]) -> list[list[tuple[list[Cloze], int]]]:
         sentences = [encoding["input_ids"] for encoding in encodings]
-        return [_clozes_of_pair(sentences, masking, reader.tokenizer) for masking in maskings]
+        return [_clozes_of_pair(sentences, masking, reader.tokenizer, special) for masking in maskings]
 
     pairs, made = made_of(reader, pairs, ["first", "second"], clozes)
     tables = []
@@ -104,10 +105,12 @@ def pair_likelihoods(reader: Reader, pairs: pd.DataFrame, maskings: Sequence[Mas
 
 
 def _clozes_of_pair(
-    pair: Sequence[Sequence[int]], masking: Masking, tokenizer: PreTrainedTokenizerBase
+    pair: Sequence[Sequence[int]], masking: Masking, tokenizer: PreTrainedTokenizerBase, special: int
 ) -> list[tuple[list[Cloze], int]]:
-    """The clozes of both sentences of a pair, and how many tokens these score. AbsentError: one sentence has none."""
-    special, found = len(special_tokens(tokenizer)), []
+    """The clozes of both sentences of a pair, which have so many special tokens, and how many tokens they score.
+
+    AbsentError: one sentence has none."""
+    found = []
     for ids, shared in zip(pair, shared_places(*pair), strict=True):
         unmasked = masking in UNMASKED
         places = range(1, len(ids) - special + 1)
