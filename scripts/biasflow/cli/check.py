@@ -18,10 +18,6 @@ Mirror = Annotated[
     str | None,
     typer.Option(metavar="FOLDER", help="compare the copies of external files with those in this mirror, too"),
 ]
-AT_WORK = (
-    "biasflow: a run is making results in {folder} (or was killed and left its lock), so that what it makes now may be "
-    "listed as a fault; check again when it has ended"
-)
 
 
 @app.command()
@@ -33,7 +29,10 @@ def check(run: Run, mirror: Mirror = None) -> None:
     mirror = mirror and str(Path(mirror).absolute())  # given from the folder where the command is
     with where_made(run) as folder:
         if is_at_work(folder):
-            say(AT_WORK.format(folder=folder), err=True)
+            raise BiasflowError(
+                f"a run is at work on {folder}: check again when it has ended; if none is at work, one was killed and left "
+                "its lock: add --unlock to its command, once"
+            )
         lines, summary = check_run(folder, mirror)
     for line in lines:
         say(line)

@@ -84,7 +84,7 @@ def test_a_run_that_is_at_work_is_told(run):
     lock.write_text("results/other/scores.csv\n")
     assert len(said(0)) == 1
     lock.write_text(f"results/other/scores.csv\n{MATRIX}\n")
-    assert "a run is making results" in said(0)[0]
+    assert "a run is at work" in str(CliRunner().invoke(app, ["check", "own"]).exception)
 
 
 @pytest.mark.parametrize("path", [MATRIX, f"{READOUT}/planted.parquet"])
