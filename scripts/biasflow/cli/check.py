@@ -11,7 +11,6 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.files import sha256
 from biasflow.base.records import START, faults, read_record, record_files, result_of, start_of, upstream
 from biasflow.cli.app import Run, app, say, where_made
-from biasflow.corpora.catalogue import read_catalogue
 from biasflow.crate.records import without_record
 
 Mirror = Annotated[
@@ -30,8 +29,8 @@ def check(run: Run, mirror: Mirror = None) -> None:
     with where_made(run) as folder:
         if is_at_work(folder):
             raise BiasflowError(
-                f"a run is at work on {folder}: check again when it has ended; if none is at work, one was killed and left "
-                "its lock: add --unlock to its command, once"
+                f"a run is at work on {folder}: check again when it has ended; if none is at work, one was killed and "
+                "left its lock: add --unlock to its command, once"
             )
         lines, summary = check_run(folder, mirror)
     for line in lines:
@@ -102,6 +101,8 @@ def _of_inputs(record: dict, recorded: Mapping[str, str], digest: Callable[[str]
 
 def _of_mirror(records: list[dict], mirror: str) -> Iterator[str]:
     """External files that were copied from a mirror, in which another content lies now."""
+    from biasflow.corpora.catalogue import read_catalogue
+
     if not Path(mirror).is_dir():
         raise BiasflowError(f"--mirror: there is no folder {mirror}")
     entries = read_catalogue().files
