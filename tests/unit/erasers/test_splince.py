@@ -30,8 +30,8 @@ def by_the_book(X, z, y):
     c = X.mean(0)
     values, vectors = torch.linalg.eigh((X - c).T @ (X - c) / len(X))
     W = vectors @ torch.diag(values**-0.5) @ vectors.T
-    kernel, kept = W @ covariance(X, z), W @ covariance(X, one_hot(y))
-    kept = torch.linalg.svd(kept).U[:, : torch.linalg.matrix_rank(kept)]
+    kernel = W @ covariance(X, z)
+    kept = torch.linalg.qr(W @ covariance(X, one_hot(y)[:, 1:])).Q  # the columns of all classes add up to 0
     both = torch.linalg.qr(torch.cat([kernel, kept], 1)).Q
     V = torch.cat([kept, torch.linalg.svd(both).U[:, both.shape[1] :]], 1)
     U = torch.linalg.svd(kernel).U[:, 1:]
