@@ -17,9 +17,6 @@ NOT_DRAWN = {name: load_paper(name).not_drawn(config["papers"][name], PLAN.cells
 # The encoder whose measures this run calibrates; the page takes what followed from its own table.
 CALIBRATED = [config["papers"]["calibrated"]["encoder"]] if "calibrated" in config["papers"] else []
 
-# Task -> the list of what its data leave out, which the page counts.
-DROPS = {task.name: task.file(task.kind.drops) for task in tasks_of_plan(SETUP, PLAN) if task.kind.drops}
-
 SUMMARY = f"{RESULTS}/summary.txt"
 
 
@@ -120,7 +117,7 @@ rule matrix:
         files=f"{RESULTS}/files.csv",
         ledger=lambda wildcards: [f"{RESULTS}/tables/ledger_summary.csv"] if LEDGER_OF or ITEMS_GIVEN else [],
         calibration=[f"{RESULTS}/tables/calibrated_calibration.csv"] * len(CALIBRATED),
-        drops=[*DROPS.values()],
+        drops=[task.file(task.kind.drops) for task in tasks_of_plan(SETUP, PLAN) if task.kind.drops],
         names=f"{RESULTS}/names.csv",
         encoders=f"{RESULTS}/encoders.csv",
         trainings=f"{RESULTS}/trainings.csv",
@@ -152,7 +149,6 @@ rule matrix:
         code=code("matrix"),
         tables=FIRST_TABLES,
         calibrated=CALIBRATED,
-        drops=[*DROPS],
         papers=[
             {
                 "title": text.title,

@@ -3,18 +3,16 @@
 import os
 from pathlib import Path
 
-import pandas as pd
-
 from _rule import by_role, rule
 from biasflow.base.provenance import git_commit
 from biasflow.base.tabular import read_text_csv, write_csv
-from biasflow.corpora.bios import dropped
 from biasflow.corpora.origins import remark
 from biasflow.overview import agreement
 from biasflow.overview.about import about
 from biasflow.overview.calibrated import calibrations_of_run, kind_of
 from biasflow.overview.contents import contents
 from biasflow.overview.glossary import glossary
+from biasflow.overview.notes import dropped_of_tasks
 from biasflow.overview.overview import PaperLinks, write_page, write_summary
 from biasflow.results import power
 from biasflow.results.first_table import FirstTable, first_table
@@ -33,11 +31,7 @@ def main(smk) -> None:
         names, encoders = read_text_csv(smk.input.names), read_text_csv(smk.input.encoders)
         alike, kinds = power.families(names), {name: kind_of(names, encoders, name) for name in encoders["encoder"]}
         calibrations = calibrations_of_run(smk.params.calibrated, smk.input.calibration)
-        without = {
-            task: dropped(pd.read_csv(path)) for task, path in zip(smk.params.drops, smk.input.drops, strict=True)
-        }
-        without = [f"{task}: {said}." for task, said in without.items() if said]
-        overview = contents(matrix_table, plan, scores, alike, kinds, calibrations, without)
+        overview = contents(matrix_table, plan, scores, alike, kinds, calibrations, dropped_of_tasks(smk.input.drops))
         tables = {name: first_table(matrix_table, task) for name, task in smk.params.tables.items()}
         tables["power"] = FirstTable(power.power(scores, alike), {}, power.CAPTION)
         tables["agreement"] = FirstTable(overview.pairs, {}, agreement.CAPTION)

@@ -1,12 +1,22 @@
 """Sentences on what has to be known to read a map, or a run: which controls there are, and which items are left out."""
 
+from collections.abc import Sequence
+from pathlib import Path
+
 import pandas as pd
 
+from biasflow.corpora.bios import dropped
 from biasflow.metrics.left_out import LEFT_OUT
 from biasflow.overview.maps import Map
 from biasflow.plan.methods import control_of
 from biasflow.registry import METRICS
 from biasflow.results.scores import NA, NONE
+
+
+def dropped_of_tasks(paths: Sequence[str | Path]) -> list[str]:
+    """Which professions the data of tasks leave out, a sentence each. paths: <task>/professions.csv."""
+    said = {Path(path).parent.name: dropped(pd.read_csv(path)) for path in paths}
+    return [f"{task}: {sentence}." for task, sentence in said.items() if sentence]
 
 
 def left_out(scores: pd.DataFrame) -> list[str]:

@@ -102,7 +102,7 @@ def without_samples(table: pd.DataFrame) -> pd.DataFrame:
     same measure of the same model, under any method."""
     keys = [table[key] for key in ("encoder", "task", "strategy", "measure" if "measure" in table else "metric")]
     datasets = table["dataset"].astype(str)
-    names = datasets.str.partition(SUFFIX)[0]
+    names = datasets.str.split(SUFFIX).str[0]
     whole = {*zip(*keys, datasets, strict=True)}
     repeated = [row in whole for row in zip(*keys, names, strict=True)]
     return table[(names == datasets) | ~np.array(repeated, dtype=bool)]

@@ -9,6 +9,7 @@ import pytest
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.bios import dropped
 from biasflow.corpora.labour import read_labour
+from biasflow.overview.notes import dropped_of_tasks
 from biasflow.tasks.occupation.collect import from_files, from_world
 from biasflow.tasks.occupation.data import check_balanceable, split_counts
 
@@ -50,11 +51,10 @@ def test_what_is_dropped_is_in_the_table_and_not_in_the_data(file):
     assert set(table["reason"][["dj", "nurse"]]) == {"fewer than 20 of a gender"}
     assert table["labour_share"].dropna().to_dict() == {"nurse": 0.9, "surgeon": 0.26}
     assert set(found.texts["profession"]) == {"painter", "surgeon"}
-    found.professions.to_csv(file.with_name("professions.csv"), index=False)  # as the job of the page reads it
-    said = dropped(pd.read_csv(file.with_name("professions.csv")))
-    assert said == (
-        "2 of 4 professions dropped (fewer than 20 of a gender): dj (1 women, 30 men), nurse (200 women, 3 men)"
-    )
+    (file.parent / "bios").mkdir()
+    found.professions.to_csv(file.parent / "bios/professions.csv", index=False)  # as the job of the page reads it
+    said = "2 of 4 professions dropped (fewer than 20 of a gender): dj (1 women, 30 men), nurse (200 women, 3 men)"
+    assert dropped_of_tasks([file.parent / "bios/professions.csv"]) == [f"bios: {said}."]
     assert dropped(found.professions[found.professions["kept"]]) == ""
 
 
