@@ -34,6 +34,10 @@ for NAME, TARGETS in {"tables": TABLES, **PAPER_TARGETS}.items():
             TARGETS,
 
 
+if workflow.is_main_process:
+    LAST.judged = compare
+
+
 onstart:
     begin()
 

@@ -20,14 +20,12 @@ from biasflow.asking.paths import CORPORA, package_file, package_folder
 from biasflow.base.errors import BiasflowError
 from biasflow.base.failures import LastWord, ended, failures
 from biasflow.base.files import check_path, check_writable
-from biasflow.corpora.stereoset import AUTHORS_STIMULI
 from biasflow.papers.paper import load as load_paper, load_tables, role
 from biasflow.base.planned import check_finished, planned_jobs
 from biasflow.base.terminal import shorten
 from biasflow.base.code import code_digest, module_file
 from biasflow.plan.asked import remember
 from biasflow.plan.changed import check_kept
-from biasflow.plan import datasets
 from biasflow.plan.device import CUDA, check_device, check_scheduler, planned_device, submits_jobs
 from biasflow.plan.external import check_network, files_read
 from biasflow.plan.listing import announced, tasks_of_plan
@@ -36,7 +34,6 @@ from biasflow.plan.prepared import prepared
 from biasflow.plan.tasks import kind_of, plan_module
 from biasflow.results.captions import shown_in_report
 from biasflow.registry import JOBS_OF_READOUTS, PAPERS, READOUTS, TASKS, module_of, rule_of
-from biasflow.text.occupation_templates import PRONOUNS
 
 LAST = LastWord()
 logger.addFilter(LAST)
@@ -94,10 +91,6 @@ def begin():
         remember(PATHS.asked, PLAN.blocks, SETUP.facts.asked)
         LAST.say()
         LAST.plan = ""
-
-
-if workflow.is_main_process:
-    LAST.judged = compare
 
 
 def one_of(names):
