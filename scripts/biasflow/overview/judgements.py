@@ -4,7 +4,7 @@ does it keep quality?"""
 import numpy as np
 from numpy.typing import ArrayLike
 
-from biasflow.results.comparison import distance
+from biasflow.results.comparison import distance, has_width
 
 DIFFERS, SAME, NO_CLAIM = "bias shown", "no bias shown", "no claim"
 NO_INTERVAL = "it has no 95 % interval"
@@ -32,7 +32,7 @@ def verdict(low: float, high: float, neutral: float, better: str) -> str:
     without an interval, or with one that has no width.
 
     Where less (or more) is better, an interval beyond neutral on the good side shows no bias."""
-    if not low < high:
+    if not has_width(low, high):
         return NO_CLAIM
     outside = not low <= neutral <= high
     return DIFFERS if outside and distance((low, high), neutral, better).min() > 0 else SAME

@@ -19,7 +19,7 @@ from biasflow.overview.judgements import (
     verdict,
 )
 from biasflow.overview.maps import GROUPS, UNTOUCHED, Map
-from biasflow.results.comparison import ITEMS
+from biasflow.results.comparison import ITEMS, has_width
 from biasflow.results.matrix import OWN, PLAIN, by_rows, is_unsigned
 from biasflow.results.scores import NA, NONE
 
@@ -122,7 +122,7 @@ def _measured(model_map: Map, row) -> Measured:
     cautions = [row.caution] if row.caution else []
     if row.group != COST and not cautions:
         cautions += [UNSIGNED] if known and is_unsigned(row.measure, row.interval) else []
-        cautions += [(NO_WIDTH if known else NO_INTERVAL)] if not row.low < row.high else []
+        cautions += [NO_WIDTH if known else NO_INTERVAL] if not has_width(row.low, row.high) else []
     if cautions and row.group != COST:
         says = NO_CLAIM
     ends = {"low": row.low, "high": row.high} if known else {}

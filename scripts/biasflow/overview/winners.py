@@ -9,6 +9,7 @@ from collections.abc import Collection, Sequence
 import pandas as pd
 
 from biasflow.overview.maps import UNTOUCHED
+from biasflow.results.comparison import has_width
 from biasflow.results.statistics import t_interval
 
 LEAST_SEEDS = 3
@@ -63,7 +64,7 @@ def verdict(shares: pd.DataFrame, measures: int, seeds: str = "seeds") -> tuple[
     if adds:
         return f"{none} adds {percent(-means.iloc[0])} to the distance from neutral ({evidence}).", None
     removes = f"removes {percent(means.iloc[0])} of the distance from neutral"
-    if not low < high:  # as where nothing is left on any model
+    if not has_width(low, high):  # as where nothing is left on any model
         return f"{none} {removes}, the same on all of them, so that its interval has no width ({evidence}).", None
     if not low > 0:
         return f"{none} {removes}, but that may be chance ({evidence}).", None
@@ -81,7 +82,7 @@ def _against(shares: pd.DataFrame, best: str, others: Sequence[str]) -> str:
         name: t_interval((shares[best] - shares[name]).to_numpy(), confidence=1 - LEVEL / len(others))
         for name in others
     }
-    equal = [name for name, (low, high) in ends.items() if not 0 < low < high]
+    equal = [name for name, (low, high) in ends.items() if not (low > 0 and has_width(low, high))]
     if not equal:
         return " Every other method removes less." if others else ""
     more = f" and {len(equal) - 3} more" if len(equal) > 3 else ""

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from biasflow.results.scores import NA
+from biasflow.results.scores import NA, ROUNDING
 from biasflow.results.statistics import t_interval
 
 SEEDS, ITEMS, DRAWS = "seeds", "items", "draws"  # what an interval is over
@@ -26,6 +26,13 @@ class Change(NamedTuple):
     low: float = np.nan
     high: float = np.nan
     over: str = NA
+
+
+def has_width(low: ArrayLike, high: ArrayLike) -> np.ndarray:
+    """Whether an interval says how sure a number is, [...]: it has ends, which differ by more than rounding. All seeds,
+    or all resamples, that give the same number do not say what another one would give."""
+    low, high = np.asarray(low, dtype=float), np.asarray(high, dtype=float)
+    return high - low > ROUNDING * np.maximum(1, np.abs(high))
 
 
 def distance(value: ArrayLike, neutral: float, better: str) -> np.ndarray:
@@ -55,8 +62,8 @@ def change(
     the measure's changes (CHANGED) under the method, if it is never better than neutral and the metric computes them.
 
     A seed's score is the mean over its draws (splits, readouts, heads), and a distance the mean over the seeds for
-    which the block has a value; an untouched model without a seed stands beside all. The interval is the first that has
-    a width, since differences that are all the same do not say what another seed or item would give, of:
+    which the block has a value; an untouched model without a seed stands beside all. The interval is the first that
+    `has_width` of:
 
     seeds   three or more: Student's t of the differences, seed by seed
     same items  the ends of the changes in `paired`, averaged over seeds and draws, if there is one for each score
@@ -82,7 +89,7 @@ def change(
         (DRAWS, lambda: _paired(*(_by(side, DRAWN, neutral, better) for side in (block, untouched)))),
     ):
         low, high = ends()
-        if low < high or (over == ITEMS and low == high == 0):  # of two equal scores no difference is claimed
+        if has_width(low, high) or (over == ITEMS and low == high == 0):  # of two equal scores no difference is claimed
             return Change(*means, low, high, over)
     return Change(*means)
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from biasflow.results.comparison import difference_interval
+from biasflow.results.comparison import difference_interval, has_width
 from biasflow.results.scores import KEYS, ROUNDING
 
 SCORE = ["value", "low", "high"]
@@ -38,7 +38,7 @@ def differences(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
     both["what"] = np.select(
         [both["in"] == "left_only", both["in"] == "right_only", _equal(both)], [ONLY_FIRST, ONLY_SECOND, ""], DIFFERS
     )
-    tested = both["difference_low"] < both["difference_high"]  # of two scores without width nothing is known
+    tested = has_width(both["difference_low"], both["difference_high"])
     zero = (both["difference_low"] <= 0) & (both["difference_high"] >= 0)
     both.loc[(both["what"] == DIFFERS) & ~tested, "what"] = UNTESTED
     both.loc[(both["what"] == DIFFERS) & zero, "what"] = ""

@@ -50,6 +50,11 @@ def test_a_method_that_adds_bias_is_not_said_to_remove_less_than_nothing():
     assert "adds 50 % to the distance from neutral" in sentence and "-" not in sentence
 
 
+def test_a_share_that_is_the_same_on_all_seeds_is_no_claim():
+    sentence, best = said({"a": 0.0, "b": 0.7}, noise=0)
+    assert best is None and "no width" in sentence
+
+
 def test_a_model_that_lacks_a_measure_takes_no_part():
     table = observed({"a": 0.5}, noise=0)
     found, _ = removed(table[~((table["seed"] == "4") & (table["measure"] == "m0"))], ["a"])
