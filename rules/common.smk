@@ -40,6 +40,27 @@ logger.addFilter(LAST)
 atexit.register(LAST.say)
 shorten(logger, workflow)
 
+
+def compare():
+    """Stop, also in a dry run, if there is no GPU that is asked for, or finished results are not what the plan makes."""
+    with LAST.ending():
+        jobs = planned_jobs(workflow.dag)
+        check_device(DEVICE, cluster=ON_CLUSTER)
+        check_kept(config, jobs, own.content)
+        check_finished(config["run"], jobs, own.content)
+
+
+def begin():
+    """Stop before the first job if nothing can be written, submitted or downloaded; note what is asked."""
+    with LAST.ending():
+        check_writable(RESULTS)
+        check_scheduler(workflow.executor_plugin.name)
+        check_network(workflow.dag.needrun_jobs(), config)
+        remember(PATHS.asked, PLAN.blocks, SETUP.facts.asked)
+        LAST.say()
+        LAST.plan = ""
+
+
 try:
     check_path(ROOT)  # files of the package are inputs
     PREPARED = prepared(config, workflow.configfiles)
@@ -48,11 +69,9 @@ try:
     # A job of a cluster plans again, on its own machine: what it is given was decided before.
     ON_CLUSTER = workflow.remote_exec or submits_jobs(workflow.resource_settings)
     DEVICE = planned_device(config["device"], cluster=ON_CLUSTER)
-    if workflow.output_settings.dryrun:  # another run begins with it
-        check_device(DEVICE, cluster=ON_CLUSTER)
     if workflow.is_main_process:  # a dry run ends with it, another one begins with it
-        SAID = announced(PREPARED, cores=workflow.resource_settings.cores or 1, on_gpu=DEVICE == CUDA)
-        LAST.plan = "\nbiasflow: ".join(SAID)
+        LAST.judged = compare
+        LAST.plan = announced(PREPARED, cores=workflow.resource_settings.cores or 1, on_gpu=DEVICE == CUDA)
 except BiasflowError as error:
     sys.exit(f"biasflow: {error}")
 
@@ -69,28 +88,6 @@ def code(name, *modules):
     files a job, all of which Snakemake looks at whenever a job ends."""
     files = [ROOT / f"scripts/{name}.py", *(module_file(module, ROOT) for module in modules)]
     return code_digest(files, ROOT)
-
-
-def compare():
-    """Stop, also in a dry run and where no job is due, if a finished result was not made by the job that the plan has for
-    its path, or would be replaced because something has changed."""
-    with LAST.ending():
-        jobs = planned_jobs(workflow.dag)
-        check_kept(config, jobs, own.content)
-        check_finished(config["run"], jobs, own.content)
-
-
-def begin():
-    """Stop before the first job if nothing can be written, or if there is no GPU, scheduler or network that is asked for;
-    note what is asked."""
-    with LAST.ending():
-        check_writable(RESULTS)
-        check_device(DEVICE, cluster=ON_CLUSTER)
-        check_scheduler(workflow.executor_plugin.name)
-        check_network(workflow.dag.needrun_jobs(), config)
-        remember(PATHS.asked, PLAN.blocks, SETUP.facts.asked)
-        LAST.say()
-        LAST.plan = ""
 
 
 def one_of(names):

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import yaml
 
+TAKES_ALL = "(--configfile takes all names that follow it: targets come before it)"
 KEY = re.compile(r"[a-zA-Z_][\w-]*\w")  # as --config takes it
 MERGE = "tag:yaml.org,2002:merge"  # the key <<, which may stand more than once
 
@@ -55,7 +56,7 @@ def file_fault(path: str | Path) -> str:
     try:
         text = Path(path).read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
-        return f"there is no file {path} (--configfile takes all names that follow it; targets come before it)"
+        return f"there is no file {path} {TAKES_ALL}"
     except OSError as error:
         return f"{path}: cannot be read: {error.strerror}"
     except UnicodeDecodeError:
@@ -65,7 +66,7 @@ def file_fault(path: str | Path) -> str:
     except yaml.YAMLError as error:
         return "" if _is_json(text) else f"{path}: {_in_yaml(error, text)}"
     if not isinstance(top, yaml.MappingNode):
-        return f"{path}: there are no keys in it; write a configuration, such as config/mine.yaml"
+        return f"{path}: there are no keys in it; write a configuration, such as config/mine.yaml {TAKES_ALL}"
     return next((f"{path}: {fault}" for fault in _keys_twice(top)), "")
 
 

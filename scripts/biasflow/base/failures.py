@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from snakemake.common import NOTHING_TO_BE_DONE_MSG
-from snakemake.exceptions import WorkflowError
 
 from biasflow.base.errors import FAILED, BiasflowError, printable
 from biasflow.base.terminal import event_of
@@ -80,7 +79,7 @@ class LastWord(logging.Filter):
             self.message = str(error)
             for note in getattr(error, "__notes__", ()):
                 print(note, file=sys.stderr)
-            raise WorkflowError(self.message) from None
+            raise SystemExit(1) from None
 
     def say(self) -> None:
         """Print the one message that applies, if there is one."""

@@ -33,14 +33,15 @@ def cells_table(plan: Plan) -> pd.DataFrame:
     return table.assign(reason=table["reason"].map(printable))
 
 
-def announced(prepared: Prepared, *, cores: int, on_gpu: bool) -> list[str]:
-    """What is said of a run before its first job, a line each: how long it may take, which parts of an encoder's folder
+def announced(prepared: Prepared, *, cores: int, on_gpu: bool) -> str:
+    """What is said of a run before its first job, in lines: how long it may take, which parts of an encoder's folder
     are not applied, which words of the user's are split, what tasks leave out of their data, and what cannot be
     measured. BiasflowError for such data that cannot be used."""
     setup, plan = prepared.setup, prepared.plan
     left = None if on_gpu else estimate(setup, plan, prepared.catalogue, os.path.exists).sentence(cores)
     beside = not_applied(setup) + warnings(setup, plan) + dropped(setup, plan, prepared.catalogue)
-    return list(filter(None, [left, *beside, not_measured(plan, f"{setup.paths.root}/plan.csv")]))
+    lines = [left, *beside, not_measured(plan, f"{setup.paths.root}/plan.csv")]
+    return "\nbiasflow: ".join(filter(None, lines))
 
 
 def not_measured(plan: Plan, path: str | Path) -> str:
