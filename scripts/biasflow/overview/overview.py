@@ -1,6 +1,7 @@
 """The overview of a run as one self-contained page and as ten lines for the terminal."""
 
 import datetime
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -66,6 +67,7 @@ def write_page(
         papers=papers,
         tables=tables,
         files=files,
+        data=re.sub(r" \(sha256 [^)]*\)", "", files),  # in one line on top; which copies these are stands below
         ledger=ledger,
         listed=LISTED,
         drawing={"width": WIDTH, "height": HEIGHT, "left": LEFT, "right": RIGHT, "top": TOP, "bottom": BOTTOM},

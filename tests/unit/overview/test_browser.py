@@ -135,8 +135,9 @@ def wide_page(tmp_path_factory):
     found = contents(*run)
     about = made_up.about_them(found.encoders)
     more = {"glossary": made_up.words(run[0]), "commit": "", "papers": [], "tables": {}, "ledger": []}
+    names = ", ".join(f"wikitext-2-{part} (sha256 0123456789ab...)" for part in ("test", "train", "validation"))
     more["files"] = (
-        "External files of this run (files.csv): stereoset-dev differs from the file that its publisher offers."
+        f"External files of this run (files.csv): {names} differ from the files that their publishers offer."
     )
     write_page(found, path, about=about, run="wide", **more)
     return path
