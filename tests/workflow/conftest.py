@@ -221,3 +221,12 @@ def project(tmp_path) -> Project:
     project = Project(tmp_path / "biasflow")
     project.configure(TINY)
     return project
+
+
+@pytest.fixture
+def run(finished, tmp_path) -> Project:
+    """A copy of the finished run that a test may change; time stamps and Snakemake's own records are kept."""
+    shutil.copytree(finished.folder, tmp_path / "copy", copy_function=shutil.copy2)
+    project = Project.__new__(Project)
+    project.folder = tmp_path / "copy"
+    return project

@@ -86,15 +86,6 @@ def finished(tmp_path_factory) -> Project:
     return project
 
 
-@pytest.fixture
-def run(finished, tmp_path) -> Project:
-    """A copy of it, to be changed; times are kept."""
-    shutil.copytree(finished.folder, tmp_path / "copy", copy_function=shutil.copy2)
-    project = Project.__new__(Project)
-    project.folder = tmp_path / "copy"
-    return project
-
-
 def said(done: subprocess.CompletedProcess) -> str:
     return [line for line in (done.stdout + done.stderr).splitlines() if line.strip()][-1]
 

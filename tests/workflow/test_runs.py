@@ -11,7 +11,6 @@ import time
 from pathlib import Path
 
 import pandas as pd
-import pytest
 
 from biasflow.registry import JOBS_OF_READOUTS, rule_of
 from biasflow.results.pack import pack
@@ -26,15 +25,6 @@ READS = {rule_of(name) for name in JOBS_OF_READOUTS}
 TRAINS = {"pretrain", "continue_encoder", "finetune_nli", "finetune_glue", "finetune_occupation"}
 DEAR = READS | TRAINS | {"fit_methods"}
 NEW_METHODS = ("leace", "mean-projection")
-
-
-@pytest.fixture
-def run(finished, tmp_path) -> Project:
-    """A copy of the finished run that a test may change; time stamps and Snakemake's own records are kept."""
-    shutil.copytree(finished.folder, tmp_path / "copy", copy_function=shutil.copy2)
-    project = Project.__new__(Project)
-    project.folder = tmp_path / "copy"
-    return project
 
 
 def table(project: Project, name: str) -> pd.DataFrame:
