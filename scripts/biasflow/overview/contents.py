@@ -138,7 +138,8 @@ def contents(
     for measured in encoders.values():
         measured.sort(key=lambda score: list(GROUPS.values()).index(score.group))
     shown_scores = scores[scores["encoder"].isin(first.values())]
-    not_run, limits, without = _not_run(plan), [*limited(matrix["dataset"]), *dropped], left_out(shown_scores)
+    measured_datasets = matrix.loc[matrix["value"].notna(), "dataset"]
+    not_run, limits, without = _not_run(plan), [*limited(measured_datasets), *dropped], left_out(shown_scores)
     return Contents(
         limits + without,
         answers,

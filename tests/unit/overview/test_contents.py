@@ -260,6 +260,9 @@ def test_a_limited_run_says_so_first_and_in_every_limited_column():
     assert headers and all("-limit500" in header for header in headers)
     whole = matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored
     assert contents(*whole).limits == []
+    of_holes = made_up.plan(limited).assign(status="not run", reason="it has no head")
+    unmeasured = pd.concat([whole[1], of_holes])
+    assert contents(matrix(scored, unmeasured), unmeasured, scored).limits == []
     said = ["bios: 26 of 28 professions dropped (fewer than 30 of a gender): dj (1 women, 9 men), and 25 more"]
     assert contents(*whole, dropped=said).limits == contents(*whole, dropped=said).summary[:1] == said
 
