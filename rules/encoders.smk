@@ -17,7 +17,11 @@ rule download_encoder:
         mem_mb=2000,
         runtime=120,
     params:
-        encoder=lambda wildcards: {key: config["encoders"][wildcards.encoder][key] for key in ("id", "revision")},
+        encoder=lambda wildcards: {
+            key: value
+            for key, value in config["encoders"][wildcards.encoder].items()
+            if key in ("id", "revision", "pooling")
+        },
     script:
         "../scripts/download_encoder.py"
 

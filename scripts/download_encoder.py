@@ -1,19 +1,27 @@
 """Rule `download_encoder`: config, tokenizer and safetensors weights of a hub encoder at a pinned revision."""
 
 from dataclasses import asdict
+from pathlib import Path
 
 from _rule import rule
 from biasflow.asking.paths import LOCK
 from biasflow.corpora.catalogue import read_catalogue
 from biasflow.corpora.hub import download_encoder
-from biasflow.encoders.stored import check_config
+from biasflow.encoders.sentence_transformers import FIRST_TOKEN, check_pooling
+from biasflow.encoders.stored import CONFIG, check_config
 
 
 def main(smk) -> None:
     with rule(smk) as facts:
         id, revision = smk.params.encoder["id"], smk.params.encoder["revision"]
+        pooling = smk.params.encoder.get("pooling", FIRST_TOKEN)
+
+        def check(folder: Path) -> None:
+            check_config(folder / CONFIG)
+            check_pooling(folder, pooling, key=f"encoders.{smk.wildcards.encoder}.pooling")
+
         known = read_catalogue().known_files(id, revision)
-        origin = download_encoder(id, revision, smk.output[0], lock_file=LOCK, known=known, check=check_config)
+        origin = download_encoder(id, revision, smk.output[0], lock_file=LOCK, known=known, check=check)
         facts["origin"] = asdict(origin)
 
 

@@ -94,8 +94,10 @@ class Encoder:
 
     @property
     def pooling(self) -> str:
-        """What stands for a sentence in it, as its folder says it."""
-        return self.origin.described.pooling if self.origin.described else FIRST_TOKEN
+        """What stands for a sentence in it, as its folder says it, or the entry of a hub encoder (which its download
+        compares with what comes)."""
+        origin = self.origin
+        return origin.described.pooling if origin.described else origin.about.get("pooling", FIRST_TOKEN)
 
     @property
     def has_mask(self) -> bool:

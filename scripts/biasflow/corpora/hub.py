@@ -17,6 +17,7 @@ from biasflow.corpora.lock import agree
 
 TOKENIZER = ("tokenizer.json", "vocab.txt", "vocab.json")  # any one of them makes a tokenizer
 WEIGHTS_INDEX = "model.safetensors.index.json"
+MODULES = ("modules.json", "[0-9]_*/config.json")  # of a sentence encoder: the list of its parts, and what they do
 # Never pickle weights (*.bin, *.pt), never code (*.py).
 FILES = (
     "config.json",
@@ -27,6 +28,7 @@ FILES = (
     *TOKENIZER,
     "model*.safetensors",
     WEIGHTS_INDEX,
+    *MODULES,
 )
 
 
@@ -52,28 +54,37 @@ def download_encoder(
 
     revision: full commit hash. known: sha256 by file name (data/corpora.yaml). The other files must be of their form,
     large ones have the sha256 that the hub states, and the lock file guards all of them. The hub's own cache (HF_HOME)
-    is used and filled, so a complete cache works with HF_HUB_OFFLINE=1. check is given the file config.json, and raises
-    BiasflowError for an encoder that no job could use, before anything else is downloaded.
+    is used and filled, so a complete cache works with HF_HUB_OFFLINE=1. check is given a folder with config.json and
+    what a sentence encoder's repository says of its parts, and raises BiasflowError for an encoder that no job could
+    use, before anything else is downloaded.
     BiasflowError in one line: no network, unknown id or revision, no safetensors weights, an altered file."""
     if not re.fullmatch("[0-9a-f]{40}", revision):
         raise BiasflowError(
             f"{id}: revision {revision!r} is not a full commit hash (40 hex digits), so it is not pinned; name one."
         )
-    config = _snapshot(id, revision, ["config.json"]) / "config.json"
-    if check and config.is_file():
-        _check_form(id, config)
-        check(config)
+    small = _snapshot(id, revision, ("config.json", *MODULES))
+    if check and (small / "config.json").is_file():
+        for name in _names(small, ("config.json", *MODULES)):
+            _check_form(id, small / name)
+        check(small)
     snapshot = _snapshot(id, revision, FILES)
-    names = sorted(path.name for path in snapshot.iterdir() if any(fnmatchcase(path.name, known) for known in FILES))
+    names = _names(snapshot, FILES)
     for name in names:
         _check_form(id, snapshot / name)
     _check_complete(id, revision, snapshot, names)
     with whole_folder(folder) as part:
         for name in names:
+            (part / name).parent.mkdir(exist_ok=True)
             shutil.copyfile(snapshot / name, part / name)
         files = {name: _describe(part / name, f"{id}@{revision}/{name}") for name in names}
         _verify(id, files, known=known or {}, lock_file=lock_file)
     return HubOrigin(id=id, revision=revision, files=files)
+
+
+def _names(folder: Path, patterns: Sequence[str]) -> list[str]:
+    """The files of a folder, and of the folders in it, whose path matches a pattern, sorted."""
+    paths = (path.relative_to(folder).as_posix() for path in (*folder.glob("*"), *folder.glob("*/*")))
+    return sorted(path for path in paths if any(fnmatchcase(path, pattern) for pattern in patterns))
 
 
 def _snapshot(id: str, revision: str, files: Sequence[str]) -> Path:

@@ -40,6 +40,20 @@ def own_pooling(folder: Path) -> str:
     return "+".join(_NAMES.get(flag, flag) for flag in flags)
 
 
+def check_pooling(folder: Path, pooling: str, *, key: str) -> None:
+    """BiasflowError, naming the key of the configuration, where a folder pools otherwise than the key says."""
+    if (names := own_pooling(folder)) != pooling:
+        raise BiasflowError(
+            f"config: key {key!r}: it says that sentences are pooled by {pooling}, and the encoder's own files say "
+            f"{names}; "
+            + (
+                f"write {names} there"
+                if names in POOLINGS
+                else f"SEAT knows {', '.join(POOLINGS)}, so give a folder, and name metrics.seat.pooling"
+            )
+        )
+
+
 def modules_not_applied(folder: Path) -> list[str]:
     """What makes a sentence's vector in a folder, and is not read: modules behind the pooling, and a pooling that is
     named and not there."""

@@ -13,6 +13,7 @@ import pytest
 from safetensors.numpy import save
 
 from biasflow.base.errors import BiasflowError
+from biasflow.encoders.sentence_transformers import own_pooling
 from tests.loopback import serving
 
 ID, REVISION = "owner/tiny", "a" * 40
@@ -76,15 +77,19 @@ def download(hub, tmp_path):
     code = (
         "import json, sys\nfrom biasflow.corpora.hub import download_encoder\n"
         "from biasflow.base.errors import BiasflowError\n"
+        "from biasflow.encoders.sentence_transformers import check_pooling\n"
         "from biasflow.encoders.stored import check_config\n"
+        "def check(folder):\n"
+        "    check_config(folder / 'config.json')\n    check_pooling(folder, pooling, key='its.key')\n"
         "options = json.loads(sys.argv[1])\n"
-        "options['check'] = check_config if options.pop('checked') else None\n"
+        "pooling = options.pop('pooling')\n"
+        "options['check'] = check if pooling else None\n"
         "try:\n    print(len(download_encoder(**options).files))\n"
         "except BiasflowError as error:\n    sys.exit(str(error))\n"
     )
 
-    def download(id=ID, revision=REVISION, *, offline=False, checked=False, **options):
-        options |= {"checked": checked, "folder": str(tmp_path / "encoder"), "lock_file": str(tmp_path / "lock.json")}
+    def download(id=ID, revision=REVISION, *, offline=False, pooling=None, **options):
+        options |= {"pooling": pooling, "folder": str(tmp_path / "encoder"), "lock_file": str(tmp_path / "lock.json")}
         environment = {
             **os.environ,
             "HF_ENDPOINT": f"http://127.0.0.1:{hub.server_port}",
@@ -107,6 +112,21 @@ def test_only_config_tokenizer_and_safetensors_come(download, tmp_path):
     assert sorted(path.name for path in folder.iterdir()) == WANTED
     assert (folder / "model.safetensors").read_bytes() == FILES["model.safetensors"]
     assert len(json.loads((tmp_path / "lock.json").read_text())) == len(WANTED)
+
+
+def test_a_sentence_encoder_comes_with_its_pooling_which_the_configuration_must_name(download, hub):
+    """As a local folder with the same files: what stands for a sentence is never the first token unasked."""
+    modules = [("models.Transformer", ""), ("models.Pooling", "1_Pooling"), ("models.Normalize", "2_Normalize")]
+    listed = [{"type": f"sentence_transformers.{kind}", "path": path} for kind, path in modules]
+    hub.files["modules.json"] = json.dumps(listed).encode()
+    hub.files["1_Pooling/config.json"] = json.dumps({"pooling_mode_mean_tokens": True}).encode()
+    hub.files["config.json"] = json.dumps({"model_type": "bert", "architectures": ["BertModel"]}).encode()
+    with pytest.raises(BiasflowError, match=r"its\.key.*mean"):
+        download(pooling="cls")
+    folder = download(pooling="mean")
+    came = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    assert came == sorted([*WANTED, "modules.json", "1_Pooling/config.json"])
+    assert own_pooling(folder) == "mean"
 
 
 def test_a_complete_cache_serves_offline(download, hub):

@@ -98,6 +98,14 @@ def test_seat_takes_the_encoders_own_pooling_and_the_other_beside_it():
     assert seat_of("mean", ("metrics.seat.pooling", "cls")) == ({"sent-weat6"}, [cls])
 
 
+def test_the_entry_of_a_hub_encoder_says_its_pooling():
+    entry = {"source": "hub", "id": "owner/sentences", "revision": "a" * 40}
+    for pooling, name in (({}, "sent-weat6"), ({"pooling": "mean"}, "sent-weat6-mean")):
+        changes = ("metrics.seat.tests", ["sent-weat6"]), ("encoders.real", entry | pooling)
+        found = plan(Setup(resolve(asking(SEAT, *changes), SCHEMA), Facts()))
+        assert {cell.dataset for cell in found.cells} == {name}
+
+
 def test_a_pooling_that_seat_does_not_know_ends_the_plan_with_the_key():
     with pytest.raises(BiasflowError, match=r"metrics\.seat\.pooling.*encoders\.real pools by max_tokens"):
         seat_of("max_tokens")
