@@ -175,7 +175,7 @@ def sentences(pairs: pd.DataFrame) -> list[str]:
         agree, against = (sure & (tested["spearman"] > 0)).sum(), (sure & (tested["spearman"] < 0)).sum()
         which = "1 tested pair" if len(tested) == 1 else f"{len(tested)} tested pairs"
         said.append(
-            f"Of {which} of measures, {agree} put the methods into the same order, {against} into the opposite order, "
+            f"Of {which} of measures, {agree} put these methods into the same order, {against} into the opposite order, "
             f"and {len(tested) - agree - against} allow no claim (t test, adjusted p at most {LEVEL})."
         )
     for counts, block in pairs[pairs["q"].isna()].groupby(UNITS, sort=False):
