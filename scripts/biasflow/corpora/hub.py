@@ -65,12 +65,12 @@ def download_encoder(
     small = _snapshot(id, revision, ("config.json", *MODULES))
     if check and (small / "config.json").is_file():
         for name in _names(small, ("config.json", *MODULES)):
-            _check_form(id, small / name)
+            _check_form(id, small, name)
         check(small)
     snapshot = _snapshot(id, revision, FILES)
     names = _names(snapshot, FILES)
     for name in names:
-        _check_form(id, snapshot / name)
+        _check_form(id, snapshot, name)
     _check_complete(id, revision, snapshot, names)
     with whole_folder(folder) as part:
         for name in names:
@@ -120,8 +120,9 @@ def _line(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
-def _check_form(id: str, path: Path) -> None:
+def _check_form(id: str, folder: Path, name: str) -> None:
     """BiasflowError if the file cannot be what its name says: a page, or half a file, must not be recorded."""
+    path = folder / name
     try:
         refuse_page(path)
         if path.suffix == ".json":
@@ -132,10 +133,10 @@ def _check_form(id: str, path: Path) -> None:
         elif not read_text(path).strip():
             raise BiasflowError("empty")
     except (BiasflowError, SafetensorError) as error:
-        raise _altered(id, path.name, _line(error).removeprefix(f"{path}: ").rstrip(".")) from error
+        raise _altered(id, name, _line(error).removeprefix(f"{path}: ").rstrip(".")) from error
     stated = path.resolve().name  # the cache calls a large file by its sha256, as the hub states it
     if re.fullmatch("[0-9a-f]{64}", stated) and stated != (came := sha256(path)):
-        raise _altered(id, path.name, f"expected sha256 {stated} (which the hub states), came {came}")
+        raise _altered(id, name, f"expected sha256 {stated} (which the hub states), came {came}")
 
 
 def _altered(id: str, name: str, why: str) -> BiasflowError:

@@ -175,8 +175,8 @@ def sentences(pairs: pd.DataFrame) -> list[str]:
         agree, against = (sure & (tested["spearman"] > 0)).sum(), (sure & (tested["spearman"] < 0)).sum()
         which = "1 tested pair" if len(tested) == 1 else f"{len(tested)} tested pairs"
         said.append(
-            f"Of {which} of measures, {agree} put these methods into the same order, {against} into the opposite order, "
-            f"and {len(tested) - agree - against} allow no claim (t test, adjusted p at most {LEVEL})."
+            f"Of {which} of measures, {agree} put these methods into the same order, {against} into the opposite "
+            f"order, and {len(tested) - agree - against} allow no claim (t test, adjusted p at most {LEVEL})."
         )
     for counts, block in pairs[pairs["q"].isna()].groupby(UNITS, sort=False):
         pairs_measured = "One pair of measures was" if len(block) == 1 else f"{len(block)} pairs of measures were"
