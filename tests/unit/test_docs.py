@@ -173,3 +173,11 @@ def test_registries_are_listed_in_the_documentation():
     text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
     for known in (ERASERS, STRATEGIES, TASKS, METRICS, PAPERS):
         assert [name for name in known if f"`{name}`" not in text and f"`{name.replace('_', '-')}`" not in text] == []
+
+
+def test_intervals_of_the_finding_that_is_shown_are_those_of_the_findings():
+    pages = {page.name: page.read_text(encoding="utf-8") for page in (ROOT / "docs/findings").glob("*.md")}
+    shown = pages["planted.md"].split("\n## One finding")[1].split("\n## ")[0]
+    measured = "".join(pages.values()).replace(shown, "")
+    intervals = re.findall(r"-?\d[\d.]* \[-?[\d.]+, -?[\d.]+\]", shown)
+    assert len(intervals) >= 3 and [each for each in intervals if each not in measured] == []
