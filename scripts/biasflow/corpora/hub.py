@@ -17,10 +17,11 @@ from biasflow.corpora.lock import agree
 
 TOKENIZER = ("tokenizer.json", "vocab.txt", "vocab.json")  # any one of them makes a tokenizer
 WEIGHTS_INDEX = "model.safetensors.index.json"
-MODULES = ("modules.json", "[0-9]_*/config.json")  # of a sentence encoder: the list of its parts, and what they do
+# What an encoder is, before its weights are there; of a sentence encoder the list of its parts, and what they do.
+ABOUT = ("config.json", "modules.json", "[0-9]_*/config.json")
 # Never pickle weights (*.bin, *.pt), never code (*.py).
 FILES = (
-    "config.json",
+    *ABOUT,
     "tokenizer_config.json",
     "special_tokens_map.json",
     "added_tokens.json",
@@ -28,7 +29,6 @@ FILES = (
     *TOKENIZER,
     "model*.safetensors",
     WEIGHTS_INDEX,
-    *MODULES,
 )
 
 
@@ -62,11 +62,11 @@ def download_encoder(
         raise BiasflowError(
             f"{id}: revision {revision!r} is not a full commit hash (40 hex digits), so it is not pinned; name one."
         )
-    small = _snapshot(id, revision, ("config.json", *MODULES))
-    if check and (small / "config.json").is_file():
-        for name in _names(small, ("config.json", *MODULES)):
-            _check_form(id, small, name)
-        check(small)
+    about = _snapshot(id, revision, ABOUT)
+    if check and (about / "config.json").is_file():
+        for name in _names(about, ABOUT):
+            _check_form(id, about, name)
+        check(about)
     snapshot = _snapshot(id, revision, FILES)
     names = _names(snapshot, FILES)
     for name in names:

@@ -41,7 +41,13 @@ def own_pooling(folder: Path) -> str:
 
 
 def check_pooling(folder: Path, pooling: str, *, key: str) -> None:
-    """BiasflowError, naming the key of the configuration, where a folder pools otherwise than the key says."""
+    """BiasflowError, naming the key of the configuration, where a folder pools otherwise than the key says, or where
+    something that makes a sentence's vector would not be read (which only the page of a local folder can say)."""
+    if not_read := modules_not_applied(folder):
+        raise BiasflowError(
+            f"config: key {key!r}: {'; '.join(not_read)}: it would not be read. Download the encoder and give its "
+            "folder (source: local); the page then says so"
+        )
     if (names := own_pooling(folder)) != pooling:
         raise BiasflowError(
             f"config: key {key!r}: it says that sentences are pooled by {pooling}, and the encoder's own files say "

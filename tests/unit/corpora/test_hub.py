@@ -129,6 +129,18 @@ def test_a_sentence_encoder_comes_with_its_pooling_which_the_configuration_must_
     assert own_pooling(folder) == "mean"
 
 
+@pytest.mark.parametrize(
+    ("part", "named"), [(("models.Dense", "2_Dense"), "Dense"), (("models.Pooling", "elsewhere"), "elsewhere")]
+)
+def test_what_would_change_a_sentences_vector_and_is_not_read_ends_the_download(download, hub, part, named):
+    parts = [("models.Transformer", ""), part]
+    listed = [{"type": f"sentence_transformers.{kind}", "path": path} for kind, path in parts]
+    hub.files["modules.json"] = json.dumps(listed).encode()
+    hub.files["config.json"] = json.dumps({"model_type": "bert", "architectures": ["BertModel"]}).encode()
+    with pytest.raises(BiasflowError, match=rf"its\.key.*{named}"):
+        download(pooling="cls")
+
+
 def test_a_complete_cache_serves_offline(download, hub):
     download()
     hub.files.clear()
