@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
 
 from biasflow.overview.contents import contents
 from biasflow.overview.overview import write_page
@@ -19,6 +20,16 @@ pytestmark = pytest.mark.skipif(
     not (CHROMIUM and DRIVER), reason="no chromium and chromedriver (apt-get install chromium chromium-driver)"
 )
 UNTOUCHED = "none (untouched)"
+
+
+def visit(browser, path):
+    """Open a page and wait until its script has run: `get` may return before, on a machine under load."""
+    browser.get(path.as_uri())
+    WebDriverWait(browser, 30).until(
+        lambda it: it.execute_script(
+            "return location.href === arguments[0] && document.readyState === 'complete'", path.as_uri()
+        )
+    )
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +50,7 @@ def browser(page):
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = webdriver.Chrome(options=options, service=Service(DRIVER))
     try:
-        driver.get(page.as_uri())
+        visit(driver, page)
         yield driver
     finally:
         driver.quit()
@@ -145,11 +156,11 @@ def wide_page(tmp_path_factory):
 
 @pytest.fixture
 def wide(browser, page, wide_page):
-    browser.get(wide_page.as_uri())
+    visit(browser, wide_page)
     yield browser
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
-    browser.get(page.as_uri())
+    visit(browser, page)
 
 
 def resize(browser, width, height=900):
@@ -219,7 +230,7 @@ def test_labels_of_points_overlap_no_other_and_no_mark(wide):
 def test_a_table_is_sorted_and_filtered(browser, page, tmp_path):
     frame = pd.DataFrame({"name": ["b", "a", "c 10", "c 9"], "p_value": [0.5, 1e-9, np.nan, 0.01], "n": [2, 10, 1, 3]})
     write_table(frame, *(tmp_path / f"some.{kind}" for kind in ("csv", "tex", "html")), caption="Some.")
-    browser.get((tmp_path / "some.html").as_uri())
+    visit(browser, tmp_path / "some.html")
 
     def first():
         return [
@@ -240,7 +251,7 @@ def test_a_table_is_sorted_and_filtered(browser, page, tmp_path):
     links = [link.get_attribute("href").rsplit("/", 1)[1] for link in browser.find_elements("css selector", "main a")]
     assert links == ["some.csv", "some.tex"] and all((tmp_path / name).is_file() for name in links)
     assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
-    browser.get(page.as_uri())
+    visit(browser, page)
 
 
 def contrast(one: str, other: str) -> float:
