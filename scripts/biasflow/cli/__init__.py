@@ -1,5 +1,5 @@
-"""The command `biasflow`: questions about runs; `snakemake` makes them. A command imports what it needs when it is
-called, so that help and short answers come at once."""
+"""The command `biasflow`: measures an encoder, and answers questions about runs. A command imports what it needs when
+it is called, so that help and short answers come at once."""
 
 import os
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.shipped import PACKAGE
-from biasflow.cli import check, compare, crate, explain, export, init, list, pack  # noqa: F401
+from biasflow.cli import check, compare, crate, explain, export, init, list, measure, pack  # noqa: F401
 from biasflow.cli.app import app, as_options
 
 __all__ = ["app", "main"]

@@ -1,8 +1,11 @@
 """Shared by all commands: the application itself, the name of a run, and a configuration as Snakemake is given one."""
 
 import contextlib
+import itertools
 import re
-from collections.abc import Iterator, Sequence
+import shutil
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -24,6 +27,7 @@ Settings = Annotated[
 ]
 DEFAULT = "config/config.yaml"  # as in Snakefile
 SCORES = "scores.csv"
+MOST = 26  # characters of a first column; a longer name has a line of its own
 
 
 # What may stand behind an option that Snakemake gives several values; all other words are arguments.
@@ -45,12 +49,26 @@ def as_options(words: Sequence[str]) -> list[str]:
 
 @app.callback()
 def biasflow() -> None:
-    """Ask something about biasflow, or about the runs in this folder. Runs themselves are made with snakemake."""
+    """Measure an encoder, or ask something about biasflow or about the runs in this folder. (All other runs are made
+    with snakemake.)"""
 
 
 def say(line: str, *, err: bool = False) -> None:
     """Write a line to the terminal; see `printable`."""
     typer.echo(printable(line), err=err)
+
+
+def say_columns(rows: Iterable[tuple[str, str]]) -> None:
+    """Write names and what is said of each side by side, as wide as the terminal (80 characters elsewhere); names are
+    coloured on a terminal only."""
+    rows = [(printable(name), printable(about)) for name, about in rows]
+    indent = max((len(name) for name, _ in rows if len(name) <= MOST), default=0) + 2
+    width = shutil.get_terminal_size((80, 24)).columns
+    for name, about in rows:
+        lines = [""] * (len(name) > MOST) + textwrap.wrap(about, width - indent, break_on_hyphens=False)
+        for label, line in itertools.zip_longest([name], lines, fillvalue=""):
+            shown = typer.style(label, fg=typer.colors.CYAN) if label else ""
+            typer.echo((shown + " " * (indent - len(label)) + line).rstrip())
 
 
 def folder_of(run: str) -> Path:

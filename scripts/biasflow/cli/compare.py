@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from biasflow.cli.app import Run, app, say, scores_file
+from biasflow.cli.app import Run, app, say, say_columns, scores_file
 
 
 @app.command()
@@ -14,14 +14,14 @@ def compare(
     second: Run,
     csv: Annotated[Path | None, typer.Option(help="write every difference into this CSV file")] = None,
 ) -> None:
-    """Say which models two runs measured, which of their scores differ by more than their intervals, and which only one
-    of them has.
+    """Say which of two runs is more biased by which measures, then which scores differ by more than their intervals,
+    and which only one run has.
 
     A score without an interval differs if it is not the same. Ends with 0 if nothing differs, with 1 if something does,
     and with 2 if a run cannot be read, as diff does."""
     from biasflow.base.errors import MOST_NAMES, BiasflowError
     from biasflow.base.tabular import write_csv
-    from biasflow.results.differences import KINDS, differences, in_words
+    from biasflow.results.differences import KINDS, differences, in_words, more_biased
     from biasflow.results.models import models_of_run
     from biasflow.results.scores import read_scores
 
@@ -38,8 +38,10 @@ def compare(
         if len(models) > MOST_NAMES:
             say(f"{run}: and {len(models) - MOST_NAMES} more encoders, see {path.parent / 'names.csv'}", err=True)
     rows = differences(*tables)
-    for row in rows.to_dict("records"):
-        say(in_words(row))
+    for run, measures in zip((first, second), more_biased(rows), strict=True):
+        shown = ", ".join(dict.fromkeys(measures)) or "no measure shows it"
+        say_columns([(f"{run} is more biased by:", shown)])
+    say_columns((row["what"], in_words(row)) for row in rows.to_dict("records"))
     if csv is not None:
         write_csv(rows, csv)
     counts = rows["what"].value_counts()

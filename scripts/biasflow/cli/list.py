@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from biasflow.base.errors import BiasflowError, nearest
-from biasflow.cli.app import Configfiles, Settings, app, configuration, say
+from biasflow.cli.app import Configfiles, Settings, app, configuration, say_columns
 
 
 @app.command("list")
@@ -35,7 +35,4 @@ def list_(
     else:
         asked = configfile or config
         lines = known[what](choices.checked(configuration(configfile, config)[0]) if asked else None)
-    lines = list(lines)
-    width = min(max((len(name) for name, _ in lines), default=0), 40)
-    for name, about in lines:
-        say(f"{name:{width}}  {about}".rstrip())
+    say_columns(lines)

@@ -119,7 +119,7 @@ def erasers(config: Mapping | None) -> Lines:
     for name, entry in ERASERS.items():
         options = ", ".join(f"{key}: {schema.get('default', '...')}" for key, schema in entry.options.items())
         about = f"{entry.label}: {meanings('erasers')[name]}; fitted to {', '.join(entry.fitted_to)}"
-        yield name, about + f"; options {options}" * bool(options)
+        yield name.replace("_", "-"), about + f"; options {options}" * bool(options)
 
 
 def metrics(config: Mapping | None) -> Lines:

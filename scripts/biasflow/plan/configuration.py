@@ -62,6 +62,9 @@ def resolve(config: Mapping, schema: Mapping) -> dict:
     _fill(resolved, schema, schema)
     if problem := fault(resolved, schema):
         raise BiasflowError(f"config: {problem}")
+    for method in resolved["methods"].values():
+        for step in method if isinstance(method, list) else [method]:
+            step["eraser"] = step["eraser"].replace("-", "_")  # written as methods are, or as in the registry
     name_encoder(resolved)
     _fill(resolved["encoders"], schema["properties"]["encoders"], schema)  # one of the hub has other keys
     _check_limits(resolved)

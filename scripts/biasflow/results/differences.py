@@ -5,8 +5,10 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from biasflow.results.comparison import difference_interval, has_width
-from biasflow.results.scores import KEYS, ROUNDING
+from biasflow.registry import COST
+from biasflow.results.comparison import difference_interval, distances, has_width
+from biasflow.results.matrix import by_rows
+from biasflow.results.scores import KEYS, MODEL, NA, NONE, ROUNDING
 
 SCORE = ["value", "low", "high"]
 COLUMNS = [*KEYS, *(f"{name}_{run}" for run in ("first", "second") for name in SCORE)]
@@ -52,10 +54,30 @@ def _equal(both: pd.DataFrame) -> np.ndarray:
 
 
 def in_words(row: Mapping) -> str:
-    """A row of `differences` in one line."""
-    name = " ".join(f"{key}={row[key]}" for key in KEYS if row[key] != "-")
+    """Which score a row of `differences` is about, and its values, in one line."""
+    name = " ".join(f"{key}={row[key]}" for key in KEYS if row[key] != NA)
     if row["what"] in (ONLY_FIRST, ONLY_SECOND):
-        return f"{row['what']}: {name}"
+        return name
     interval = "" if row["what"] == UNTESTED else f" [{row['difference_low']:.4g}, {row['difference_high']:.4g}]"
     values = f"{row['value_first']:.6g} and {row['value_second']:.6g}"
-    return f"{row['what']}: {name}: {values}, difference {row['difference']:.4g}{interval}"
+    return f"{name}: {values}, difference {row['difference']:.4g}{interval}"
+
+
+def more_biased(rows: pd.DataFrame) -> tuple[list[str], list[str]]:
+    """By which measures the untouched models of the first run, and by which those of the second, are shown to be more
+    biased; of `differences`.
+
+    Shown is it where the 95 % interval of the difference of both distances from neutral leaves out 0."""
+    first, second, measures = [], [], by_rows()
+    for row in rows[(rows["what"] == DIFFERS) & (rows["method"] == NONE)].to_dict("records"):
+        measure = measures.get((row["metric"], row["part"], row["variant"]))
+        if measure is None or measure.group == COST:
+            continue
+        sides = [
+            distances(*(row[f"{name}_{run}"] for name in SCORE), measure.neutral, measure.better)
+            for run in ("second", "first")
+        ]
+        low, high = difference_interval(*(tuple(map(float, side)) for side in sides))
+        model = ", ".join(row[key] for key in (*MODEL, "dataset") if row[key] != NA)
+        (second if low > 0 else first if high < 0 else []).append(f"{measure.label} ({model})")
+    return first, second

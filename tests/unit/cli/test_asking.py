@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
+from click import unstyle
 from typer.testing import CliRunner
 
 from biasflow.base.errors import BiasflowError
@@ -13,7 +14,7 @@ from biasflow.base.records import PROVENANCE
 from biasflow.cli import app
 from biasflow.cli.app import as_options, configuration
 from biasflow.results.scores import tidy, write_scores
-from tests.unit.plan.configs import folder_of
+from tests.unit.plan.configs import ROOT, folder_of
 
 
 def result(*words: str):
@@ -41,8 +42,11 @@ def folder(tmp_path, monkeypatch) -> Path:
         (home / PROVENANCE).mkdir(parents=True)
         (home / PROVENANCE / "a.json").write_text("{}")
         (home / "index.html").write_text("<p>page")
-        rows = [{"metric": "weat_effect_size", "value": value, "low": value - 0.1, "high": value + 0.1}]
-        write_scores(tidy(pd.DataFrame([*rows, {"metric": "same", "value": 1.0}]), encoder="bert"), home / "scores.csv")
+        rows = [
+            {"metric": "weat_effect_size", "variant": "target", "value": value, "low": value - 0.1, "high": value + 0.1}
+        ]
+        scores = pd.DataFrame([*rows, {"metric": "same", "variant": "-", "value": 1.0}])
+        write_scores(tidy(scores, encoder="bert", method="none"), home / "scores.csv")
     folder_of(Path("bert"), "masked_lm")
     return tmp_path
 
@@ -58,6 +62,56 @@ def test_list(folder):
     files = ("--configfile", "mine.yaml", "--configfile", "more.yaml")
     assert "path: bert" in said("list", "encoders", *files, "--config", "encoder=bert")
     assert "key 'encoder'" in fault("list", "encoders", *files)
+
+
+@pytest.mark.parametrize("what", ["metrics", "keys", "methods"])
+def test_what_is_listed_fits_80_characters_and_has_colours_on_a_terminal_only(what):
+    text = said("list", what)
+    assert max(map(len, text.splitlines())) <= 80 and "\x1b" not in text
+    coloured = CliRunner().invoke(app, ["list", what], color=True).output
+    assert "\x1b" in coloured and unstyle(coloured) == text
+
+
+@pytest.fixture
+def started(folder, monkeypatch) -> list[list[str]]:
+    """The commands that would be started, in a folder with the first page's configurations."""
+    shutil.copytree(ROOT / "config", folder / "config")
+    commands: list[list[str]] = []
+    monkeypatch.setattr("os.execv", lambda _, words: commands.append(words[2:]))
+    return commands
+
+
+def test_measure_writes_a_configuration_and_starts_snakemake_as_readme_does(started):
+    said("measure", "bert")
+    assert yaml.safe_load(Path("mine.yaml").read_text()) == {"run": "mine", "encoder": "bert"}
+    assert started == ["snakemake --cores 2 --configfile config/mine.yaml mine.yaml".split()]
+    Path("mine.yaml").write_text(f"{Path('mine.yaml').read_text()}limit: 60\n")
+    said("measure", "bert", "--whole", "--cores", "4")
+    assert started[1] == "snakemake --cores 4 --configfile config/mine.yaml config/whole.yaml mine.yaml".split()
+    assert "limit: 60" in Path("mine.yaml").read_text()  # a key of the user's
+    hub = f"google-bert/bert-base-uncased@{'0' * 40}"
+    assert fault("measure", hub).startswith("mine.yaml is there already") and len(started) == 2
+    said("measure", hub, "--run", "second")
+    assert yaml.safe_load(Path("second.yaml").read_text()) == {"run": "second", "hub": hub}
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["brt"], "brt is neither a folder nor NAME@REVISION"),
+        (["google-bert/bert-base-uncased"], "NAME@REVISION"),
+        (["results"], "no config.json"),
+        (["bert", "--run", "a/b"], "key 'run'"),
+        (["bert", "--mirror", "nowhere"], "key 'mirror'"),
+    ],
+)
+def test_measure_starts_and_writes_nothing_where_something_is_wrong(started, words, why):
+    assert why in fault("measure", *words)
+    assert started == [] and list(Path().glob("*.yaml")) == []
+
+
+def test_measure_outside_a_clone(folder):
+    assert "start biasflow measure in the clone" in fault("measure", "bert")
 
 
 def test_init_says_on_the_terminal_what_no_method_can_do(folder):
@@ -103,9 +157,13 @@ def test_compare(folder):
     assert itself.exit_code == 0 and "compared with itself" in itself.stderr
     done = result("compare", "one", "two", "--csv", "differences.csv")
     assert done.exit_code == 1
-    assert (
-        done.stdout == "differs: encoder=bert metric=weat_effect_size: 0.1 and 0.9, difference 0.8 [0.6586, 0.9414]\n"
-    )
+    assert [line.split()[:2] for line in done.stdout.splitlines()[:3]] == [
+        ["one", "is"],
+        ["two", "is"],
+        ["differs", "encoder=bert"],
+    ]
+    assert "two is more biased by: WEAT (bert)" in " ".join(done.stdout.split())
+    assert "0.1 and 0.9, difference 0.8 [0.6586, 0.9414]" in " ".join(done.stdout.split())
     assert done.stderr == "one has 2 scores, two 2: 1 differs\n"
     for run, sha256 in (("one", "ab" * 32), ("two", "cd" * 32)):
         names = f"name,kind,attribute,value\nbert,encoder,source,local\nbert,encoder,path,my/{run}\n"

@@ -15,7 +15,7 @@ from tests.unit.plan.configs import SCHEMA, folder_of
 @pytest.mark.parametrize(
     ("what", "known"),
     [
-        ("erasers", ERASERS),
+        ("erasers", [name.replace("_", "-") for name in ERASERS]),
         ("metrics", METRICS),
         ("papers", PAPERS),
         ("strategies", STRATEGIES),

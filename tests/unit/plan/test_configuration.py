@@ -36,6 +36,12 @@ def test_every_eraser_has_a_method_of_its_name_and_each_method_one_that_is_fitte
     assert methods["none"] == [] and "none-pretrained" not in methods
 
 
+@pytest.mark.parametrize("name", ["mean-projection", "mean_projection"])
+def test_an_eraser_is_written_as_its_method_or_as_in_the_registry(name):
+    (step,) = resolve(changed(("methods.mine", [{"eraser": name}])), SCHEMA)["methods"]["mine"]
+    assert step["eraser"] == "mean_projection"
+
+
 def test_each_method_but_a_grid_has_five_random_controls():
     methods = resolve(changed(("methods.mine", [{"eraser": "leace", "places": "last"}])), SCHEMA)["methods"]
     draws = [methods[f"mine-random{seed}"] for seed in range(5)]

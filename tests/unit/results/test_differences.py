@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from biasflow.results.differences import COLUMNS, DIFFERS, ONLY_FIRST, ONLY_SECOND, UNTESTED, differences, in_words
+from biasflow.results.differences import (
+    COLUMNS,
+    DIFFERS,
+    ONLY_FIRST,
+    ONLY_SECOND,
+    UNTESTED,
+    differences,
+    in_words,
+    more_biased,
+)
+from biasflow.results.matrix import by_rows
 from biasflow.results.scores import tidy
 
 NAN = float("nan")
@@ -47,8 +57,25 @@ def test_what_has_no_interval_differs_where_it_is_not_the_same():
 def test_rows_that_only_one_has():
     found = differences(made(a=(1, 0, 2), b=(1, 0, 2)), made(b=(1, 0, 2), c=(1, 0, 2)))
     assert dict(zip(found["metric"], found["what"], strict=True)) == {"a": ONLY_FIRST, "c": ONLY_SECOND}
-    assert in_words(found.to_dict("records")[0]) == "only in the first: encoder=bert metric=a"
+    assert in_words(found.to_dict("records")[0]) == "encoder=bert metric=a"
     assert kinds(made(), made(a=(1, 0, 2))) == {"a": ONLY_SECOND}
+
+
+@pytest.mark.parametrize(
+    ("metric", "first", "second", "expected"),
+    [
+        ("weat_effect_size", (0.1, 0, 0.2), (-0.9, -1, -0.8), ([], ["WEAT (bert)"])),  # nearer to neutral is better
+        ("weat_effect_size", (-0.5, -0.6, -0.4), (0.5, 0.4, 0.6), ([], [])),  # as far on both sides
+        ("stereotype_score", (70, 65, 75), (50, 45, 55), (["Stereotype Score (bert)"], [])),
+        ("accuracy", (0.9, 0.89, 0.91), (0.5, 0.49, 0.51), ([], [])),  # a cost
+    ],
+)
+def test_which_of_two_is_more_biased_is_farther_from_neutral(metric, first, second, expected):
+    rows = differences(made(**{metric: first}), made(**{metric: second}))
+    assert list(rows["what"]) == [DIFFERS]
+    rows["part"], rows["variant"] = next(key[1:] for key in by_rows() if key[0] == metric)
+    assert more_biased(rows.assign(method="none")) == expected
+    assert more_biased(rows.assign(method="leace")) == ([], [])
 
 
 SCORES = st.tuples(st.floats(-5, 5), st.floats(0, 2), st.floats(0, 2)).map(lambda s: (s[0], s[0] - s[1], s[0] + s[2]))

@@ -1,0 +1,75 @@
+"""The first page of an encoder."""
+
+import json
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from biasflow.asking.sources import PINNED, REVISION
+from biasflow.base.errors import BiasflowError
+from biasflow.cli.app import app, configuration, say
+
+FIRST, WHOLE = "config/mine.yaml", "config/whole.yaml"
+TEXT = """\
+# Made by `biasflow measure`, and laid over config/mine.yaml; keys of yours may follow (config/README.md). Started by
+#   {command}
+run: {run}
+{key}: {encoder}
+"""
+
+
+@app.command()
+def measure(
+    encoder: Annotated[
+        str,
+        typer.Argument(metavar="FOLDER|NAME@REVISION", help="the encoder's folder, or its name and commit on the hub"),
+    ],
+    whole: Annotated[bool, typer.Option("--whole", help="all items of the tests, and methods in all layers")] = False,
+    cores: Annotated[int, typer.Option(min=1, help="how many cores to use")] = 2,
+    run: Annotated[str, typer.Option(help="the name of the run, and of its folder in results/")] = "mine",
+    mirror: Annotated[
+        str | None, typer.Option(metavar="FOLDER", help="take the tests from this folder, without a network")
+    ] = None,
+) -> None:
+    """Measure an encoder: how biased it is, whether a method helps, and at which price (results/RUN/index.html).
+
+    Writes the configuration RUN.yaml and starts snakemake with it. If it was stopped, it goes on where it was."""
+    if not Path(FIRST).is_file():
+        raise BiasflowError(f"there is no {FIRST} in this folder; start biasflow measure in the clone")
+    key, file = _key_of(encoder), Path(f"{run}.yaml")
+    files = [FIRST, *[WHOLE] * whole]
+    settings = [f"mirror={mirror}"] * (mirror is not None)
+    words = ["--cores", str(cores), "--configfile", *files, str(file), *["--config"] * len(settings), *settings]
+    command = shlex.join(["snakemake", *words])
+    text = TEXT.format(command=command, run=run, key=key, encoder=json.dumps(encoder, ensure_ascii=False))
+    _write(file, text, {"run": run, key: encoder}, files, settings)
+    say(f"starting: {command}")
+    os.execv(sys.executable, [sys.executable, "-m", "snakemake", *words])
+
+
+def _key_of(encoder: str) -> str:
+    """The key of a configuration that takes an encoder: `encoder` for a folder, `hub` for a name with its commit."""
+    if Path(encoder).is_dir():
+        return "encoder"
+    if PINNED.fullmatch(encoder):
+        return "hub"
+    raise BiasflowError(f"{encoder} is neither a folder nor NAME@REVISION of an encoder on the model hub; {REVISION}")
+
+
+def _write(file: Path, text: str, keys: dict, files: list[str], settings: list[str]) -> None:
+    """Write the configuration once it can be planned with those before it; one that names the same encoder stays as it
+    is. BiasflowError where another one lies there."""
+    from biasflow.base.files import whole_file
+    from biasflow.plan.prepared import prepared
+
+    if file.exists() and not keys.items() <= configuration([str(file)], None)[0].items():
+        raise BiasflowError(f"{file} is there already, for another encoder; name another run with --run")
+    config, _ = configuration([*files, *[str(file)] * file.exists()], settings)
+    prepared(config | keys)
+    if not file.exists():
+        with whole_file(file) as temporary:
+            temporary.write_text(text, encoding="utf-8")
