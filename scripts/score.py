@@ -8,6 +8,7 @@ from _rule import by_role, picked, rule
 from biasflow.base.errors import AbsentError
 from biasflow.base.sample import marked
 from biasflow.base.tabular import write_csv
+from biasflow.metrics.items import scorer
 from biasflow.metrics.left_out import left_out_rows
 from biasflow.readouts.reasons import reason_of, reasons_of
 from biasflow.results.holes import HOLES
@@ -23,7 +24,8 @@ def main(smk) -> None:
             if not set(job["methods"]) <= set(reasons):
                 files = {role: path for role, (path,) in picked(smk.input, job["files"]).items()}
                 try:
-                    rows = importlib.import_module(job["module"]).score(readout, **files, **job["options"])
+                    score = scorer(importlib.import_module(job["module"]), job["metric"])
+                    rows = score(readout, **files, **job["options"])
                     rows = rows[rows["method"].isin(job["methods"])]  # those of another metric may be read beside them
                     # A training names its own parts.
                     datasets = [marked(name, job["limits"]) for name in rows["dataset"]] if "dataset" in rows else None

@@ -6,6 +6,7 @@ package).
                                                 study (NAME planted or held-out), or a calibration of the encoder NAME
 """
 
+import ast
 import re
 import sys
 from collections.abc import Sequence
@@ -83,7 +84,7 @@ def _card(key: str, names: Sequence[str]) -> str:
     name, entry = names[0], METRICS[names[0]]
     measure = entry.measures[key]
     page, text, row = _documented(name, key)
-    docstring = module_file(module_of(entry), ROOT).read_text(encoding="utf-8").split('"""')[1]
+    docstring = _docstring(name)
     source = (SOURCE.search(docstring) or SOURCE.search(text) or [None, "none: it is ours"])[1]
     variant = ", ".join(f"`{word}`" for word in (measure.part, measure.variant) if word != "-")
     shown = f"; in tables and here its part or variant {variant}" if variant else ""
@@ -100,6 +101,13 @@ def _card(key: str, names: Sequence[str]) -> str:
     more = f"[Tests, readings and columns](../scores/{page}#{name}), [how bias was planted](../howto/calibrate.md)."
     first = f"# {measure.label}\n\n{what[0].upper()}{what[1:].rstrip('.')}. {more}\n\n"
     return f"{first}{fields_table}\n[All cards](index.md). {MADE}\n"
+
+
+def _docstring(name: str) -> str:
+    """What the code says of a metric: its own function of a module that has several, otherwise the module."""
+    module = ast.parse(module_file(module_of(METRICS[name]), ROOT).read_text(encoding="utf-8"))
+    functions = {node.name: node for node in module.body if isinstance(node, ast.FunctionDef)}
+    return ast.get_docstring(functions.get(f"score_{name}", module))
 
 
 def _documented(name: str, key: str) -> tuple[str, str, list[str]]:

@@ -304,7 +304,7 @@ SENTENCE, FIRST_TOKEN, WORDS, TOKENS = "the sentence vector", "the first token",
 
 @dataclass(frozen=True)
 class Metric:
-    """A module that computes scores from a readout, and what it needs.
+    """A module that computes scores from a readout, by its `score` or, if it has several metrics, `score_<metric>`.
 
     readout: what it scores; datasets: the function that lists its datasets, in plan.datasets or in the plans of tasks
     (then it is for the kinds of task that have the function); measures: the values of the column `metric` that are
@@ -449,7 +449,7 @@ METRICS = {
     ),
     "sss": Metric(
         "SSS",
-        "metrics.sss",
+        "metrics.preferences",
         "pair_tokens",
         "stereotype_pairs",
         measures={"sss_score": Measure("SSS", 0.5, "neutral", INSIDE, part="all")},
@@ -459,7 +459,7 @@ METRICS = {
     ),
     "prediction_quality": Metric(
         "CRR and Delta P",
-        "metrics.prediction_quality",
+        "metrics.preferences",
         "pair_tokens",
         "stereotype_pairs",
         measures={
@@ -495,7 +495,7 @@ METRICS = {
     ),
     "intersentence": Metric(
         "StereoSet between sentences",
-        "metrics.intersentence",
+        "metrics.intrasentence",
         "next_sentence",
         "stereoset_sentences",
         measures={
@@ -521,7 +521,7 @@ METRICS = {
     ),
     "lpbs": Metric(
         "LPBS",
-        "metrics.lpbs",
+        "metrics.bec_pro",
         "masked_words",
         "bec_pro",
         measures={
@@ -576,7 +576,7 @@ METRICS = {
     ),
     "probe_mlp": Metric(
         "compression of gender by a probe with a hidden layer",
-        "metrics.probe_mlp",
+        "metrics.codelength",
         "mlp_probes",
         "mlp_probed_texts",
         measures={
@@ -603,7 +603,7 @@ METRICS = {
     ),
     "pseudo_perplexity": Metric(
         "pseudo-perplexity",
-        "metrics.pseudo_perplexity",
+        "metrics.perplexity",
         "likelihoods",
         "sample_of_text",
         measures={"pseudo_perplexity": Measure("pseudo-perplexity", 1, "low", COST)},
@@ -702,7 +702,7 @@ METRICS = {
     ),
     "adversary": Metric(
         "how well the adversary in training predicts gender",
-        "metrics.adversary",
+        "metrics.training",
         TRAINING,
         "adversaries",
         measures={"adversary_accuracy": Measure("adversary accuracy", 0.5, "low", INSIDE)},

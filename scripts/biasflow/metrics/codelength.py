@@ -130,3 +130,13 @@ def score(path: str | Path) -> pd.DataFrame:
     accuracy["low"], accuracy["high"] = share_interval(accuracy["right"], accuracy["n"])
     rows = pd.concat([*readings, accuracy], ignore_index=True)
     return rows[[*keys, "metric", "variant", "value", "n", "low", "high"]]
+
+
+def score_probe_mlp(path: str | Path) -> pd.DataFrame:
+    """How easily a probe with a hidden layer reads gender off a representation, which need not be linear.
+
+    What a linear eraser has taken out no linear probe finds; a network may still find it. Returns `score` of a file of
+    `readouts.probes` with `hidden`; every metric has the prefix "mlp_".
+
+    Source: Pimentel et al. (2020), who probe with networks; the online code is that of Voita & Titov (2020)."""
+    return score(path).assign(metric=lambda scores: "mlp_" + scores["metric"])

@@ -9,7 +9,7 @@ import pandas as pd
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.glue import glue_task
 from biasflow.metrics.labels import majority, numbered, numbers_of
-from biasflow.metrics.truncated import truncated_of_heads
+from biasflow.metrics.left_out import truncated_of_heads
 from biasflow.readouts.files import load_arrays
 from biasflow.results.bootstrap import RESAMPLES, SEED, drawn_tables, ends, share_interval
 from biasflow.results.statistics import row_correlations

@@ -27,6 +27,7 @@ from biasflow.results.comparison import CHANGED
 from biasflow.results.scores import NONE
 
 ITEM = ["item", "target", "label", "filling", "log_p"]
+SENTENCE = ["item", "target", "label", "p"]
 NAMES = ("intrasentence_stereotype_score", "intrasentence_language_model_score", "intrasentence_icat")
 # Variant -> how a word is filled in, how the log p of its pieces make its score, and whether terms count alike.
 VARIANTS: dict[str, tuple[str, Callable, bool]] = {
@@ -72,6 +73,29 @@ def score(path: str | Path) -> pd.DataFrame:
         if untouched and method[0] != NONE
     ]
     return pd.concat([score_items(path, ITEM, summary), *changed], ignore_index=True)
+
+
+def score_intersentence(path: str | Path) -> pd.DataFrame:
+    """StereoSet's inter-sentence test: does the stereotype, the anti-stereotype or an unrelated sentence follow a
+    context? The scores are those of the intra-sentence test, of whole sentences in place of words.
+
+    Returns the `sentence_summary` of every method, from a file of readouts/next_sentence.py about StereoSet's own
+    triples. Variants: "terms", the mean over target terms, as released, and "items", the plain share of triples.
+
+    Source: Nadeem et al. (2021) and their released code, which ranks by a next-sentence head of its own where a model
+    has none."""
+    return score_items(path, SENTENCE, sentence_summary)
+
+
+def sentence_summary(items: pd.DataFrame) -> pd.DataFrame:
+    """Return intersentence_stereotype_score, _language_model_score and _icat of one model in both variants: columns
+    metric, part, variant, value, n (triples), low, high (bootstrap over triples).
+
+    items: a row for each sentence, columns SENTENCE: item, target (its term), label, p (on any scale on which likelier
+    is more). BiasflowError: an item without its three sentences, or a value that is not finite."""
+    table = summary(items.rename(columns={"p": "log_p"}).assign(filling="given"))
+    names = table["metric"].str.replace("intrasentence", "intersentence")
+    return table.assign(metric=names, variant=table["variant"].str.removeprefix("given-"))
 
 
 def changes(items: pd.DataFrame, untouched: pd.DataFrame) -> pd.DataFrame:

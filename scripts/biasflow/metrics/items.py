@@ -4,6 +4,7 @@ A summary is a pure function of the items of one model, whatever the source of t
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import ModuleType
 
 import pandas as pd
 
@@ -11,6 +12,11 @@ from biasflow.base.errors import BiasflowError
 from biasflow.readouts.files import METHOD, load_table
 
 SUMMARY = ["metric", "part", "variant", "value", "n", "low", "high"]  # columns of a summary
+
+
+def scorer(module: ModuleType, metric: str) -> Callable[..., pd.DataFrame]:
+    """Return the function that scores a metric: `score_<metric>` of a module that has several, otherwise `score`."""
+    return getattr(module, f"score_{metric}", None) or module.score
 
 
 def score_items(

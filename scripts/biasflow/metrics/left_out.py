@@ -1,4 +1,5 @@
-"""How many of the items behind other scores were left out, since they cannot be measured (base.left_out)."""
+"""What other scores are not made of: items that were left out, since they cannot be measured (base.left_out), and the
+rest of texts that were too long and cut."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -6,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from biasflow.readouts.files import METHOD, TRUNCATED, Arrays
 from biasflow.readouts.reasons import left_out_of
 
 LEFT_OUT = "left_out"
@@ -18,3 +20,21 @@ def left_out_rows(readout: str | Path, metric: str, methods: Sequence[str]) -> p
     counts = Counter(left_out.reasons.values())
     rows = [(method, why, float(number), left_out.of) for method in methods for why, number in counts.items()]
     return pd.DataFrame(rows, columns=["method", "part", "value", "n"]).assign(metric=LEFT_OUT, variant=metric)
+
+
+def truncated_rows(axis: Sequence[tuple[str, str]], cut: int, texts: int, **keys: str) -> pd.DataFrame:
+    """Return a row of the metric `truncated` for each (method, setting): value, the number of texts cut, and n, of all.
+
+    There is no row if no text was cut. keys: whole columns, such as head."""
+    if not cut:
+        return pd.DataFrame()
+    rows = pd.DataFrame(list(axis), columns=METHOD)
+    return rows.assign(metric=TRUNCATED, value=float(cut), n=texts, **keys)
+
+
+def truncated_of_heads(predictions: Arrays, **keys: str) -> pd.DataFrame:
+    """Return `truncated_rows` of every head of a readout of predictions: for the model's own head the predicted texts,
+    for a retrained head its training texts."""
+    counts = predictions.meta.get(TRUNCATED, {})
+    rows = [truncated_rows(predictions.axis, *counts[head], head=head, **keys) for head in counts]
+    return pd.concat(rows, ignore_index=True) if rows else pd.DataFrame()

@@ -20,7 +20,7 @@ from biasflow.base.errors import BiasflowError, check_choice
 from biasflow.base.genders import GENDERS, OF_WORDS, SPELT_OUT
 from biasflow.corpora.nli import LABELS as CLASSES
 from biasflow.metrics.labels import numbered, numbers_of
-from biasflow.metrics.truncated import truncated_of_heads
+from biasflow.metrics.left_out import truncated_of_heads
 from biasflow.readouts.files import load_arrays
 from biasflow.results.bootstrap import interval, weighted_mean
 

@@ -40,6 +40,19 @@ def perplexity_of_batches(losses: ArrayLike, batch: ArrayLike) -> float:
     return exp(_means(losses, batch)[0].mean())
 
 
+def pseudo_perplexity(log_likelihoods: ArrayLike, tokens: ArrayLike) -> float:
+    """Return the pseudo-perplexity of a corpus, at least 1: PPPL = exp(-sum of PLL / sum of tokens).
+
+    log_likelihoods [sentences], nats, at most 0: the sum over a sentence's tokens of log p(token | the others);
+    tokens [sentences], how many each has. Raises BiasflowError for unequal shapes, no sentence, a likelihood that is
+    positive or not finite, and a sentence of no tokens."""
+    losses = checked_losses(-np.asarray(log_likelihoods, dtype=float))
+    tokens = np.asarray(tokens)
+    if tokens.shape != losses.shape or not (tokens >= 1).all():
+        raise BiasflowError(f"tokens: give a number of at least 1 for each of the {len(losses)} sentences.")
+    return exp(losses.sum() / tokens.sum())
+
+
 def score(path: str | Path) -> pd.DataFrame:
     """Return both forms of perplexity under every method and mask seed, from a file of readouts/losses.py.
 
@@ -63,6 +76,27 @@ def score(path: str | Path) -> pd.DataFrame:
             change = paired_change(*sums, _sums(plain["loss"].to_numpy(float), block)[0])
             rows.append((*key, "perplexity_change", "-", change[0], n, *change[1:]))
     return pd.DataFrame(rows, columns=[*keys, "metric", "variant", "value", "n", "low", "high"])
+
+
+def score_pseudo_perplexity(path: str | Path) -> pd.DataFrame:
+    """Pseudo-perplexity of sentences: every token is masked by itself, and the model sees all others.
+
+    Returns `pseudo_perplexity` under every method, from a file of readouts/likelihoods.py:
+    columns method, setting, metric (pseudo_perplexity), value, n (sentences), low, high (bootstrap over these). If the
+    file has the untouched model, methods also have rows of the metric pseudo_perplexity_change (`paired_change`).
+
+    Source: Salazar et al. (2020)."""
+    rows = []
+    table = load_table(path, ["log_likelihood", "tokens"])
+    untouched = table[table["method"] == NONE]
+    for method, part in table.groupby(METHOD, sort=False):
+        likelihoods, tokens = part["log_likelihood"].to_numpy(float), part["tokens"].to_numpy()
+        ends = ratio_interval(-likelihoods, tokens)
+        rows.append((*method, "pseudo_perplexity", pseudo_perplexity(likelihoods, tokens), len(part), *ends))
+        if method[0] != NONE and np.array_equal(tokens, untouched["tokens"]):
+            value, *ends = paired_change(-likelihoods, tokens, -untouched["log_likelihood"].to_numpy(float))
+            rows.append((*method, "pseudo_perplexity_change", value, len(part), *ends))
+    return pd.DataFrame(rows, columns=[*METHOD, "metric", "value", "n", "low", "high"])
 
 
 def paired_change(losses: np.ndarray, tokens: np.ndarray, before: np.ndarray) -> tuple[float, float, float]:

@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from biasflow.base.errors import BiasflowError
+from biasflow.base.errors import AbsentError, BiasflowError
 from biasflow.base.files import read_text
+from biasflow.tasks import TOLD
 
 NEEDED = ("method", "validation_metric", "validation_score", "train", "validation", "cut")
 TRAININGS = ["train", "validation", "cut", "classes", "majority_share", "validation_metric", "validation_score"]
@@ -45,6 +46,23 @@ def score(path: str | Path) -> pd.DataFrame:
     frame = pd.DataFrame(values, columns=["dataset", "metric", "value"]).astype({"value": float})
     method, setting = facts["method"]
     return frame.assign(method=method, setting=setting, n=[facts[dataset] for dataset in frame["dataset"]])
+
+
+def score_adversary(path: str | Path) -> pd.DataFrame:
+    """How well the adversary of an adversarial training (strategies.adversarial) predicts gender, by the training's
+    record.
+
+    Returns adversary_accuracy from a training.json, of the epoch kept: columns method, setting, metric, value, n. It is
+    the share of validation examples whose gender the adversary predicts, averaged over labels and genders, in [0, 1]:
+    0.5 for a guess from the label alone (`tasks.finetune.mean_recall`); n: examples. AbsentError for a training without
+    an adversary or whose loss became NaN, BiasflowError as `score`."""
+    facts = facts_of(path)
+    if TOLD not in facts:
+        raise AbsentError(
+            "no adversary predicted gender: the strategy is not adversarial, or the loss of the training became NaN"
+        )
+    row = (*facts["method"], "adversary_accuracy", facts[TOLD]["gender"], facts["validation"])
+    return pd.DataFrame([row], columns=["method", "setting", "metric", "value", "n"])
 
 
 def facts_of(path: str | Path) -> dict:

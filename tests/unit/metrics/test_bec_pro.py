@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from biasflow.base.errors import BiasflowError
-from biasflow.metrics.bec_pro import GROUPS, associations, score
+from biasflow.metrics.bec_pro import GROUPS, associations, score, score_lpbs
 
 PROFESSIONS = {f"{group}{k}": group for group in GROUPS for k in range(4)}
 
@@ -96,3 +96,13 @@ def test_the_prior_of_a_word_does_not_count(prior, seed):
 def test_a_sentence_without_its_counterpart_is_refused(tmp_path, lacking):
     with pytest.raises(BiasflowError, match=r"p\.parquet: none -: BEC-Pro"):
         scores(tmp_path, words(fitting).query(f"not ({lacking})"))
+
+
+def test_known_answer_of_lpbs(tmp_path):
+    # 1 nat where the genders of person and profession fit, 0.25 more for women: 1.25 in typically female professions,
+    # -0.75 in typically male ones, 0.25 in balanced ones, four of each.
+    words(fitting).assign(method="none", setting="-").to_parquet(tmp_path / "p.parquet")
+    found = score_lpbs(tmp_path / "p.parquet").set_index("metric")
+    assert found["value"]["lpbs"] == pytest.approx(0.25) and found["n"]["lpbs"] == 12
+    assert found["value"]["lpbs_absolute"] == pytest.approx(0.75)
+    assert found["low"]["lpbs"] < 0.25 < found["high"]["lpbs"]

@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
 from biasflow.metrics import perplexity as module
-from biasflow.metrics import pseudo_perplexity as pseudo_module
-from biasflow.metrics.perplexity import perplexity, perplexity_of_batches
-from biasflow.metrics.pseudo_perplexity import pseudo_perplexity
+from biasflow.metrics.perplexity import perplexity, perplexity_of_batches, pseudo_perplexity
 
 LOSSES = st.lists(st.floats(0, 30), min_size=1, max_size=30)
 
@@ -87,7 +85,7 @@ def test_the_change_of_pseudo_perplexity_is_that_of_the_same_sentences(tmp_path)
     parts = [sentences.assign(method="none", setting="-"), sentences.assign(method="hard", setting="-")]
     parts[1]["log_likelihood"] *= 2
     pd.concat(parts).to_parquet(tmp_path / "likelihoods.parquet")
-    rows = pseudo_module.score(tmp_path / "likelihoods.parquet").set_index(["method", "metric"])
+    rows = module.score_pseudo_perplexity(tmp_path / "likelihoods.parquet").set_index(["method", "metric"])
     value = rows.loc[("none", "pseudo_perplexity"), "value"]
     changed = rows.loc[("hard", "pseudo_perplexity_change")]
     assert changed["value"] == pytest.approx(value**2 - value) and changed["low"] > 0

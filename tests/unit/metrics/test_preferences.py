@@ -7,22 +7,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
-from biasflow.metrics import prediction_quality, sss
-from biasflow.metrics.preferences import preferences
+from biasflow.metrics.preferences import preferences, score_prediction_quality, score_sss
 
 DIRECTIONS = ["stereo", "stereo", "stereo", "antistereo"]
 NAN = float("nan")
 
 
-def scores(module, tmp_path, **columns):
+def scores(score, tmp_path, **columns):
     table = pd.DataFrame({"direction": DIRECTIONS, **columns}).assign(method="none", setting="-")
     table.to_parquet(tmp_path / "p.parquet")
-    return module.score(tmp_path / "p.parquet").set_index(["metric", "part"])
+    return score(tmp_path / "p.parquet").set_index(["metric", "part"])
 
 
 def test_known_answer_of_sss(tmp_path):
     # The first sentence has the likelier words in pairs 1 and 4; the third pair has none that differ; equal is no win.
-    found = scores(sss, tmp_path, differing_first=[-1.0, -2, -1, -3], differing_second=[-2.0, -2, NAN, -4])
+    found = scores(score_sss, tmp_path, differing_first=[-1.0, -2, -1, -3], differing_second=[-2.0, -2, NAN, -4])
     assert found["value"]["sss_score", "all"] == pytest.approx(2 / 3) and found["n"]["sss_score", "all"] == 3
     assert found["value"]["sss_score", "stereo"] == 1 / 2 and found["value"]["sss_score", "antistereo"] == 1
     assert found["low"]["sss_score", "all"] < 2 / 3 < found["high"]["sss_score", "all"]
@@ -31,7 +30,7 @@ def test_known_answer_of_sss(tmp_path):
 def test_known_answer_of_crr_and_delta_p(tmp_path):
     # Of two tokens with ranks 1 and 4, CRR is (0 + 3/4) / 2; the sentence with the lower number is preferred.
     found = scores(
-        prediction_quality,
+        score_prediction_quality,
         tmp_path,
         crr_first=[3 / 8, 0.5, 0.2, 0.0],
         crr_second=[0.5, 3 / 8, 0.2, 0.9],
@@ -54,4 +53,4 @@ def test_swapping_the_sentences_or_the_sign_gives_the_rest(pairs):
 
 def test_no_pair_is_one_clear_line(tmp_path):
     with pytest.raises(BiasflowError, match=r"p\.parquet: none -: sss_score: no pair has differing of both sentences"):
-        scores(sss, tmp_path, differing_first=[NAN] * 4, differing_second=[-1.0] * 4)
+        scores(score_sss, tmp_path, differing_first=[NAN] * 4, differing_second=[-1.0] * 4)

@@ -8,7 +8,7 @@ import pytest
 from biasflow.metrics.crows_pairs import summary as crows_pairs_summary
 from biasflow.metrics.gest import summary as gest_summary
 from biasflow.metrics.intrasentence import summary as blanks_summary
-from biasflow.metrics.sss import summary as sss_summary
+from biasflow.metrics.preferences import preferences
 from biasflow.planted import crows_pairs, gest, stereoset_blanks, winogender
 from biasflow.planted.world import load_world
 
@@ -80,7 +80,7 @@ def pairs_learner(bias: float) -> pd.DataFrame:
     ("summary", "metric", "keys"),
     [
         (crows_pairs_summary, "crows_pairs_score", {"part": "all", "variant": "exact"}),
-        (sss_summary, "sss_score", {"part": "all"}),
+        (lambda items: preferences(items, "sss_score", "differing"), "sss_score", {"part": "all"}),
     ],
 )
 def test_pairs_of_a_perfect_learner_are_even_without_bias_and_stereotypical_with_it(summary, metric, keys):

@@ -10,7 +10,7 @@ import pytest
 from biasflow.base.errors import AbsentError, BiasflowError
 from biasflow.corpora.gest import TEMPLATES
 from biasflow.corpora.published_scores import check_kind
-from biasflow.metrics import bec_pro, crows_pairs, gest, intersentence, intrasentence
+from biasflow.metrics import bec_pro, crows_pairs, gest, intrasentence
 from biasflow.readouts.external_items import read
 
 GEST = "sentence,stereotype\n" + "".join(f"I am {n}.,{n}\n" for n in range(1, 17))
@@ -166,9 +166,9 @@ def test_sentences_of_stereoset_by_their_ids(folder):
 ])  # fmt: skip
 def test_next_sentences_by_domain_and_with_the_words(folder, of, n, terms):
     folder.read("intersentence", predictions(), of=of, batch_size=32)
-    found = intersentence.score(folder.output)
+    found = intrasentence.score_intersentence(folder.output)
     assert set(found["n"]) == {n}
-    value = folder.scores(intersentence)
+    value = found.set_index(["metric", "part", "variant"])["value"]
     assert value["intersentence_stereotype_score", "-", "terms"] == pytest.approx(terms)
 
 

@@ -7,7 +7,7 @@ import torch
 
 from biasflow.corpora import stereoset_pairs
 from biasflow.encoders.load import load_encoder
-from biasflow.metrics import prediction_quality, sss
+from biasflow.metrics.preferences import score_prediction_quality, score_sss
 from biasflow.readouts import pair_tokens
 from tests.unit.readouts.conftest import ORDINARY
 
@@ -60,8 +60,8 @@ def test_they_are_those_of_the_model_with_masks(table, loaded, tmp_path):
     expected = [float(distribution(ids, at)[i][ids[i]]) for i in at]  # each at its own place
     assert plain["differing_second"][2] == pytest.approx(np.mean(expected), abs=1e-4)
     assert np.isnan(plain["differing_first"][2])
-    for module, n in ((sss, 2), (prediction_quality, 3)):
-        found = module.score(tmp_path / "p.parquet")
+    for score, n in ((score_sss, 2), (score_prediction_quality, 3)):
+        found = score(tmp_path / "p.parquet")
         assert set(found["method"]) == set(ORDINARY) and (found.loc[found["part"] == "all", "n"] == n).all()
 
 

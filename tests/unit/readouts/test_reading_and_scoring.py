@@ -12,7 +12,7 @@ from biasflow.encoders.edit import edited
 from biasflow.encoders.load import load_encoder
 from biasflow.methods.fitted import Active, Fitted, load, save
 from biasflow.methods.grid import edits_of, setting_named
-from biasflow.metrics import association, occtmp, perplexity, pseudo_perplexity, similarity, stereoset
+from biasflow.metrics import association, occtmp, perplexity, similarity, stereoset
 from biasflow.readouts import likelihoods, losses, masked_words, next_sentence, sentence_vectors, vectors
 from biasflow.readouts.files import load_arrays
 from biasflow.readouts.source import Source
@@ -101,7 +101,7 @@ CASES = {
     ),
     "likelihoods": (
         lambda source, path: likelihoods.read(source("mine", text="text.txt"), path, pseudo_sentences=7),
-        pseudo_perplexity.score,
+        perplexity.score_pseudo_perplexity,
         {
             ("none", "-", "pseudo_perplexity", "-", "-"): 164.33186212581322,
             ("hard", "-", "pseudo_perplexity", "-", "-"): 166.0273293785623,

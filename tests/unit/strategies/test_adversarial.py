@@ -11,7 +11,7 @@ from torch.nn.functional import cross_entropy
 from transformers import BertConfig, BertModel
 
 from biasflow.base.errors import AbsentError
-from biasflow.metrics.adversary import score
+from biasflow.metrics.training import score_adversary
 from biasflow.strategies.adversarial import AdversarialClassifier, reversed_gradient
 from biasflow.tasks.finetune import Recipe
 from biasflow.tasks.occupation.task import train
@@ -96,5 +96,5 @@ def test_weight_0_is_the_training_without_an_adversary_bit_for_bit(folder):
 def test_a_training_without_an_adversary_has_no_accuracy_of_it(folder):
     plain, _ = run(folder, "plain")
     with pytest.raises(AbsentError, match="adversar"):
-        score(plain / "training.json")
+        score_adversary(plain / "training.json")
     assert "gender" not in json.loads((plain / "training.json").read_text())
