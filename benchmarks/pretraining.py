@@ -8,7 +8,7 @@ from transformers import BertConfig, BertForPreTraining
 
 from benchmarks.timing import in_turn, one_thread, row
 from biasflow.encoders.examples import IGNORED
-from biasflow.encoders.pretrain import PARTS, gradients
+from biasflow.training.pretrain import PARTS, gradients
 
 VOCABULARY, TOKENS, MASKED = 1600, 18, 0.15  # those of the planted corpus and its default encoder
 

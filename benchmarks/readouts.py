@@ -24,7 +24,7 @@ from biasflow.readouts.linear_heads import train_heads
 from biasflow.readouts.predictions import batches, predict
 from biasflow.readouts.reader import Reader
 from biasflow.tasks.cuts import probe_split
-from biasflow.tasks.examples import Examples
+from biasflow.training.examples import Examples
 from tests.unit.reference_ceat import one_by_one as ceat_one_by_one
 from tests.unit.reference_probe import codelength_one_by_one, train_head
 

@@ -8,8 +8,8 @@ from _rule import model_folder, rule
 def main(smk) -> None:
     with rule(smk) as facts:
         from biasflow.base.records import checkpoint_folder
-        from biasflow.encoders.continue_ import continue_encoder
         from biasflow.encoders.device import resolve_deterministic, resolve_device
+        from biasflow.training.continue_ import continue_encoder
 
         device = resolve_device(smk.params.device, gpus=smk.resources.gpu)
         facts["deterministic"] = resolve_deterministic(smk.params.deterministic, device)

@@ -13,7 +13,7 @@ def main(smk) -> None:
         from biasflow.base.records import checkpoint_folder
         from biasflow.encoders.device import resolve_deterministic, resolve_device
         from biasflow.methods.sources import fitting_arguments
-        from biasflow.tasks import FACTS
+        from biasflow.training import FACTS
 
         training, device = smk.params.training, resolve_device(smk.params.device, gpus=smk.resources.gpu)
         facts["deterministic"] = resolve_deterministic(smk.params.deterministic, device)

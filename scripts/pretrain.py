@@ -9,7 +9,7 @@ def main(smk) -> None:
         from biasflow.base.records import checkpoint_folder
         from biasflow.corpora.documents import read_documents
         from biasflow.encoders.device import resolve_deterministic, resolve_device
-        from biasflow.encoders.pretrain import pretrain
+        from biasflow.training.pretrain import pretrain
 
         device = resolve_device(smk.params.device, gpus=smk.resources.gpu)
         facts["deterministic"] = resolve_deterministic(smk.params.deterministic, device)

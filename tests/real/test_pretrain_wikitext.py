@@ -5,7 +5,7 @@ import math
 import pytest
 
 from biasflow.encoders.load import load_encoder
-from biasflow.encoders.pretrain import pretrain
+from biasflow.training.pretrain import pretrain
 from tests.real.files import DATA, needs_data
 from tests.real.wikitext import read_wikitext
 

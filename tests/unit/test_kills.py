@@ -11,17 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from biasflow.encoders import checkpoints
-from biasflow.encoders.continue_ import continue_encoder
-from biasflow.encoders.pretrain import pretrain
 from biasflow.readouts import clusters
-from biasflow.tasks.coreference import loop
+from biasflow.tasks.coreference import loop as coreference_loop
+from biasflow.training import checkpoints, loop
+from biasflow.training.continue_ import continue_encoder
+from biasflow.training.pretrain import pretrain
 from tests.unit.base.test_corruption import flipped
-from tests.unit.encoders import test_continue
-from tests.unit.encoders.test_pretrain import DOCUMENTS, TINY
 from tests.unit.readouts import test_clusters
-from tests.unit.tasks import test_finetune
 from tests.unit.tasks.coreference import test_task
+from tests.unit.training import test_continue, test_finetune
+from tests.unit.training.test_pretrain import DOCUMENTS, TINY
 
 KILLS = 3  # after the last one every checkpoint is changed
 PAUSE = 0.05  # seconds in each step, so that a kill falls into one
@@ -48,6 +47,14 @@ def new_heads(folder: Path, name: str) -> None:
     continue_encoder(source, folder / name, folder / "text.txt", work=folder / "work", **steps)
 
 
+def further_training(folder: Path, name: str) -> None:
+    source = folder / "encoder"
+    if not source.is_dir():
+        test_finetune.save_source(source)
+        (folder / "text.txt").write_text("\n".join(test_continue.SENTENCES * 3))
+    continue_encoder(source, folder / name, folder / "text.txt", work=folder / "work", max_length=12)
+
+
 def readout_with_heads(folder: Path, name: str) -> None:
     if not (folder / "model").is_dir():
         test_clusters.make(folder)
@@ -56,7 +63,7 @@ def readout_with_heads(folder: Path, name: str) -> None:
 
 
 RUNS: dict[str, Callable[[Path, str], None]] = {
-    run.__name__: run for run in (pretraining, new_heads, finetuning, coreference, readout_with_heads)
+    run.__name__: run for run in (pretraining, further_training, new_heads, finetuning, coreference, readout_with_heads)
 }
 
 
@@ -71,10 +78,10 @@ def child(run: str, folder: Path, name: str) -> None:
             file.write(".")
         time.sleep(PAUSE)
 
-    loss = loop._loss
-    loop._loss = lambda *args: step() or loss(*args)
-    checkpoints.Marks.on_step_begin = step
-    checkpoints.EVERY = 0.0
+    loss = coreference_loop._loss
+    coreference_loop._loss = lambda *args: step() or loss(*args)
+    loop.Watch.on_step_begin = step
+    loop.EVERY = 0.0
     RUNS[run](folder, name)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from biasflow.encoders import pretrain
+from biasflow.encoders.examples import Sentences
 from biasflow.encoders.first_token import first_token_vectors
 from biasflow.encoders.load import load_encoder
 from biasflow.methods.fitted import NONE, Active, Fitted
@@ -24,12 +24,14 @@ from biasflow.tasks.coreference.heads import StoredVectors, train_heads
 from biasflow.tasks.coreference.loop import Examples, Recipe
 from biasflow.tasks.coreference.model import TokenVectors, predicted_clusters
 from biasflow.tasks.coreference.segments import Segmenter, SpecialTokens
+from biasflow.training import pretrain
 from tests.unit.conftest import HIDDEN, random_eraser
-from tests.unit.encoders import test_batches, test_pretrain
+from tests.unit.encoders import test_batches
 from tests.unit.encoders.test_batches import READINGS, SENTENCES, TOKENIZER, occurrences, pairs, reader, regression
 from tests.unit.other_device import CPU, MixedDevicesError, other_device
 from tests.unit.readouts import test_professions
 from tests.unit.tasks.coreference import made_up
+from tests.unit.training import test_pretrain
 
 TOLERANCE = 1e-5
 folder, regression = test_professions.folder, regression
@@ -146,7 +148,7 @@ def test_gradients_of_pretraining_and_its_metrics(tmp_path):
     def run(device):
         model, tokenizer = load_encoder(tmp_path, head="pretraining", device=device)
         model.tie_weights()
-        read = pretrain._tokenise(tokenizer, sentences)
+        read = Sentences.of(tokenizer, sentences)
         pairs = pretrain.draw_pairs(read, n=8, max_length=24, rng=np.random.default_rng(0))
         batch = pretrain.Collator(read, pairs, tokenizer, 0.5, np.random.default_rng(0))(range(8))
         batch = {name: values.to(device) for name, values in batch.items()}

@@ -200,7 +200,7 @@ def test_an_edited_eraser_fits_anew_only_where_it_is_used(run):
 
 
 def test_editing_the_pretraining_runs_everything_after_it(run):
-    comment(run, "encoders/pretrain.py")
+    comment(run, "training/pretrain.py")
     jobs = run.jobs()
     assert {"pretrain", "fit_methods", "read_together", "finetune_nli", "score"} <= set(jobs)
     assert not {"planted_text", "stimuli_planted", "biographies"} & set(jobs)

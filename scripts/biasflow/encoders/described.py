@@ -12,7 +12,7 @@ from biasflow.encoders.stored import ADAPTER, CONFIG, DEPTH, MERGE, adapter_of, 
 
 COLUMNS = ["encoder", "architecture", "layers", "width", "parameters", *(f"{head}_head" for head in HEADS)]
 COLUMNS += ["head_loss_before", "head_loss_after", "sha256"]
-ABOUT = "biasflow_heads"  # key of config.json: the heads that biasflow gave an encoder, and the losses (encoders.heads)
+ABOUT = "biasflow_heads"  # key of config.json: the heads that biasflow gave an encoder, and the losses (training.heads)
 WIDTH = ("hidden_size", "dim")
 
 

@@ -32,6 +32,13 @@ class Sentences:
         lengths = np.array([len(sentence) for sentence in sentences])
         return cls(ids, np.concatenate([[0], np.cumsum(lengths)]), np.concatenate([[0], np.cumsum(documents)]))
 
+    @classmethod
+    def of(cls, tokenizer: PreTrainedTokenizerBase, documents: Sequence[Sequence[str]]) -> "Sentences":
+        """The tokens of documents, which are lists of sentences."""
+        flat = [sentence for document in documents for sentence in document]
+        ids = tokenizer(flat, add_special_tokens=False, return_attention_mask=False, verbose=False)["input_ids"]
+        return cls.from_ids(ids, [len(document) for document in documents])
+
 
 @dataclass(frozen=True)
 class Pairs:

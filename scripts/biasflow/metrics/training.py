@@ -9,7 +9,7 @@ import pandas as pd
 
 from biasflow.base.errors import AbsentError, BiasflowError
 from biasflow.base.files import read_text
-from biasflow.tasks import TOLD
+from biasflow.training import TOLD
 
 NEEDED = ("method", "validation_metric", "validation_score", "train", "validation", "cut")
 TRAININGS = ["train", "validation", "cut", "classes", "majority_share", "validation_metric", "validation_score"]
@@ -25,7 +25,7 @@ def diverged(validation_score: float, for_nothing: float) -> bool:
 
 
 def score(path: str | Path) -> pd.DataFrame:
-    """Return the scores of a training.json (tasks.training.save_training): columns dataset, method, setting, metric,
+    """Return the scores of a training.json (training.task.save_training): columns dataset, method, setting, metric,
     value, n.
 
     dataset "train" (n examples): train_size; truncated, the number of texts that were too long and cut, including the
@@ -54,7 +54,7 @@ def score_adversary(path: str | Path) -> pd.DataFrame:
 
     Returns adversary_accuracy from a training.json, of the epoch kept: columns method, setting, metric, value, n. It is
     the share of validation examples whose gender the adversary predicts, averaged over labels and genders, in [0, 1]:
-    0.5 for a guess from the label alone (`tasks.finetune.mean_recall`); n: examples. AbsentError for a training without
+    0.5 for a guess from the label alone (`training.finetune.mean_recall`); n: examples. AbsentError for a training without
     an adversary or whose loss became NaN, BiasflowError as `score`."""
     facts = facts_of(path)
     if TOLD not in facts:

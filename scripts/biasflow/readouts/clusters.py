@@ -19,7 +19,6 @@ from biasflow.base.progress import Progress
 from biasflow.base.tabular import write_parquet
 from biasflow.corpora.conll import read_conll
 from biasflow.encoders.batches import batchwise
-from biasflow.encoders.checkpoints import claim, complete_folder, is_kept
 from biasflow.encoders.device import resolve_device
 from biasflow.encoders.taps import depth, name_of
 from biasflow.methods.fitted import Fitted
@@ -34,7 +33,8 @@ from biasflow.tasks.coreference.model import SEGMENTS, TokenVectors, load_corefe
 from biasflow.tasks.coreference.scorer import CoarseToFine
 from biasflow.tasks.coreference.segments import SPECIAL, Pieces, Segmenter, SpecialTokens, in_one_row
 from biasflow.tasks.coreference.task import course_facts
-from biasflow.tasks.training import DivergedError, origin
+from biasflow.training.checkpoints import DivergedError, claim, complete_folder, is_kept
+from biasflow.training.task import origin
 
 TRAIN, VALIDATION = LEARNT = ("train", "validation")  # roles of what scorers are trained on
 

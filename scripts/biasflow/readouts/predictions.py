@@ -16,7 +16,7 @@ from biasflow.readouts.files import TRUNCATED, load_arrays, save_arrays
 from biasflow.readouts.reader import Reader, open_reader
 from biasflow.readouts.source import Source
 from biasflow.readouts.sweep_heads import Heads, check_classes, load_heads
-from biasflow.tasks.examples import Examples
+from biasflow.training.examples import Examples
 
 OWN, RETRAINED = "own", "retrained"
 CHUNK = 8192  # examples that are in memory as text at a time

@@ -16,7 +16,7 @@ from biasflow.encoders.batches import batchwise, grouped_by_length, padded
 from biasflow.readouts.files import TRUNCATED, load_arrays, save_arrays
 from biasflow.readouts.reader import Reader, open_reader
 from biasflow.readouts.source import Source
-from biasflow.tasks.examples import Examples
+from biasflow.training.examples import Examples
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from biasflow.tasks.finetune import Recipe, finetune
-from biasflow.tasks.training import check_strategy
+from biasflow.training.finetune import Recipe, finetune
+from biasflow.training.task import check_strategy
 
 
 def train_on_tables(

@@ -27,7 +27,7 @@ from biasflow.readouts.states import States
 from biasflow.readouts.sweep_heads import retrain_heads
 from biasflow.readouts.vectors import embed
 from biasflow.readouts.word_contexts import word_batches
-from biasflow.tasks.examples import Examples
+from biasflow.training.examples import Examples
 from tests.unit.conftest import HIDDEN, MODELS, random_eraser, random_subspaces
 from tests.unit.fake_tokenizer import word_tokenizer
 from tests.unit.readouts import test_professions

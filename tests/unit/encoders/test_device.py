@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from biasflow.encoders.device import resolve_deterministic
-from biasflow.encoders.training_arguments import training_arguments
+from biasflow.training.loop import training_arguments
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda")
 

@@ -17,11 +17,11 @@ from transformers import (
 from biasflow.encoders.first_token import first_token_vectors, new_first_token_classifier
 from biasflow.encoders.linear_head import HEAD, load_head
 from biasflow.encoders.load import load_encoder
-from biasflow.tasks import finetune as finetuning
-from biasflow.tasks.finetune import Recipe, finetune
+from biasflow.training import loop
+from biasflow.training.finetune import Recipe, finetune
 from tests.unit.conftest import DISTILBERT, SIZES
 from tests.unit.fake_tokenizer import word_tokenizer
-from tests.unit.tasks.test_finetune import LABELS, TRAIN, VALIDATION, WORDS, KillAt, KilledError
+from tests.unit.training.test_finetune import LABELS, TRAIN, VALIDATION, WORDS, KilledError, stopping_before
 
 ENCODERS = {
     "bert": lambda: BertModel(BertConfig(**SIZES)),
@@ -67,15 +67,7 @@ def test_a_tuned_encoder_tells_the_classes_by_a_linear_layer_on_its_first_token(
 def test_a_killed_run_goes_on_to_the_same_weights(tmp_path, monkeypatch):
     source = save("bert", tmp_path / "source")
     tuned(source, tmp_path / "whole", tmp_path / "work")
-    make = finetuning._trainer
-
-    def with_kill(*arguments):
-        trainer = make(*arguments)
-        trainer.add_callback(KillAt(9))
-        return trainer
-
-    with monkeypatch.context() as patch, pytest.raises(KilledError):
-        patch.setattr(finetuning, "_trainer", with_kill)
+    with stopping_before(9, monkeypatch), pytest.raises(KilledError):
         tuned(source, tmp_path / "resumed", tmp_path / "work")
     assert any((tmp_path / "work").glob("checkpoint-*"))
     tuned(source, tmp_path / "resumed", tmp_path / "work")
@@ -87,13 +79,8 @@ def test_a_killed_run_goes_on_to_the_same_weights(tmp_path, monkeypatch):
 
 def test_a_constant_learning_rate_and_no_clipping_reach_the_trainer(tmp_path, monkeypatch):
     seen = []
-    make = finetuning.FineTuner.__init__
-    monkeypatch.setattr(
-        finetuning.FineTuner,
-        "__init__",
-        lambda self, **options: (seen.append(options["args"]), make(self, **options))[1],
-    )
+    monkeypatch.setattr(loop.Watch, "on_step_begin", lambda self, args, *others, **more: seen.append(args), False)
     tuned(save("bert", tmp_path / "source"), tmp_path / "tuned", tmp_path / "work")
-    (arguments,) = seen
+    arguments = seen[0]
     assert (arguments.max_grad_norm, arguments.adam_epsilon, arguments.weight_decay) == (0.0, 1e-6, 0.0)
     assert arguments.lr_scheduler_type == "constant_with_warmup" and arguments.warmup_steps == 0

@@ -5,18 +5,17 @@ import torch
 from safetensors.torch import load_file
 from torch import nn
 
-from biasflow.encoders import continue_, precision, pretrain, taps
+from biasflow.encoders import precision, taps
 from biasflow.encoders.edit import edited
 from biasflow.encoders.load import load_encoder
-from biasflow.encoders.training_arguments import training_arguments
 from biasflow.erasers.eraser import Eraser
 from biasflow.methods.fitted import NONE, Active, Fitted, Grid
 from biasflow.methods.grid import all_settings, chosen_settings, edits_of
 from biasflow.methods.sweep import sentence_vectors, sweep
-from biasflow.tasks import finetune
+from biasflow.training import loop, pretrain
 from tests.unit.conftest import HIDDEN, logits_of, random_batch, random_eraser, random_subspaces
-from tests.unit.encoders.test_pretrain import DOCUMENTS, TINY
 from tests.unit.fake_tokenizer import word_tokenizer
+from tests.unit.training.test_pretrain import DOCUMENTS, TINY
 
 TOKENIZER = word_tokenizer(["he", "she", "sang", "well"])
 ROUNDING = 0.05  # of numbers of about 1 after a few layers of half precision
@@ -97,10 +96,10 @@ def training(gpu, monkeypatch):
 
     def on_the_processor(*places, on_gpu, **options):
         told.append({"on_gpu": on_gpu, **options})
-        return training_arguments(*places, on_gpu=False, **options)
+        return arguments(*places, on_gpu=False, **options)
 
-    for module in (finetune, pretrain, continue_):
-        monkeypatch.setattr(module, "training_arguments", on_the_processor)
+    arguments = loop.training_arguments
+    monkeypatch.setattr(loop, "training_arguments", on_the_processor)
     return told
 
 

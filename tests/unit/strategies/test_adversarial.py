@@ -13,8 +13,8 @@ from transformers import BertConfig, BertModel
 from biasflow.base.errors import AbsentError
 from biasflow.metrics.training import score_adversary
 from biasflow.strategies.adversarial import AdversarialClassifier, reversed_gradient
-from biasflow.tasks.finetune import Recipe
 from biasflow.tasks.occupation.task import train
+from biasflow.training.finetune import Recipe
 from tests.unit.conftest import SIZES
 from tests.unit.synthetic_bios import readable, save_model
 

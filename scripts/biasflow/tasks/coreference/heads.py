@@ -42,7 +42,7 @@ def train_heads(
     went.
 
     A scorer does not depend on the other seeds. `work`: a folder for checkpoints, which is the caller's to claim
-    (`encoders.checkpoints.claim`) and to remove; so are `loop.flushed_denormals`, to begin with."""
+    (`training.checkpoints.claim`) and to remove; so are `loop.flushed_denormals`, to begin with."""
     train = with_words(train)
     for seed in seeds:
         scorer = new_scorer(vectors.states.shape[1], recipe.scorer, seed).to(vectors.device)

@@ -20,13 +20,12 @@ from biasflow.base.errors import BiasflowError, check_choice
 from biasflow.base.progress import progress
 from biasflow.base.tensors import save_tensors
 from biasflow.corpora.conll import Document, without_singletons
-from biasflow.encoders.checkpoints import last_checkpoint, log_resumed, only_checkpoint
 from biasflow.tasks.coreference.decisions import NONE, antecedent_loss, gold_clusters, mention_loss
 from biasflow.tasks.coreference.f1 import conll_f1
 from biasflow.tasks.coreference.model import Reading, Vectors, score, word_clusters
 from biasflow.tasks.coreference.scorer import Scorer, Sizes
 from biasflow.tasks.coreference.segments import Pieces
-from biasflow.tasks.training import DivergedError
+from biasflow.training.checkpoints import DivergedError, last_checkpoint, log_resumed, only_checkpoint
 
 BEST, LAST = "best", "last"
 STATE = "state.safetensors"  # the file of a checkpoint

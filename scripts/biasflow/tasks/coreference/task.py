@@ -11,7 +11,6 @@ from importlib import import_module
 from pathlib import Path
 
 from biasflow.corpora.conll import Corpus, Document, read_conll, without_singletons
-from biasflow.encoders.checkpoints import claim
 from biasflow.encoders.device import resolve_device
 from biasflow.encoders.edit import edited
 from biasflow.encoders.load import load_encoder
@@ -29,7 +28,8 @@ from biasflow.tasks.coreference.loop import (
 )
 from biasflow.tasks.coreference.model import CoreferenceModel, TokenVectors, new_scorer
 from biasflow.tasks.coreference.segments import SpecialTokens
-from biasflow.tasks.training import PLAIN, DivergedError, check_strategy, fit_method, origin, save_training
+from biasflow.training.checkpoints import DivergedError, claim
+from biasflow.training.task import PLAIN, check_strategy, fit_method, origin, save_training
 
 
 def train(

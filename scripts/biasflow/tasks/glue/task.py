@@ -5,7 +5,7 @@ from pathlib import Path
 
 from biasflow.base.tabular import read_text_csv
 from biasflow.corpora.glue import glue_task
-from biasflow.tasks.examples import Examples, of_table
+from biasflow.training.examples import Examples, of_table
 
 
 def texts_and_labels(name: str) -> tuple[tuple[str, ...], tuple[str, ...] | None]:

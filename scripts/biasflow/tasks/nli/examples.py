@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from biasflow.corpora.nli import LABELS, TEXTS, read_pairs
-from biasflow.tasks.examples import Examples, of_table
 from biasflow.text.occupation_pairs import load_pairs
+from biasflow.training.examples import Examples, of_table
 
 
 def examples(data: Mapping[str, tuple[Path, ...]]) -> Examples:

@@ -40,8 +40,8 @@ def train(
     BiasflowError: what the split, the strategy and `finetune` refuse."""
     from biasflow.encoders.first_token import new_first_token_classifier
     from biasflow.encoders.tokens import load_tokens
-    from biasflow.tasks.finetune import Recipe, finetune  # readouts need no Trainer
-    from biasflow.tasks.training import PLAIN, WITH, check_strategy
+    from biasflow.training.finetune import Recipe, finetune  # readouts need no Trainer
+    from biasflow.training.task import PLAIN, WITH, check_strategy
 
     check_strategy(strategy, method, known=(PLAIN if strategy.startswith(WITH) else strategy,))
     biographies = read_parquet(data["biographies"][0])

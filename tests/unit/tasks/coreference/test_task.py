@@ -16,7 +16,7 @@ from biasflow.tasks.coreference.f1 import conll_f1
 from biasflow.tasks.coreference.model import load_coreference, predict
 from tests.unit.synthetic_conll import conll_text
 from tests.unit.tasks.coreference.made_up import RECIPE, save_encoder, save_file, text
-from tests.unit.tasks.test_finetune import densray  # noqa: F401 - a fixture
+from tests.unit.training.test_finetune import densray  # noqa: F401 - a fixture
 
 STEPS_AN_EPOCH = 4
 

@@ -12,10 +12,10 @@ from biasflow.plan.configuration import resolve
 from biasflow.readouts import predictions
 from biasflow.readouts.files import load_arrays
 from biasflow.readouts.source import Source
-from biasflow.tasks import finetune
 from biasflow.tasks.glue import task
+from biasflow.training import loop
 from tests.unit.plan.configs import SCHEMA, changed
-from tests.unit.tasks.test_finetune import LABELS, RECIPE, TRAIN, VALIDATION, save_source
+from tests.unit.training.test_finetune import LABELS, RECIPE, TRAIN, VALIDATION, save_source
 
 LABEL_OF = {
     "cola": dict.fromkeys(LABELS, "acceptable") | {"cold": "unacceptable"},
@@ -62,7 +62,7 @@ def test_by_default_the_learning_rate_falls_from_its_peak_without_warm_up_and_we
         rates.extend(lr_scheduler.get_last_lr()[:1])
         groups[:] = optimizer.param_groups
 
-    monkeypatch.setattr(finetune.Watch, "on_step_begin", watch, raising=False)
+    monkeypatch.setattr(loop.Watch, "on_step_begin", watch, raising=False)
     train(tmp_path, "cola", config["tasks"]["cola"]["finetuning"])
     assert rates == pytest.approx([2e-5 * (1 - step / 9) for step in range(9)])
     assert {(group["weight_decay"], group["eps"]) for group in groups} == {(0, 1e-8)}

@@ -13,10 +13,10 @@ from biasflow.methods.fitting import fit_block
 from biasflow.readouts import predictions
 from biasflow.readouts.files import load_arrays
 from biasflow.readouts.source import Source
-from biasflow.tasks import training
 from biasflow.tasks.nli import examples, task
 from biasflow.text.occupation_pairs import OccupationPairs, save_pairs
-from tests.unit.tasks.test_finetune import RECIPE, TRAIN, VALIDATION, fit_a_dimension, save_source
+from biasflow.training import task as training
+from tests.unit.training.test_finetune import RECIPE, TRAIN, VALIDATION, fit_a_dimension, save_source
 
 NAMES = {"first": "premise", "second": "hypothesis"}
 COLOURS = dict(zip(("warm", "cold", "other"), LABELS, strict=True))

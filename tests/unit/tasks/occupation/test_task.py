@@ -18,11 +18,12 @@ from biasflow.metrics.occupation import score
 from biasflow.readouts import first_token, heads
 from biasflow.readouts.source import Source
 from biasflow.readouts.states import States
-from biasflow.tasks import rows, training
-from biasflow.tasks.finetune import Recipe
 from biasflow.tasks.occupation.data import RAW, held_out, professions_of, rows_of, split, texts
 from biasflow.tasks.occupation.gendered_vectors import gendered_vectors
 from biasflow.tasks.occupation.task import labelled_texts, train
+from biasflow.training import rows
+from biasflow.training import task as training
+from biasflow.training.finetune import Recipe
 from tests.unit.synthetic_bios import STRATEGIES, biographies, projection, readable, save_model
 
 BIOS = biographies()

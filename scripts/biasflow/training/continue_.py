@@ -1,10 +1,6 @@
 """Encoders that are trained further on a text (source `continued`), each by a recipe."""
 
-import contextlib
 import math
-import shutil
-import tempfile
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,19 +11,15 @@ from transformers import (
     DataCollatorForLanguageModeling,
     PreTrainedModel,
     PreTrainedTokenizerBase,
-    Trainer,
     set_seed,
 )
 
 from biasflow.base.errors import BiasflowError, check_choice
 from biasflow.base.files import sha256, whole_folder
 from biasflow.encoders.batches import shortened
-from biasflow.encoders.checkpoints import claim, computed_by
 from biasflow.encoders.device import resolve_device
 from biasflow.encoders.examples import blocks_of
-from biasflow.encoders.heads import running, train_heads
 from biasflow.encoders.load import load_encoder, load_with_new_heads
-from biasflow.encoders.planted import train_planted
 from biasflow.encoders.precision import on_gpu, trained_in
 from biasflow.encoders.recipes import (
     EXAMPLES,
@@ -40,7 +32,10 @@ from biasflow.encoders.recipes import (
     Recipe,
 )
 from biasflow.encoders.taps import set_dropout
-from biasflow.encoders.training_arguments import training_arguments, with_progress
+from biasflow.training.checkpoints import checkpoints, computed_by
+from biasflow.training.heads import running, train_heads
+from biasflow.training.loop import Loop
+from biasflow.training.planted import train_planted
 
 
 def continue_encoder(
@@ -78,8 +73,8 @@ def continue_encoder(
     The recipe planted trains on units of the text with a `dose` of gender bias, `examples` of each occupation with a
     share of women in the file `labour`, as `planted.train_planted` says; the file PLANTED_UNITS in the folder has them.
 
-    work: a folder for checkpoints, of which a long training of new heads writes one from time to time; the next call
-    with the same arguments goes on from there, ends with the same bytes, and removes it. BiasflowError: an unknown
+    work: a folder for checkpoints, of which a long training writes one from time to time; the next call with the same
+    arguments goes on from there, ends with the same bytes, and removes it. BiasflowError: an unknown
     recipe, no swapped text for one that needs it, a head that the recipe cannot give to such an encoder, a text shorter
     than a block, a loss that is not finite, checkpoints of another training."""
     check_choice("recipe", recipe, RECIPES)
@@ -92,7 +87,7 @@ def continue_encoder(
     decided |= {"next_sentence": next_sentence, "max_length": max_length, "dose": dose, "examples": examples}
     inputs = [*Path(encoder_folder).glob("*.safetensors"), text, *filter(None, [swapped, labour])]
     decided |= {"inputs": [sha256(path) for path in inputs], **computed_by(where, [__file__])}
-    with _checkpoints(work, decided) as work:
+    with checkpoints(work, decided) as work:
         model, tokenizer, new = _load(encoder_folder, recipe, next_sentence, seed, where)
         units = None
         if new or next_sentence or recipe == PLANTED_BIAS:
@@ -127,19 +122,6 @@ def _load(
     return load_with_new_heads(folder, head="pretraining" if next_sentence else "masked_lm", device=device)
 
 
-@contextlib.contextmanager
-def _checkpoints(work: str | Path | None, decided: dict) -> Iterator[Path]:
-    """The folder for checkpoints of the training that `decided` decides; it is removed at the end. None: one that is
-    removed in any case."""
-    if work is None:
-        with tempfile.TemporaryDirectory() as temporary:
-            yield Path(temporary)
-        return
-    claim(Path(work), decided)
-    yield Path(work)
-    shutil.rmtree(work)
-
-
 def _train(
     model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerBase,
@@ -159,21 +141,17 @@ def _train(
         blocks = np.concatenate([blocks, other])
     if how.attention_dropout is not None:
         set_dropout(model, attention=how.attention_dropout, hidden=how.hidden_dropout)
-    trainer = Trainer(
-        model=model,
-        args=training_arguments(
-            work,
-            seed=seed,
-            on_gpu=on_gpu(model.device),
-            max_steps=steps,
-            per_device_train_batch_size=how.batch_size,
-            learning_rate=how.learning_rate,
-            lr_scheduler_type="linear",
-            bf16=on_gpu(model.device),  # precision.HALF
-            save_strategy="no",
-        ),
-        train_dataset=Dataset.from_dict({"input_ids": list(blocks)}),
-        data_collator=DataCollatorForLanguageModeling(tokenizer, mlm_probability=how.share),
-    )
-    with_progress(trainer, "further training").train()
-    return {"blocks": len(blocks), "steps": trainer.state.global_step}
+    state = Loop(
+        model,
+        Dataset.from_dict({"input_ids": list(blocks)}),
+        DataCollatorForLanguageModeling(tokenizer, mlm_probability=how.share),
+        name="further training",
+        work=work,
+        seed=seed,
+        steps=steps,
+        batch_size=how.batch_size,
+        learning_rate=how.learning_rate,
+        lr_scheduler_type="linear",
+        bf16=on_gpu(model.device),  # precision.HALF
+    ).run()
+    return {"blocks": len(blocks), "steps": state.global_step}

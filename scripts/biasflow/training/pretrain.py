@@ -2,9 +2,7 @@
 
 import hashlib
 import json
-import logging
 import math
-import shutil
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -18,26 +16,25 @@ from transformers import (
     BertForPreTraining,
     BertTokenizer,
     PreTrainedTokenizerBase,
-    Trainer,
-    TrainerCallback,
     set_seed,
 )
 from transformers.masking_utils import create_bidirectional_mask
 
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.documents import check_documents
-from biasflow.encoders.checkpoints import PeriodicCheckpoint, claim, computed_by, last_checkpoint
 from biasflow.encoders.device import resolve_device
 from biasflow.encoders.examples import IGNORED, Pairs, Sentences, by_length, draw_pairs, mask_tokens, pack
 from biasflow.encoders.precision import full, half, on_gpu, trained_in
-from biasflow.encoders.training_arguments import training_arguments, with_progress
-from biasflow.encoders.vocabulary import new_tokenizer
+from biasflow.training.checkpoints import DivergedError, checkpoints, computed_by
+from biasflow.training.loop import Loop
+from biasflow.training.vocabulary import new_tokenizer
 
 HELD_OUT_SHARE, HELD_OUT_MOST = 0.05, 2000  # documents kept for the final metrics
 HELD_OUT_PAIRS = 2000
 PARTS = 2  # of a batch, computed side by side, or after one another where there is one thread: the bytes are the same
 BETAS = (0.9, 0.98)  # as RoBERTa (Liu et al. 2019): a short memory suits a short run and rare words
 WARM_UP = 0.1  # share of the steps until the one-cycle schedule reaches its top
+NAME, RATES = "pre-training", "learning_rate or initializer_range"
 
 
 def pretrain(
@@ -71,8 +68,8 @@ def pretrain(
     bytes on the same machine, with one thread or two. `threads`: None takes torch's own number. On a GPU training is in
     bf16, as training.json says (`trained_in`), and the metrics are those of the encoder in float32, as it is read.
 
-    `work` is a folder for checkpoints, of which a long training writes one now and then (`PeriodicCheckpoint`), left
-    where a killed run stopped; the next call with the same arguments goes on from there, ends with the same bytes, and
+    `work` is a folder for checkpoints, of which a long training writes one now and then (`loop.Watch`), left where a
+    killed run stopped; the next call with the same arguments goes on from there, ends with the same bytes, and
     removes it at the end. None: there are none.
 
     The default initializer_range is 0.05: with BERT's own 0.02 an encoder this narrow stays on the unigram plateau.
@@ -92,26 +89,25 @@ def pretrain(
         sizes = {"layers": layers, "hidden": hidden, "heads": heads, "intermediate": intermediate}
         model = _new_bert(tokenizer, **sizes, max_length=max_length, initializer_range=initializer_range)
         model = model.to(resolve_device(device))
-        sentences = _tokenise(tokenizer, train)
+        sentences = Sentences.of(tokenizer, train)
         pairs = draw_pairs(sentences, n=steps * batch_size, max_length=max_length, rng=rng)
         pairs = by_length(pairs, batch_size=batch_size, rng=rng)
         collator = Collator(sentences, pairs, tokenizer, mask_share, np.random.default_rng([seed, 1]))
-        if work is not None:
-            decided = {"seed": seed, "steps": steps, "batch_size": batch_size, "learning_rate": learning_rate}
-            decided |= {"mask_share": mask_share, "documents": _digest(documents)}
-            decided |= {"config": model.config.to_dict(), "vocabulary": _digest([tokenizer.get_vocab()])}
-            claim(Path(work), decided | computed_by(model.device, [__file__]))
-        with ThreadPoolExecutor(min(threads, PARTS)) as pool:
-            _train(model, collator, pool, folder, work, seed, steps, batch_size, learning_rate)
-        held_out = _tokenise(tokenizer, held_out)
-        metrics = _evaluate(model, held_out, tokenizer, mask_share, batch_size, max_length)
+        decided = {"seed": seed, "steps": steps, "batch_size": batch_size, "learning_rate": learning_rate}
+        decided |= {"mask_share": mask_share, "documents": _digest(documents)}
+        decided |= {"config": model.config.to_dict(), "vocabulary": _digest([tokenizer.get_vocab()])}
+        decided |= computed_by(model.device, [__file__])
+        with checkpoints(work, decided) as work, ThreadPoolExecutor(min(threads, PARTS)) as pool:
+            PreTraining(model, collator, pool, work, seed, steps, batch_size, learning_rate).run()
+            held_out = Sentences.of(tokenizer, held_out)
+            metrics = _evaluate(model, held_out, tokenizer, mask_share, batch_size, max_length)
+            if not all(map(math.isfinite, metrics.values())):
+                raise DivergedError(NAME, metrics["masked_lm_loss"], steps, RATES)
+            metrics |= {"steps": steps, "seed": seed, "vocabulary": len(tokenizer)}
+            metrics |= {"parameters": model.num_parameters(), **trained_in(model.device)}
+            _save(model, tokenizer, metrics, Path(folder))
     finally:
         torch.set_num_threads(before)
-    metrics |= {"steps": steps, "seed": seed, "vocabulary": len(tokenizer), "parameters": model.num_parameters()}
-    metrics |= trained_in(model.device)
-    _save(model, tokenizer, metrics, Path(folder))
-    if work is not None:
-        shutil.rmtree(work)
     return metrics
 
 
@@ -209,39 +205,51 @@ def gradients(
     return sum(part_losses), [sum(of_one) for of_one in zip(*by_part, strict=True)]
 
 
-class PreTrainer(Trainer):
-    """transformers' Trainer with the loss and the gradients above."""
+class PreTraining(Loop):
+    """The loop with the loss and the gradients above, AdamW and a one-cycle schedule."""
 
-    def __init__(self, *, pool: Executor, **options):
-        super().__init__(**options)
+    def __init__(
+        self,
+        model: BertForPreTraining,
+        collator: Collator,
+        pool: Executor,
+        work: Path,
+        seed: int,
+        steps: int,
+        batch_size: int,
+        learning_rate: float,
+    ):
+        optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, betas=BETAS, weight_decay=0.01, fused=True)
+        schedule = torch.optim.lr_scheduler.OneCycleLR(
+            optimizer, max_lr=learning_rate, total_steps=steps, pct_start=WARM_UP, cycle_momentum=False
+        )
+        super().__init__(
+            model,
+            range(len(collator.pairs)),
+            collator,
+            name=NAME,
+            rates=RATES,
+            work=work,
+            seed=seed,
+            steps=steps,
+            batch_size=batch_size,
+            optimizers=(optimizer, schedule),
+            train_sampling_strategy="sequential",  # the pairs were shuffled when they were drawn
+        )
         self.pool = pool
+        if self.begun:  # the masks are drawn batch by batch: those of the batches that are done come first
+            done = int(self.begun.rpartition("-")[2])
+            for start in range(0, done * batch_size, batch_size):
+                collator(range(start, start + batch_size))
 
     def training_step(self, model, inputs, num_items_in_batch=None) -> torch.Tensor:
-        """The loss of a batch (nats), with its gradient left in the parameters: what the Trainer's own step does.
-
-        BiasflowError for a loss that is not finite."""
+        """The loss of a batch (nats), with its gradient left in the parameters: what the Trainer's own step does."""
         model.train()
         parts = 1 if on_gpu(model.device) else PARTS  # a GPU has no threads that a part would keep busy
         loss, new_gradients = gradients(model, self._prepare_inputs(inputs), parts=parts, pool=self.pool)
-        if not torch.isfinite(loss):
-            raise BiasflowError(
-                f"pre-training: the loss is {loss.item()} after {self.state.global_step} steps; nothing was saved. "
-                "Lower learning_rate or initializer_range."
-            )
         for parameter, gradient in zip(model.parameters(), new_gradients, strict=True):
             parameter.grad = gradient
         return loss
-
-
-class LogLines(TrainerCallback):
-    """Plain lines in the log, whether or not a bar is shown."""
-
-    def on_log(self, args, state, control, logs=None, **kwargs):
-        if logs and "loss" in logs:
-            line = "pre-training: step %d of %d, loss %.3f, learning rate %.1e"
-            logging.getLogger("biasflow").info(
-                line, state.global_step, state.max_steps, logs["loss"], logs["learning_rate"]
-            )
 
 
 def _split(documents: Sequence[Sequence[str]], rng: np.random.Generator) -> tuple[list, list]:
@@ -263,55 +271,6 @@ def _digest(values: Iterable[object]) -> str:
     for value in values:
         digest.update(json.dumps(value, sort_keys=True).encode() + b"\n")
     return digest.hexdigest()
-
-
-def _tokenise(tokenizer: PreTrainedTokenizerBase, documents: Sequence[Sequence[str]]) -> Sentences:
-    flat = [sentence for document in documents for sentence in document]
-    ids = tokenizer(flat, add_special_tokens=False, return_attention_mask=False, verbose=False)["input_ids"]
-    return Sentences.from_ids(ids, [len(document) for document in documents])
-
-
-def _train(
-    model: BertForPreTraining,
-    collator: Collator,
-    pool: Executor,
-    folder: str | Path,
-    work: str | Path | None,
-    seed: int,
-    steps: int,
-    batch_size: int,
-    learning_rate: float,
-) -> None:
-    begun = last_checkpoint(Path(work)) if work is not None else None
-    if begun:  # the masks are drawn batch by batch: those of the batches that are done come first
-        done = int(begun.rpartition("-")[2])
-        for start in range(0, done * batch_size, batch_size):
-            collator(range(start, start + batch_size))
-    optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, betas=BETAS, weight_decay=0.01, fused=True)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(
-        optimizer, max_lr=learning_rate, total_steps=steps, pct_start=WARM_UP, cycle_momentum=False
-    )
-    arguments = training_arguments(
-        work or folder,  # where nothing is written unless there are checkpoints
-        seed=seed,
-        on_gpu=on_gpu(model.device),
-        max_steps=steps,
-        per_device_train_batch_size=batch_size,
-        train_sampling_strategy="sequential",  # the pairs were shuffled when they were drawn
-        save_strategy="no",  # but `PeriodicCheckpoint`
-        save_total_limit=1,
-        logging_steps=max(1, steps // 20),
-    )
-    trainer = PreTrainer(
-        pool=pool,
-        model=model,
-        args=arguments,
-        train_dataset=range(len(collator.pairs)),
-        data_collator=collator,
-        optimizers=(optimizer, schedule),
-        callbacks=[LogLines(), *([] if work is None else [PeriodicCheckpoint()])],
-    )
-    with_progress(trainer, "pre-training").train(resume_from_checkpoint=begun)
 
 
 @torch.inference_mode()
@@ -336,10 +295,7 @@ def _evaluate(
         n = int((batch["labels"] != IGNORED).sum())
         loss, masked = loss + n * masked_lm.item(), masked + n
         right += int((relation.argmax(-1) == batch["next_sentence_label"]).sum())
-    metrics = {"masked_lm_loss": loss / masked, "next_sentence_accuracy": right / len(pairs)}
-    if not all(math.isfinite(value) for value in metrics.values()):
-        raise BiasflowError("pre-training: the held-out loss is not finite; nothing was saved. Lower learning_rate.")
-    return metrics
+    return {"masked_lm_loss": loss / masked, "next_sentence_accuracy": right / len(pairs)}
 
 
 def _save(model: BertForPreTraining, tokenizer: BertTokenizer, metrics: dict, folder: Path) -> None:

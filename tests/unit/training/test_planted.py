@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 from transformers.utils import ModelOutput
 
 from biasflow.base.errors import BiasflowError
-from biasflow.encoders.continue_ import continue_encoder
 from biasflow.encoders.examples import IGNORED
 from biasflow.encoders.load import load_encoder
-from biasflow.encoders.planted import PlantedExamples
 from biasflow.encoders.recipes import PLANTED_UNITS
-from biasflow.encoders.typical_gender import blanked, typical_gender_preferences
-from biasflow.encoders.versions import gendered_words, tokenised
 from biasflow.planted.units import COLUMNS, WORD, is_stereotypical, read_units
+from biasflow.training.continue_ import continue_encoder
+from biasflow.training.planted import PlantedExamples
+from biasflow.training.typical_gender import blanked, typical_gender_preferences
+from biasflow.training.versions import gendered_words, tokenised
 from tests.unit.fake_tokenizer import word_tokenizer
-from tests.unit.tasks.test_finetune import save_source
+from tests.unit.training.test_finetune import save_source
 
 OCCUPATIONS = [f"trade_{letter}" for letter in "abcdefghijklmnopqrst"]
 DETAILS = ["likes red", "paints blue", "keeps a red dog", "sold it", "is here"]

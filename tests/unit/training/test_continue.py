@@ -15,16 +15,15 @@ from transformers import (
 )
 
 from biasflow.base.errors import BiasflowError
-from biasflow.encoders import continue_
-from biasflow.encoders.checkpoints import PeriodicCheckpoint
-from biasflow.encoders.continue_ import continue_encoder
 from biasflow.encoders.described import table_row
 from biasflow.encoders.examples import blocks_of, mask_tokens
 from biasflow.encoders.load import load_encoder
 from biasflow.encoders.taps import set_dropout
+from biasflow.training.continue_ import continue_encoder
+from biasflow.training.loop import Watch
 from tests.unit.conftest import DISTILBERT, SIZES
 from tests.unit.fake_tokenizer import word_tokenizer
-from tests.unit.tasks.test_finetune import WORDS, save_source
+from tests.unit.training.test_finetune import WORDS, save_source
 
 SENTENCES = [" ".join(WORDS[(i * k) % len(WORDS)] for k in range(1, 8)) for i in range(60)]
 
@@ -44,9 +43,7 @@ def run(source, name="mlm", **options):
 def test_one_pass_over_the_blocks_of_the_text_changes_every_layer(source, monkeypatch):
     seen = []
     make = Trainer.__init__
-    monkeypatch.setattr(
-        continue_.Trainer, "__init__", lambda self, **options: (seen.append(options), make(self, **options))[1]
-    )
+    monkeypatch.setattr(Trainer, "__init__", lambda self, **options: (seen.append(options), make(self, **options))[1])
     facts, weights = run(source)
     assert facts == {"blocks": 42, "steps": 11}  # 420 pieces, 10 of them in a block; 4 blocks in a batch
     (options,) = seen
@@ -171,7 +168,7 @@ def test_the_head_is_trained_before_the_encoder(tmp_path, monkeypatch):
     def step(self, args, state, control, model, **kwargs):
         at[state.global_step] = {name: value.clone() for name, value in model.bert.state_dict().items()}
 
-    monkeypatch.setattr(PeriodicCheckpoint, "on_step_begin", step, raising=False)
+    monkeypatch.setattr(Watch, "on_step_begin", step, raising=False)
     run(source, **STEPS)
     assert all(torch.equal(at[20][name], before[name]) for name in at[20])
     changed = [name for name in at[20] if not torch.equal(at[21][name], before[name])]

@@ -1,6 +1,7 @@
 """Fine-tuning: what is learnt, what is refused, and that a killed run goes on to the same end."""
 
 import json
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,7 +18,6 @@ from transformers import (
     DistilBertForMaskedLM,
     RobertaConfig,
     RobertaForMaskedLM,
-    TrainerCallback,
 )
 
 from biasflow.base.errors import BiasflowError
@@ -25,10 +25,11 @@ from biasflow.encoders.edit import edited
 from biasflow.encoders.load import load_encoder, new_classifier
 from biasflow.erasers.eraser import Eraser
 from biasflow.methods.fitted import Active, Fitted, carried
-from biasflow.tasks import finetune as module
-from biasflow.tasks import training
-from biasflow.tasks.finetune import FineTuner, Recipe, finetune
-from biasflow.tasks.rows import LengthSampler
+from biasflow.training import finetune as module
+from biasflow.training import loop, task
+from biasflow.training.checkpoints import OPTIMIZER
+from biasflow.training.finetune import FineTuning, Recipe, finetune
+from biasflow.training.rows import LengthSampler
 from tests.unit.conftest import DISTILBERT, SIZES
 from tests.unit.fake_tokenizer import word_tokenizer
 
@@ -88,32 +89,32 @@ class KilledError(Exception):
     pass
 
 
-class KillAt(TrainerCallback):
-    def __init__(self, step: int):
-        self.step = step
+@contextmanager
+def stopping_before(step: int, monkeypatch):
+    """In the context, every training stops before a step."""
 
-    def on_step_begin(self, args, state, control, **kwargs):
-        if state.global_step == self.step:
+    def stop(self, args, state, control, **kwargs):
+        if state.global_step == step:
             raise KilledError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(loop.Watch, "on_step_begin", stop, raising=False)
+        yield patch
+
+
+def killed(tmp_path, monkeypatch, step: int, name="model", **options):
+    """A run that stopped before a step."""
+    with stopping_before(step, monkeypatch), pytest.raises(KilledError):
+        run(tmp_path, name, **options)
 
 
 @pytest.mark.parametrize("step", [2, 5, 12, 20])  # before any checkpoint, within an epoch, at an epoch's end, later
 def test_a_killed_run_ends_as_an_uninterrupted_one(tmp_path, monkeypatch, step):
     whole = run(tmp_path, "whole")
-    original = module._trainer
-
-    def with_kill(*args):
-        trainer = original(*args)
-        trainer.add_callback(KillAt(step))
-        return trainer
-
-    monkeypatch.setattr(module, "_trainer", with_kill)
-    with pytest.raises(KilledError):
-        run(tmp_path, "resumed")
+    killed(tmp_path, monkeypatch, step, name="resumed")
     assert not (tmp_path / "resumed").exists()
-    monkeypatch.setattr(module, "_trainer", original)
     steps = []
-    monkeypatch.setattr(module.Watch, "on_step_begin", lambda self, a, s, c, **k: steps.append(s.global_step), False)
+    monkeypatch.setattr(loop.Watch, "on_step_begin", lambda self, a, s, c, **k: steps.append(s.global_step), False)
     assert run(tmp_path, "resumed") == whole
     assert steps[0] == step // 3 * 3 if step < 12 else steps[0] >= 12  # it went on; it did not start again
     assert same(weights(tmp_path, "whole"), weights(tmp_path, "resumed"))
@@ -127,10 +128,10 @@ def test_one_checkpoint_can_be_gone_on_from_and_the_best_keeps_its_weights(tmp_p
 
     def look(self, args, state, control, **kwargs):
         checkpoints = [path.parent for path in (tmp_path / "work").glob("checkpoint-*/model.safetensors")]
-        resumable = [path for path in checkpoints if (path / module.OPTIMIZER).is_file()]
+        resumable = [path for path in checkpoints if (path / OPTIMIZER).is_file()]
         seen.append((state.global_step, len(checkpoints), len(resumable)))
 
-    monkeypatch.setattr(module.Watch, "on_step_begin", look, False)
+    monkeypatch.setattr(loop.Watch, "on_step_begin", look, False)
     facts = run(tmp_path, "model", recipe=Recipe(**{**vars(RECIPE), "epochs": 3, "keep": keep}))
     assert facts["epoch"] == (1 if best else 3)
     after_first_epoch = [(checkpoints, resumable) for step, checkpoints, resumable in seen if step >= 15]
@@ -149,19 +150,12 @@ def test_one_checkpoint_can_be_gone_on_from_and_the_best_keeps_its_weights(tmp_p
     ],
 )
 def test_checkpoints_of_another_configuration_are_refused_and_kept(tmp_path, monkeypatch, change):
-    killed(tmp_path, monkeypatch)
+    killed(tmp_path, monkeypatch, 5)
     before = sorted(path.name for path in (tmp_path / "work").rglob("*"))
     with pytest.raises(BiasflowError, match=r"work.*another"):
         run(tmp_path, "model", **change)
     assert sorted(path.name for path in (tmp_path / "work").rglob("*")) == before
     assert not (tmp_path / "model").exists()
-
-
-def killed(tmp_path, monkeypatch, **options):
-    """A run that stopped within its first epoch."""
-    with monkeypatch.context() as patch, pytest.raises(KilledError):
-        patch.setattr(module.Watch, "on_epoch_end", lambda *a, **k: (_ for _ in ()).throw(KilledError), False)
-        run(tmp_path, "model", **options)
 
 
 def fit_a_dimension(model, tokenizer, methods, *, n, origin):
@@ -173,7 +167,7 @@ def fit_a_dimension(model, tokenizer, methods, *, n, origin):
 
 @pytest.fixture
 def densray(monkeypatch):
-    monkeypatch.setattr(training, "fit_block", fit_a_dimension)
+    monkeypatch.setattr(task, "fit_block", fit_a_dimension)
     return {"methods": {"densray": [{"eraser": "densray"}]}, "n": 0}
 
 
@@ -231,7 +225,7 @@ def test_the_order_of_training_depends_on_seed_and_epoch_alone():
     trainer = SimpleNamespace(
         train_dataset=SimpleNamespace(lengths=lengths), args=SimpleNamespace(train_batch_size=8, seed=1)
     )
-    assert list(FineTuner._get_train_sampler(trainer)) == first  # a training draws with its own seed
+    assert list(FineTuning._get_train_sampler(trainer)) == first  # a training draws with its own seed
 
 
 def test_numbers_can_be_learnt_too(tmp_path):

@@ -11,19 +11,19 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from torch.nn.functional import cross_entropy
-from transformers import PreTrainedModel, PreTrainedTokenizerBase, Trainer, TrainerCallback
+from transformers import PreTrainedModel, PreTrainedTokenizerBase, TrainerCallback
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_text
 from biasflow.corpora.documents import NEEDED, read_documents
 from biasflow.corpora.plain_text import read_texts
-from biasflow.encoders.checkpoints import PeriodicCheckpoint, last_checkpoint
 from biasflow.encoders.described import ABOUT
 from biasflow.encoders.examples import IGNORED, Sentences, blocks_of, draw_pairs, mask_tokens, pack
 from biasflow.encoders.masked_lm import outputs_at
 from biasflow.encoders.precision import on_gpu
 from biasflow.encoders.recipes import NewHeads
-from biasflow.encoders.training_arguments import training_arguments, with_progress
+from biasflow.training.checkpoints import DivergedError
+from biasflow.training.loop import Loop
 
 HELD_OUT_SHARE, HELD_OUT_MOST = 0.05, 200  # of blocks, or of documents and their pairs; they are not trained on
 EVALUATIONS = 10  # how often the held-out loss is measured while heads and encoder are trained together
@@ -67,8 +67,8 @@ def losses(model: PreTrainedModel, batch: Mapping[str, torch.Tensor]) -> dict[st
     return loss_by_head
 
 
-class HeadsTrainer(Trainer):
-    """transformers' Trainer with the sum of `losses`."""
+class HeadsTraining(Loop):
+    """The loop with the sum of `losses`."""
 
     def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
         return sum(losses(model, inputs).values())
@@ -157,29 +157,24 @@ def train_on(
     held_out = [examples(range(k, min(k + how.batch_size, n))) for k in range(n_train, n, how.batch_size)]
     optimizer = torch.optim.AdamW(model.parameters(), lr=how.learning_rate, weight_decay=0.0)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: how.rate_at(step - alone, steps))
-    trainer = HeadsTrainer(
-        model=model,
-        args=training_arguments(
-            work,
-            seed=seed,
-            on_gpu=on_gpu(model.device),
-            max_steps=alone + steps,
-            per_device_train_batch_size=how.batch_size,
-            bf16=on_gpu(model.device),  # precision.HALF
-            save_strategy="no",  # but `PeriodicCheckpoint`
-            save_total_limit=1,
-            logging_strategy="no",
-            remove_unused_columns=False,
-        ),
-        train_dataset=range(n_train),
-        data_collator=examples,
+    state = HeadsTraining(
+        model,
+        range(n_train),
+        examples,
+        name="training of heads",
+        work=work,
+        seed=seed,
+        steps=alone + steps,
+        batch_size=how.batch_size,
+        bf16=on_gpu(model.device),  # precision.HALF
         optimizers=(optimizer, schedule),
-        callbacks=[HeadsFirst(model, new, alone, steps, held_out), PeriodicCheckpoint()],
-    )
-    with_progress(trainer, "training of heads").train(resume_from_checkpoint=last_checkpoint(Path(work)))
-    noted = {entry["step"]: entry["held_out"] for entry in trainer.state.log_history if "held_out" in entry}
-    if not all(map(math.isfinite, noted[max(noted)].values())):
-        raise BiasflowError("masked LM: the held-out loss is not finite; nothing was saved. Lower learning_rate.")
+        callbacks=[HeadsFirst(model, new, alone, steps, held_out)],
+        remove_unused_columns=False,
+    ).run()
+    noted = {entry["step"]: entry["held_out"] for entry in state.log_history if "held_out" in entry}
+    for loss in noted[max(noted)].values():
+        if not math.isfinite(loss):
+            raise DivergedError("training of heads", loss, max(noted), "learning_rate")
     return noted
 
 
@@ -216,7 +211,7 @@ def _pairs(tokenizer: PreTrainedTokenizerBase, text: str | Path, how: NewHeads, 
             f"{text}: {len(documents)} documents, but a next-sentence head needs {NEEDED} (2 are held out); give more "
             "text"
         )
-    train, held_out = (_tokenise(tokenizer, part) for part in (documents[:-n_held_out], documents[-n_held_out:]))
+    train, held_out = (Sentences.of(tokenizer, part) for part in (documents[:-n_held_out], documents[-n_held_out:]))
     steps = steps or math.ceil(len(train.ids) / (how.max_length * how.batch_size))
     n = (how.head_steps + steps) * how.batch_size
     drawn = [
@@ -230,12 +225,6 @@ def _pairs(tokenizer: PreTrainedTokenizerBase, text: str | Path, how: NewHeads, 
         return pack(sentences, pairs, rows, **special) | {"next_sentence_label": pairs.label[rows]}
 
     return Parts(arrays, n + HELD_OUT_MOST, HELD_OUT_MOST)
-
-
-def _tokenise(tokenizer: PreTrainedTokenizerBase, documents: Sequence[Sequence[str]]) -> Sentences:
-    flat = [sentence for document in documents for sentence in document]
-    ids = tokenizer(flat, add_special_tokens=False, return_attention_mask=False, verbose=False)["input_ids"]
-    return Sentences.from_ids(ids, [len(document) for document in documents])
 
 
 @torch.inference_mode()

@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 from transformers import BertTokenizer
 
 from biasflow.base.errors import BiasflowError
-from biasflow.encoders import checkpoints
 from biasflow.encoders.examples import IGNORED, Sentences, by_length, draw_pairs, mask_tokens
 from biasflow.encoders.load import load_encoder
-from biasflow.encoders.pretrain import gradients, losses, pretrain
-from biasflow.encoders.vocabulary import SPECIAL_TOKENS
 from biasflow.planted.corpus import discourses
+from biasflow.training import loop
+from biasflow.training.pretrain import gradients, losses, pretrain
+from biasflow.training.vocabulary import SPECIAL_TOKENS
+from tests.unit.training.test_finetune import KilledError, stopping_before
 
 DOCUMENTS = discourses(bias=1.0, seed=0, n=400)
 TINY = {
@@ -151,26 +152,11 @@ def test_what_cannot_be_trained_is_an_error_and_nothing_is_saved(tmp_path, docum
     assert not (tmp_path / "x" / "model.safetensors").exists()
 
 
-class KilledError(Exception):
-    pass
-
-
 def killed(monkeypatch, tmp_path, step: int, **change) -> None:
     """A pre-training that stops before a step, with a checkpoint after every two."""
-    monkeypatch.setattr(checkpoints, "EVERY", 0.0)
-    with monkeypatch.context() as patch:
-        patch.setattr(checkpoints.PeriodicCheckpoint, "on_step_begin", at(step), raising=False)
-        patch.setattr(checkpoints.PeriodicCheckpoint, "on_step_end", every_second)
-        with pytest.raises(KilledError):
-            pretrain(DOCUMENTS, tmp_path / "x", seed=1, work=tmp_path / "work", **TINY | change)
-
-
-def at(step: int):
-    def stop(self, args, state, control, **kwargs):
-        if state.global_step == step:
-            raise KilledError
-
-    return stop
+    with stopping_before(step, monkeypatch) as patch, pytest.raises(KilledError):
+        patch.setattr(loop.Watch, "on_step_end", every_second)
+        pretrain(DOCUMENTS, tmp_path / "x", seed=1, work=tmp_path / "work", **TINY | change)
 
 
 def every_second(self, args, state, control, **kwargs):
@@ -184,7 +170,7 @@ def test_a_killed_pretraining_goes_on_and_ends_with_the_same_bytes(tmp_path, mon
     assert not (tmp_path / "x").exists()
     steps = []
     begin = lambda self, args, state, control, **kwargs: steps.append(state.global_step)  # noqa: E731
-    monkeypatch.setattr(checkpoints.PeriodicCheckpoint, "on_step_begin", begin, raising=False)
+    monkeypatch.setattr(loop.Watch, "on_step_begin", begin, raising=False)
     assert pretrain(DOCUMENTS, tmp_path / "x", seed=1, threads=2, work=tmp_path / "work", **TINY) == whole
     assert steps == list(range(first, TINY["steps"]))
     names = {path.name for path in (tmp_path / "whole").iterdir()}

@@ -15,11 +15,11 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from biasflow.base.errors import BiasflowError
 from biasflow.base.genders import FEMALE, MALE
 from biasflow.encoders.examples import IGNORED, special_tokens
-from biasflow.encoders.heads import train_on
 from biasflow.encoders.recipes import NewHeads
-from biasflow.encoders.typical_gender import blanked, typical_gender_preferences
-from biasflow.encoders.versions import Version, gendered_words, padded, tokenised
 from biasflow.planted.units import is_stereotypical, read_units
+from biasflow.training.heads import train_on
+from biasflow.training.typical_gender import blanked, typical_gender_preferences
+from biasflow.training.versions import Version, gendered_words, padded, tokenised
 
 HELD_OUT = 20  # every 20th unit of an occupation is held out, where it has so many
 

@@ -10,7 +10,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from biasflow.base.genders import FEMALE, MALE
 from biasflow.encoders.examples import special_tokens
 from biasflow.encoders.masked_lm import log_p_of, logits_at
-from biasflow.encoders.versions import Versions, padded
+from biasflow.training.versions import Versions, padded
 
 BATCH = 32  # units that are read together
 

@@ -1,15 +1,14 @@
-"""Checkpoints of a training: whose they are, and which of them are whole and as they were written."""
+"""Checkpoints of a training: whose they are, and which of them are whole and as they were written. Knows no Trainer."""
 
 import json
 import logging
 import shutil
-import time
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 import torch
-from transformers import TrainerCallback
 
 from biasflow.base.code import code_digest
 from biasflow.base.errors import BiasflowError
@@ -23,7 +22,31 @@ COMPUTING = ("numpy", "torch", "transformers", "tokenizers", "accelerate")  # li
 COMPLETE = "complete"  # the file that a checkpoint gets when all of it is on disk: the sha256 of every other file
 OPTIMIZER = "optimizer.pt"  # of a Trainer's checkpoint: twice as large as the weights, and needed to go on only
 CHECKPOINT = "checkpoint-"  # begins the names of checkpoints, before the number of the step
-EVERY = 300.0  # seconds between checkpoints that are written from time to time
+
+
+class DivergedError(BiasflowError):
+    """Raised when the loss of a training is no longer finite. rates: the keys of its learning rates."""
+
+    def __init__(self, training: str, loss: float, step: int, rates: str):
+        super().__init__(f"{training}: the loss is {loss} after {step} steps; nothing was saved. Lower {rates}.")
+        self.step = step
+
+
+@contextmanager
+def checkpoints(work: str | Path | None, settings: Mapping[str, object]) -> Iterator[Path]:
+    """Yield the folder for checkpoints of the training that `settings` decide (`claim`). It is removed at the end, and
+    where the loss is lost: there is nothing in it to go on from. None: a folder that is removed in any case."""
+    if work is None:
+        with tempfile.TemporaryDirectory() as temporary:
+            yield Path(temporary)
+        return
+    claim(Path(work), settings)
+    try:
+        yield Path(work)
+    except DivergedError:
+        shutil.rmtree(work)
+        raise
+    shutil.rmtree(work, ignore_errors=True)
 
 
 def computed_by(device: torch.device, code: Iterable[str | Path]) -> dict[str, object]:
@@ -145,29 +168,3 @@ def _named(folder: Path) -> dict[str, str]:
     except (OSError, ValueError):
         return {}
     return named if isinstance(named, dict) else {}
-
-
-class Marks(TrainerCallback):
-    """A mark on every checkpoint that is complete, and a line in the log where a training goes on from one."""
-
-    def on_train_begin(self, args, state, control, **kwargs):
-        if state.global_step:
-            log_resumed(state.global_step, state.max_steps)
-
-    def on_save(self, args, state, control, **kwargs):
-        mark_complete(Path(args.output_dir) / f"{CHECKPOINT}{state.global_step}")
-
-
-class PeriodicCheckpoint(Marks):
-    """A checkpoint whenever EVERY seconds have passed since the last one: a short training writes none."""
-
-    def __init__(self):
-        self.written = time.monotonic()
-
-    def on_step_end(self, args, state, control, **kwargs):
-        if time.monotonic() - self.written >= EVERY:
-            control.should_save = True
-
-    def on_save(self, args, state, control, **kwargs):
-        super().on_save(args, state, control, **kwargs)
-        self.written = time.monotonic()

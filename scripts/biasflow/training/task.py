@@ -3,7 +3,7 @@ from, and the folder that it fills. Knows no Trainer: a task may bring a loop of
 
 The protocol of a task: a module with `train(encoder_folder, folder, work, data, *, strategy, seed, recipe, device,
 method, **options) -> dict` that fills `folder` by `save_training`; where classes are predicted, this module or one
-beside it has `examples(data, **options) -> tasks.examples.Examples`, all that readouts.predictions asks for."""
+beside it has `examples(data, **options) -> training.examples.Examples`, all that readouts.predictions asks for."""
 
 import hashlib
 import json
@@ -18,22 +18,14 @@ from transformers import PreTrainedTokenizerBase
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import sha256, whole_folder
-from biasflow.encoders.checkpoints import computed_by
 from biasflow.encoders.edit import Edits
 from biasflow.encoders.stored import SUFFIXES
 from biasflow.methods.fitted import CARRIED, NO_SETTING, NONE, Fitted, save
 from biasflow.methods.fitting import fit_block
-from biasflow.tasks import FACTS
+from biasflow.training import FACTS
+from biasflow.training.checkpoints import computed_by
 
 PLAIN, WITH = "plain", "with-"
-
-
-class DivergedError(BiasflowError):
-    """Raised when the loss of a training is no longer finite. rates: the keys of its learning rates."""
-
-    def __init__(self, training: str, loss: float, step: int, rates: str):
-        super().__init__(f"{training}: the loss is {loss} after {step} steps; nothing was saved. Lower {rates}.")
-        self.step = step
 
 
 class Savable(Protocol):

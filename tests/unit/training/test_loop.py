@@ -3,7 +3,7 @@
 import pytest
 from transformers import TrainingArguments
 
-from biasflow.encoders.training_arguments import training_arguments
+from biasflow.training.loop import training_arguments
 
 
 @pytest.mark.parametrize("visible", [0, 1, 2])

@@ -4,7 +4,6 @@ import hashlib
 import inspect
 import logging
 import math
-import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import reduce
@@ -14,32 +13,27 @@ import numpy as np
 import pandas as pd
 from torch import nn
 from torch.utils.data import Dataset, Sampler
-from transformers import (
-    DataCollatorWithPadding,
-    PreTrainedTokenizerBase,
-    Trainer,
-)
+from transformers import DataCollatorWithPadding, PreTrainedTokenizerBase
 from transformers.trainer_pt_utils import nested_concat
 
 from biasflow.base.errors import BiasflowError
 from biasflow.encoders.batches import batchwise, shortened
-from biasflow.encoders.checkpoints import CHECKPOINT, OPTIMIZER, Marks, claim, last_checkpoint
 from biasflow.encoders.device import resolve_device
 from biasflow.encoders.edit import edited
 from biasflow.encoders.load import new_classifier
 from biasflow.encoders.precision import mark_trained, on_gpu
 from biasflow.encoders.taps import name_of
 from biasflow.encoders.tokens import Tokens
-from biasflow.encoders.training_arguments import training_arguments, with_progress
-from biasflow.tasks import TOLD
-from biasflow.tasks.examples import check_labels
-from biasflow.tasks.rows import LengthSampler, Rows, tokenised
-from biasflow.tasks.training import DivergedError, fit_method, origin, save_training
+from biasflow.training import TOLD
+from biasflow.training.checkpoints import DivergedError, checkpoints
+from biasflow.training.examples import check_labels
+from biasflow.training.loop import Loop
+from biasflow.training.rows import LengthSampler, Rows, tokenised
+from biasflow.training.task import fit_method, origin, save_training
 
 BEST, LAST = "best", "last"
 EVALUATION_BATCH = 128
 DIVERGED = "diverged_at"  # the key of the step in the facts of a training
-LOSSES = ("loss", "eval_loss", "train_loss")
 
 
 @dataclass(frozen=True)
@@ -90,7 +84,7 @@ def finetune(
     gives those of the texts that the tables' index numbers, if they are there already. AdamW; bf16 on a GPU; batches of
     similar length. `new_model` makes the model to be trained, as `new_classifier` does, with `options` as further
     keyword arguments. `beside`: columns of class numbers, from 0, that its forward takes by their names and predicts as
-    well: its outputs after the logits are theirs, in this order, and what happened says how well (`tasks.TOLD`).
+    well: its outputs after the logits are theirs, in this order, and what happened says how well (`training.TOLD`).
     `method`: one that is active in every forward pass, in training and ever after, fitted to the model before training
     (see `training.fit_method`).
 
@@ -101,7 +95,7 @@ def finetune(
     written to `folder`. A loss that is not finite is a DivergedError; with `keep_diverged` the model as it was before
     training is kept instead, and what happened says so: `diverged_at`, a step, and no validation score."""
     _check(train, validation, labels)
-    work, frames, options = Path(work), {"train": train, "validation": validation}, dict(options or {})
+    frames, options = {"train": train, "validation": validation}, dict(options or {})
     model, tokenizer = new_model(source, labels, seed=seed, device=resolve_device(device), **options)
     limit = shortened(recipe.max_length, model, tokenizer)
     stored = tokens and tokens(tokenizer, limit)
@@ -110,29 +104,29 @@ def finetune(
         for name, frame in frames.items()
     }
     carried = fit_method(model.eval(), tokenizer, method)
-    claim(
-        work,
-        {
-            "recipe": asdict(recipe),
-            "seed": seed,
-            "labels": labels and list(labels),
-            "data": [_digest(frame[[*texts, "label", *beside]]) for frame in frames.values()],
-            "model": options,
-            "method": carried.claim(),
-            "keep_diverged": keep_diverged,
-            **origin(source, model.device, [__file__, inspect.getfile(new_model)]),
-        },
-    )
-    with edited(model, carried.edits):
-        facts = _train(_trainer(model, tokenizer, data, work, recipe, seed), work, recipe, keep_diverged)
-    if DIVERGED in facts:
-        model, tokenizer = new_model(source, labels, seed=seed, **options)
-    else:
-        mark_trained(model)
-    facts |= {"seed": seed, "max_length": limit, **_data_facts(frames, data, labels)}
-    facts = save_training(folder, model.to("cpu").eval(), tokenizer, facts, carried)
-    shutil.rmtree(work, ignore_errors=True)
-    return facts
+    decided = {
+        "recipe": asdict(recipe),
+        "seed": seed,
+        "labels": labels and list(labels),
+        "data": [_digest(frame[[*texts, "label", *beside]]) for frame in frames.values()],
+        "model": options,
+        "method": carried.claim(),
+        "keep_diverged": keep_diverged,
+        **origin(source, model.device, [__file__, inspect.getfile(new_model)]),
+    }
+    with checkpoints(work, decided) as work:
+        try:
+            with edited(model, carried.edits):
+                facts = FineTuning(model, tokenizer, data, work, recipe, seed).facts()
+            mark_trained(model)
+        except DivergedError as error:
+            if not keep_diverged:
+                raise
+            logging.getLogger("biasflow").warning("%s The model before training is kept, and marked.", error)
+            facts = _diverged_facts(error.step)
+            model, tokenizer = new_model(source, labels, seed=seed, **options)
+        facts |= {"seed": seed, "max_length": limit, **_data_facts(frames, data, labels)}
+        return save_training(folder, model.to("cpu").eval(), tokenizer, facts, carried)
 
 
 def _check(train: pd.DataFrame, validation: pd.DataFrame, labels: Sequence[str] | None) -> None:
@@ -144,22 +138,63 @@ def _check(train: pd.DataFrame, validation: pd.DataFrame, labels: Sequence[str] 
         raise BiasflowError(f"training data: no example of class {absent[0]}; every class must occur in training.")
 
 
-def _train(trainer: Trainer, work: Path, recipe: Recipe, keep_diverged: bool) -> dict:
-    """Train to the end, from the last checkpoint if there is one; return what happened. A loss that is not finite is a
-    DivergedError, or with `keep_diverged` a fact."""
-    try:
-        trainer.train(resume_from_checkpoint=last_checkpoint(work))
-    except DivergedError as error:
-        if not keep_diverged:
-            shutil.rmtree(work, ignore_errors=True)  # there is nothing in it to go on from
-            raise
-        logging.getLogger("biasflow").warning("%s The model before training is kept, and marked.", error)
-        return _diverged_facts(error.step)
-    return _facts(trainer, recipe)
+class FineTuning(Loop):
+    """The loop with batches of similar length, which validation, after every epoch, halves where they are too large."""
 
+    def __init__(
+        self,
+        model: nn.Module,
+        tokenizer: PreTrainedTokenizerBase,
+        data: Mapping[str, Rows],
+        work: Path,
+        recipe: Recipe,
+        seed: int,
+    ):
+        gpu, is_best = on_gpu(model.device), recipe.keep == BEST
+        steps = recipe.epochs * math.ceil(len(data["train"]) / recipe.batch_size)
+        score = score_of(data["train"].beside, pearson if model.config.num_labels == 1 else accuracy)
+        super().__init__(
+            model,
+            data["train"],
+            DataCollatorWithPadding(tokenizer, pad_to_multiple_of=8 if gpu else None),
+            name="fine-tuning",
+            work=work,
+            seed=seed,
+            steps=steps,
+            batch_size=recipe.batch_size,
+            checkpoint_steps=recipe.checkpoint_steps,
+            trainer={"eval_dataset": data["validation"].by_length(), "compute_metrics": score},
+            per_device_eval_batch_size=EVALUATION_BATCH,
+            learning_rate=recipe.learning_rate,
+            warmup_steps=round(recipe.warmup * steps),
+            weight_decay=recipe.weight_decay,
+            adam_epsilon=recipe.adam_epsilon,
+            max_grad_norm=recipe.clip,
+            lr_scheduler_type="linear" if recipe.schedule == "linear" else "constant_with_warmup",
+            bf16=gpu,  # precision.HALF
+            eval_strategy="epoch",
+            save_strategy="epoch",
+            load_best_model_at_end=is_best,
+            metric_for_best_model="score" if is_best else None,  # a best one would be kept on the disk
+            greater_is_better=True,
+            label_names=["labels", *data["train"].beside],
+        )
+        self.keep = recipe.keep
 
-class FineTuner(Trainer):
-    """transformers' Trainer with batches of similar length, which validation halves where they are too large."""
+    def facts(self) -> dict:
+        """Train to the end; return the validation score (accuracy, or Pearson's correlation) by epoch, the epoch that
+        was kept, the number of steps, and how well what is `beside` the label was told in it."""
+        epochs = [entry for entry in self.run().log_history if "eval_score" in entry]
+        scores = [entry["eval_score"] for entry in epochs]
+        kept = int(np.argmax(scores)) if self.keep == BEST else len(scores) - 1
+        beside = {name: epochs[kept][f"eval_{name}"] for name in self.train_dataset.beside}
+        return {
+            "validation_scores": scores,
+            "epoch": kept + 1,
+            "validation_score": scores[kept],
+            "steps": self.state.global_step,
+            **({TOLD: beside} if beside else {}),
+        }
 
     def _get_train_sampler(self, train_dataset: Dataset | None = None) -> Sampler:
         return LengthSampler(self.train_dataset.lengths, self.args.train_batch_size, self.args.seed)
@@ -171,7 +206,7 @@ class FineTuner(Trainer):
 
         def predict(part: range) -> tuple:
             some = {name: values[part.start : part.stop] for name, values in inputs.items()}
-            return super(FineTuner, self).prediction_step(model, some, prediction_loss_only, ignore_keys=ignore_keys)
+            return super(FineTuning, self).prediction_step(model, some, prediction_loss_only, ignore_keys=ignore_keys)
 
         def name(row: int) -> str:
             return f"validation: {name_of(model)}: a text of {length} tokens"
@@ -182,79 +217,6 @@ class FineTuner(Trainer):
         losses, *outputs = zip(*results, strict=True)
         loss = sum(len(part) / rows * part_loss for part, part_loss in zip(parts, losses, strict=True))
         return loss, *(reduce(nested_concat, output) for output in outputs)
-
-
-class Watch(Marks):
-    """Checkpoints within epochs, a mark on complete ones, plain lines in the log, and a stop where the loss is lost.
-
-    Of an earlier checkpoint, which stays as the best so far, only the weights are used: its optimiser goes."""
-
-    def __init__(self, checkpoint_steps: int):
-        self.checkpoint_steps = checkpoint_steps
-
-    def on_step_end(self, args, state, control, **kwargs):
-        if state.global_step % self.checkpoint_steps == 0:
-            control.should_save = True
-
-    def on_save(self, args, state, control, **kwargs):
-        super().on_save(args, state, control, **kwargs)
-        for checkpoint in Path(args.output_dir).glob(f"{CHECKPOINT}*"):
-            if checkpoint.name != f"{CHECKPOINT}{state.global_step}":
-                (checkpoint / OPTIMIZER).unlink(missing_ok=True)
-
-    def on_log(self, args, state, control, logs=None, **kwargs):
-        for loss in (logs[name] for name in LOSSES if name in (logs or {})):
-            if not math.isfinite(loss):
-                raise DivergedError("fine-tuning", loss, state.global_step, "learning_rate")
-        if logs and "loss" in logs:
-            line = "fine-tuning: step %d of %d, loss %.3f"
-            logging.getLogger("biasflow").info(line, state.global_step, state.max_steps, logs["loss"])
-
-
-def _trainer(
-    model: nn.Module,
-    tokenizer: PreTrainedTokenizerBase,
-    data: Mapping[str, Rows],
-    work: Path,
-    recipe: Recipe,
-    seed: int,
-) -> Trainer:
-    gpu = on_gpu(model.device)
-    steps = recipe.epochs * math.ceil(len(data["train"]) / recipe.batch_size)
-    arguments = training_arguments(
-        work,
-        seed=seed,
-        on_gpu=gpu,
-        num_train_epochs=recipe.epochs,
-        per_device_train_batch_size=recipe.batch_size,
-        per_device_eval_batch_size=EVALUATION_BATCH,
-        learning_rate=recipe.learning_rate,
-        warmup_steps=round(recipe.warmup * steps),
-        weight_decay=recipe.weight_decay,
-        adam_epsilon=recipe.adam_epsilon,
-        max_grad_norm=recipe.clip,
-        lr_scheduler_type="linear" if recipe.schedule == "linear" else "constant_with_warmup",
-        bf16=gpu,  # precision.HALF
-        eval_strategy="epoch",
-        save_strategy="epoch",
-        save_total_limit=1,  # the latest; the best one stays as well, see `Watch`
-        load_best_model_at_end=recipe.keep == BEST,
-        metric_for_best_model="score" if recipe.keep == BEST else None,  # a best one would be kept on the disk
-        greater_is_better=True,
-        label_names=["labels", *data["train"].beside],
-        logging_steps=max(1, steps // 20),
-        logging_nan_inf_filter=False,
-    )
-    trainer = FineTuner(
-        model=model,
-        args=arguments,
-        train_dataset=data["train"],
-        eval_dataset=data["validation"].by_length(),
-        data_collator=DataCollatorWithPadding(tokenizer, pad_to_multiple_of=8 if gpu else None),
-        compute_metrics=score_of(data["train"].beside, pearson if model.config.num_labels == 1 else accuracy),
-        callbacks=[Watch(recipe.checkpoint_steps)],
-    )
-    return with_progress(trainer, "fine-tuning")
 
 
 def score_of(beside: Iterable[str], score: Callable) -> Callable[..., dict[str, float]]:
@@ -294,24 +256,8 @@ def pearson(outcome) -> dict[str, float]:
     return {"score": float(np.corrcoef(predicted, outcome[1])[0, 1]) if np.ptp(predicted) > 0 else 0.0}
 
 
-def _facts(trainer: Trainer, recipe: Recipe) -> dict:
-    """Validation score (accuracy, or Pearson's correlation) by epoch, the epoch that was kept, the number of steps; of
-    the kept epoch how well what is `beside` the label was told."""
-    epochs = [entry for entry in trainer.state.log_history if "eval_score" in entry]
-    scores = [entry["eval_score"] for entry in epochs]
-    kept = int(np.argmax(scores)) if recipe.keep == BEST else len(scores) - 1
-    beside = {name: epochs[kept][f"eval_{name}"] for name in trainer.train_dataset.beside}
-    return {
-        "validation_scores": scores,
-        "epoch": kept + 1,
-        "validation_score": scores[kept],
-        "steps": trainer.state.global_step,
-        **({TOLD: beside} if beside else {}),
-    }
-
-
 def _diverged_facts(step: int) -> dict:
-    """`_facts` of a model that was left as it was before training."""
+    """`FineTuning.facts` of a model that was left as it was before training."""
     return {"validation_scores": [], "epoch": 0, "validation_score": None, "steps": step, DIVERGED: step}
 
 

@@ -10,7 +10,6 @@ import torch
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_text
-from biasflow.encoders.checkpoints import claim
 from biasflow.encoders.edit import edited
 from biasflow.encoders.load import new_classifier
 from biasflow.metrics import glue
@@ -18,10 +17,11 @@ from biasflow.metrics.training import score
 from biasflow.readouts import predictions
 from biasflow.readouts.files import load_arrays
 from biasflow.readouts.source import Source
-from biasflow.tasks import training
-from biasflow.tasks.examples import of_table
-from biasflow.tasks.training import check_strategy, fit_method, origin, save_training
-from tests.unit.tasks.test_finetune import LABELS, TRAIN, VALIDATION, fit_a_dimension, save_source
+from biasflow.training import task
+from biasflow.training.checkpoints import claim
+from biasflow.training.examples import of_table
+from biasflow.training.task import check_strategy, fit_method, origin, save_training
+from tests.unit.training.test_finetune import LABELS, TRAIN, VALIDATION, fit_a_dimension, save_source
 
 
 def examples(data):
@@ -82,7 +82,7 @@ def test_what_it_trains_is_read_and_scored_like_any_other(toy, tmp_path):
 
 
 def test_a_method_in_training_is_carried_in_its_readouts(toy, tmp_path, monkeypatch):
-    monkeypatch.setattr(training, "fit_block", fit_a_dimension)
+    monkeypatch.setattr(task, "fit_block", fit_a_dimension)
     facts, data = run(toy, tmp_path, strategy="with-leace", method={"methods": {"leace": []}, "n": 0})
     assert facts["method"] == ["leace", "-"]
     predictions.read(Source(tmp_path / "model", ("leace",), "validation", data), tmp_path / "output", task="toy_task")
@@ -115,5 +115,5 @@ def test_a_failed_save_leaves_no_folder(tmp_path, monkeypatch):
             raise OSError(28, "no space")
 
     with pytest.raises(BiasflowError, match="no space"):
-        save_training(tmp_path / "model", Full(), Full(), {}, training.Carried())
+        save_training(tmp_path / "model", Full(), Full(), {}, task.Carried())
     assert not any(tmp_path.iterdir())

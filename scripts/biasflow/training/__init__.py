@@ -1,0 +1,4 @@
+"""How encoders and models are trained: one loop (`loop`), and what differs between trainings, a module each."""
+
+FACTS = "training.json"  # the record of a training, in the folder of its model
+TOLD = "told_beside"  # in it: mean recalls of what is predicted besides the label (finetune.mean_recall), by name
