@@ -54,8 +54,8 @@ def score_adversary(path: str | Path) -> pd.DataFrame:
 
     Returns adversary_accuracy from a training.json, of the epoch kept: columns method, setting, metric, value, n. It is
     the share of validation examples whose gender the adversary predicts, averaged over labels and genders, in [0, 1]:
-    0.5 for a guess from the label alone (`training.finetune.mean_recall`); n: examples. AbsentError for a training without
-    an adversary or whose loss became NaN, BiasflowError as `score`."""
+    0.5 for a guess from the label alone (`training.finetune.mean_recall`); n: examples. AbsentError for a training
+    without an adversary or whose loss became NaN, BiasflowError as `score`."""
     facts = facts_of(path)
     if TOLD not in facts:
         raise AbsentError(
