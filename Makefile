@@ -47,7 +47,7 @@ cards: env
 # The site, in site/; its packages are installed by this target alone.
 docs: env .venv/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
-	@echo "Open site/index.html; for its search, run: python3 -m http.server --directory site"
+	@echo "Open site/index.html"
 
 # The packages of tests and linters; the demo does without them.
 .venv/tests: requirements-tests.lock .venv/installed

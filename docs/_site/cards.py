@@ -6,30 +6,26 @@ package).
                                                 study (NAME planted or held-out), or a calibration of the encoder NAME
 """
 
-import ast
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pandas as pd
 import yaml
 from reference import DIRECTIONS, GROUPS, ROOT, markdown_table
 
-from biasflow.base.code import module_file
 from biasflow.base.tabular import write_csv
 from biasflow.overview.calibrated import BY_LABEL, CARDS, LABELS, label_of, runs, stored, units_of
-from biasflow.overview.cards import card, in_short
+from biasflow.overview.cards import NOT_RUN, card, in_short
 from biasflow.papers.judge import LEVEL
 from biasflow.papers.planted.measures import BESIDE
-from biasflow.registry import COST, METRICS, Measure, module_of
+from biasflow.registry import COST, METRICS, Measure
 from biasflow.results.meanings import meanings
 
 FOLDER = ROOT / "docs/measures"
 AGREEMENT = "calibration_agreement"  # the pairs of measures that are shown to agree, each from both sides
 SECTION = re.compile(r"^## `(\w+)`\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
-SOURCE = re.compile(r"\bSources?(?: of [\w ]+)?: (.+?)(?=\s+Modules?\b|\n\n|\Z)", re.DOTALL)
-MADE = "*Made by `make cards` from the code and the stored results of runs; do not edit.*"
 
 
 def cards() -> dict[str, str]:
@@ -42,28 +38,27 @@ def cards() -> dict[str, str]:
 
 
 def _index(metrics: dict[str, list[str]]) -> str:
-    text = f"""# A card for every measure
+    text = """# A card for every measure
 
-A card says what a measure is, what it needs, and how far it can be trusted: whether it followed a bias that we planted,
-how much of it is noise, and which printed numbers we reproduced.
+A card says what a measure needs, how long it takes, and how far it can be trusted. The tables show whether it followed
+a bias that we planted:
 
-* *Real*: in how many tests the measure followed a *dose* of bias that further training planted in real encoders
-  ([explained](../howto/calibrate.md); our encoders are [these two](../findings/calibrated.md)). We count the rows that
-  cover all occupations. The log-odds have rows of seen and of held-out occupations only, for the correlation r and for
-  the slope, so we count these. A cost should not follow the dose: if it does, the dose also changed the quality.
-* *Artificial*: the smallest dose at which the measure differs from dose 0 in [the study of planted
-  bias](../findings/planted.md), where encoders are pre-trained on artificial text. A measure with several rows there
-  has a number for each. *no dose*: it was not shown to follow the bias.
-* *Other words*: whether the measure detects the full bias in [the held-out world](../findings/held_out.md), an
-  artificial text with other occupations, words and sentences.
-* –: not run. The card says why.
+* *Real*: in how many tests it followed a *dose* of bias that further training planted in [two real
+  encoders](../findings/calibrated.md). (Rows of all occupations count; log-odds have rows of seen and of held-out
+  occupations only. A cost should not follow: if it does, the dose also changed the quality.)
+* *Artificial*: the smallest dose that differs from none in [the study of planted bias](../findings/planted.md), whose
+  encoders are pre-trained on artificial text; a number for each row of the study. *no dose*: not shown to follow.
+* *Other words*: whether it detects the full bias in [artificial text of other
+  words](../findings/planted.md#other-words).
+* –: not run (cards leave out what was not run). A calibration measures encoders, not models that are trained on a task;
+  and the artificial text lacks the words of SEAT, DisCo and StereoSet's pairs of sentences.
 
-A measure that detects the bias of an artificial text may miss the weaker bias of a real encoder. A card also says how
-much of a score is noise (between seeds, and by the choice of items), and how many seeds a claim needs. It holds for the
-encoders that it names, and for this way of planting: [calibrate the measures on your encoder](../howto/calibrate.md)
-before you rely on one.
+A card holds for the encoders that it names: [calibrate the measures on your encoder](../howto/calibrate.md) before you
+rely on one. In its evidence, *dose/seed/items* are shares of the variance (what is not between doses is noise). *Seeds
+needed* (80 % power, 5 %): on a real encoder to tell the slope from 0; in artificial text in each of two groups, to tell
+half of the bias from none. *Moves with*: rank correlations over the doses. Numbers in brackets are 95 % intervals.
 
-{MADE}
+*Made by `make cards` from the code and the stored results of runs; do not edit.*
 """
     for group, title in GROUPS.items():
         rows = [
@@ -80,52 +75,48 @@ before you rely on one.
 
 
 def _card(key: str, names: Sequence[str]) -> str:
-    """A card; of a measure that several metrics have, definition and data are those of the first."""
-    name, entry = names[0], METRICS[names[0]]
-    measure = entry.measures[key]
-    page, text, row = _documented(name, key)
-    docstring = _docstring(name)
-    source = (SOURCE.search(docstring) or SOURCE.search(text) or [None, "none: it is ours"])[1]
-    variant = ", ".join(f"`{word}`" for word in (measure.part, measure.variant) if word != "-")
-    shown = f"; in tables and here its part or variant {variant}" if variant else ""
+    """A card: first what a person who chooses needs, then the evidence, folded."""
+    measure = METRICS[names[0]].measures[key]
+    page, values = _documented(names[0], key)
+    known = dict(card(key))
+    variant = "".join(f", `{word}`" for word in (measure.part, measure.variant) if word != "-")
     fields = [
-        ("definition", f"{_line(docstring.split(chr(10) * 2)[0])} This measure: {row[1]}"),
-        ("source", source),
-        ("data", re.split(r" Sources?: | Modules? ", _line(text.split("\n\n")[0]))[0]),
-        ("range, neutral value", f"{row[2]}; {measure.neutral:g}; {DIRECTIONS[measure.better]} is {_better(measure)}"),
-        ("name in results", f"`{key}` of the metric {' or '.join(f'`{one}`' for one in names)}{shown}"),
-        *card(key),
+        ("needs", known.pop("needs")),
+        ("time", known.pop("price")),
+        ("followed a planted bias", known.pop("in short")),
+        ("neutral value", f"{measure.neutral:g} (range {values}); {DIRECTIONS[measure.better]} is {_better(measure)}"),
+        ("in results", f"`{key}`{variant} of {' or '.join(f'`{one}`' for one in names)}"),
+        *((field, known.pop(field)) for field in ("printed numbers reproduced", "known problems")),
     ]
-    fields_table = markdown_table(("field", "what is known"), ((field, _line(about)) for field, about in fields))
     what = meanings("measures")[key]
-    more = f"[Tests, readings and columns](../scores/{page}#{name}), [how bias was planted](../howto/calibrate.md)."
-    first = f"# {measure.label}\n\n{what[0].upper()}{what[1:].rstrip('.')}. {more}\n\n"
-    return f"{first}{fields_table}\n[All cards](index.md). {MADE}\n"
+    text = f"# {measure.label}\n\n{what[0].upper()}{what[1:].rstrip('.')}.\n\n"
+    text += _table(fields)
+    if evidence := _table(known.items()):
+        text += '\n<details markdown="1"><summary>Evidence on planted bias</summary>\n\n'
+        text += f"{evidence}\n</details>\n"
+    return f"{text}\n[Definition, source, variants](../scores/{page}#{names[0]}) · [all cards](index.md)\n"
 
 
-def _docstring(name: str) -> str:
-    """What the code says of a metric: its own function of a module that has several, otherwise the module."""
-    module = ast.parse(module_file(module_of(METRICS[name]), ROOT).read_text(encoding="utf-8"))
-    functions = {node.name: node for node in module.body if isinstance(node, ast.FunctionDef)}
-    return ast.get_docstring(functions.get(f"score_{name}", module))
+def _table(fields: Iterable[tuple[str, str]]) -> str:
+    """The fields that have something to say, "" if none has."""
+    rows = [
+        (field, " ".join(about.split())) for field, about in fields if not about.startswith((NOT_RUN, "none known"))
+    ]
+    return markdown_table(("field", "what is known"), rows) if rows else ""
 
 
-def _documented(name: str, key: str) -> tuple[str, str, list[str]]:
-    """The page of docs/scores that has a metric, its section there, and the cells of the row of a measure."""
+def _documented(name: str, key: str) -> tuple[str, str]:
+    """The page of docs/scores that has a metric, and the range of a measure by its row there."""
     for page in sorted((ROOT / "docs/scores").glob("*.md")):
         for metric, text in SECTION.findall(page.read_text(encoding="utf-8")):
             if metric == name:
                 row = next(line for line in text.splitlines() if line.startswith("|") and f"**`{key}`**" in line)
-                return page.name, text.strip(), [cell.strip() for cell in row.strip("|").split("|")]
+                return page.name, row.strip("|").split("|")[2].strip()
     raise LookupError(f"docs/scores has no section `{name}` with a row **`{key}`**")
 
 
 def _better(measure: Measure) -> str:
     return "better" if measure.group == COST else "less biased"
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())
 
 
 def card_of(name: str) -> str | None:

@@ -14,20 +14,21 @@ from reference import ROOT, markdown_table
 
 from biasflow.overview.calibrated import follows, smallest_dose, stored
 from biasflow.papers.calibrated.figures import draw_followed
-from biasflow.registry import COST, INSIDE
 from biasflow.results import figures as draw
 
 FOLDER = ROOT / "docs/findings"
 FIGURE = FOLDER / "calibrated.svg"
 MARKED = re.compile(r"(?<=<!-- table: )([\w-]+)( -->\n\n)(?:\|.*\n)*")
-MEAN, SD = "mean_", "sd_"
-METHODS = {"densray": "DensRay", "hard": "hard", "leace": "LEACE", "densray-random0": "random"}
 
 
 def pages() -> dict[Path, str]:
     """The text of every page that marks a table, with the tables of today's stored results."""
     texts = {path: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.md")}
-    return {path: MARKED.sub(_replaced, text) for path, text in texts.items() if MARKED.search(text)}
+    return {
+        path: MARKED.sub(lambda marked: f"{marked[1]}{marked[2]}{TABLES[marked[1]]()}", text)
+        for path, text in texts.items()
+        if MARKED.search(text)
+    }
 
 
 def figure() -> str:
@@ -39,74 +40,56 @@ def figure() -> str:
     return svg.getvalue()
 
 
-def _replaced(marked: re.Match) -> str:
-    name, encoder = marked[1], marked[1].removeprefix("calibration-")
-    table = _real(encoder) if encoder != name else TABLES[name]()
-    return f"{name}{marked[2]}{table}"
-
-
-def _doses(trained: bool) -> str:
-    """The measures by planted dose: of models that are trained on a task, or of the encoders themselves."""
-    rows = stored("planted_calibration")
-    rows = rows.assign(smallest_dose=smallest_dose(rows))
-    of_tasks = rows["measure"].isin(stored("planted_two_by_two")["measure"])
-    doses = [column.removeprefix(MEAN) for column in rows if column.startswith(MEAN)]
-    rows = rows[of_tasks == trained]
-    doses = [dose for dose in doses if rows[MEAN + dose].notna().any()]
-    header = ["trained models" if trained else "inside the encoder", *(dose.removeprefix("bias_") for dose in doses)]
+def _inside() -> str:
+    """What follows the bias that was planted in the pre-training text, in encoders as they are."""
+    held_out = stored("held_out_calibration")
+    detects = dict(zip(held_out["measure"], follows(held_out).map({True: "yes", False: "no"}), strict=True))
+    undone = _undone()
     table = [
-        (
-            row["measure"],
-            *(_mean(row, dose, sd=dose in (doses[0], doses[-1])) for dose in doses),
-            f"{_two(row['spearman'])}{_interval(row['low'], row['high'])}",
-            _smallest(row),
-            _shares(row),
-        )
-        for _, row in rows.iterrows()
+        (*_followed(row), detects.get(name, "–"), *(undone.get((name, method), "–") for method in ("densray", "leace")))
+        for name, row in _study(trained=False).iterrows()
     ]
-    return markdown_table([*header, "rank correlation", "smallest", "dose / seed / items"], table)
+    header = ["measure", "rank correlation", "smallest dose", "other words", "DensRay undoes", "LEACE undoes"]
+    return markdown_table(header, table)
 
 
-def _sources() -> str:
-    """What measures of trained models show, by where the bias is."""
-    cells = {
-        "neither": "bias in neither",
-        "pretraining_only": "bias in pre-training only",
-        "task_only": "bias in the task only",
-        "both": "bias in both",
-    }
+def _trained() -> str:
+    """What follows which of the two planted biases, in models that are trained on a task."""
+    sources, undone = stored("planted_two_by_two").set_index("measure"), _undone()
     table = [
         (
-            row["measure"],
-            *(number(row[MEAN + cell]) for cell in cells),
+            *_followed(row),
             *(
-                number(row[f"{effect}_effect"]) + _interval(row[f"{effect}_low"], row[f"{effect}_high"])
+                number(sources.loc[name, f"{effect}_effect"])
+                + _interval(*(sources.loc[name, f"{effect}_{end}"] for end in ("low", "high")))
                 for effect in ("pretraining", "task")
             ),
-            row["follows"],
+            undone.get((name, "densray"), "–"),
         )
-        for _, row in stored("planted_two_by_two").iterrows()
+        for name, row in _study(trained=True).iterrows()
     ]
-    return markdown_table(
-        ["measure", *cells.values(), "effect of pre-training", "effect of the task", "follows"], table
-    )
+    effects = ["effect of pre-training", "effect of the task"]
+    return markdown_table(["measure", "rank correlation", "smallest dose", *effects, "DensRay undoes"], table)
 
 
-def _erased() -> str:
-    """Which share of the planted bias each method undoes, for the measures that detect the bias."""
+def _study(*, trained: bool) -> pd.DataFrame:
+    """The measures by planted dose, by their name: of models that are trained on a task, or of encoders as they are."""
+    rows = stored("planted_calibration")
+    rows = rows.assign(smallest_dose=smallest_dose(rows))
+    return rows[rows["measure"].isin(stored("planted_two_by_two")["measure"]) == trained].set_index("measure")
+
+
+def _followed(row: pd.Series) -> tuple[str, str, str]:
+    smallest = "no dose" if pd.isna(row["smallest_dose"]) else f"{row['smallest_dose']:g}"
+    spearman = "–" if pd.isna(row["spearman"]) else f"{row['spearman']:.2f}"
+    return str(row.name), spearman + _interval(row["low"], row["high"]), smallest
+
+
+def _undone() -> dict[tuple[str, str], str]:
+    """(Measure, method) -> the share of the planted bias that the method undoes."""
     rows = stored("planted_erased").dropna(subset="closed")
-    methods = list(rows["method"].unique())
-    table = []
-    for measure, of in rows.groupby("measure", sort=False):
-        by_method = of.set_index("method")
-        shares = [_closed(by_method.loc[name]) if name in by_method.index else "–" for name in methods]
-        table.append((measure, number(of["never"].iloc[0]), number(of["present"].iloc[0]), *shares))
-    shares = (f"{METHODS[name]}: share undone" for name in methods)
-    return markdown_table(["measure", "without bias", "with bias", *shares], table)
-
-
-def _closed(row: pd.Series) -> str:
-    return number(row["closed"]) + _interval(row["low"], row["high"])
+    shares = [number(row.closed) + _interval(row.low, row.high) for row in rows.itertuples()]
+    return dict(zip(zip(rows["measure"], rows["method"], strict=True), shares, strict=True))
 
 
 def _heads() -> str:
@@ -132,56 +115,7 @@ def _heads() -> str:
     return markdown_table(header, table)
 
 
-def _held_out() -> str:
-    """The measures without bias and with the full bias, in the world of other words."""
-    rows, study = stored("held_out_calibration"), stored("planted_calibration").set_index("measure")
-    study = study.assign(smallest_dose=smallest_dose(study))
-    detected = follows(rows)
-    table = []
-    for number_of_row, row in rows.iterrows():
-        name, cost = row["measure"], row["group"] == COST
-        before = "a cost" if cost else _smallest(study.loc[name]) if name in study.index else "not in the study"
-        seen = "**yes**" if detected[number_of_row] and not cost else "no"
-        ends = (_mean(row, dose, sd=True) for dose in ("bias_0", "bias_1"))
-        table.append((name, *ends, f"{row['p_full']:.2g}", f"{row['q']:.2g}", seen, before))
-    return markdown_table(["measure", "dose 0", "dose 1", "p", "q", "detects the full bias", "study"], table)
-
-
-def _real(encoder: str) -> str:
-    """The calibration of a real encoder."""
-    rows = stored("calibration")
-    rows = rows[rows["encoder"] == encoder].dropna(axis=1, how="all")
-    doses = sorted((column.removeprefix(MEAN) for column in rows if column.startswith(MEAN)), key=_dose)
-    seen = follows(rows)
-    table = [
-        (
-            row["measure"],
-            row["occupations"],
-            number(row["before"]),
-            *(_mean(row, dose, sd=True) for dose in doses),
-            number(row["slope"]) + _interval(row["slope_low"], row["slope_high"]),
-            f"{_two(row['spearman'])} ({number(row['q'])})" if pd.notna(row["spearman"]) else "–",
-            _shares(row),
-            ("**yes**" if row["group"] == INSIDE else "changes") if seen[number_of_row] else "no",
-        )
-        for number_of_row, row in rows.iterrows()
-    ]
-    header = ["measure", "occupations", "before", *(f"{_dose(dose):g}" for dose in doses), "slope"]
-    return markdown_table([*header, "rank correlation (q)", "dose / seed / items", "follows"], table)
-
-
-def _dose(column: str) -> float:
-    return float(column.removeprefix("dose_"))
-
-
-TABLES: dict[str, Callable[[], str]] = {
-    "inside": lambda: _doses(trained=False),
-    "trained": lambda: _doses(trained=True),
-    "sources": _sources,
-    "erased": _erased,
-    "heads": _heads,
-    "held-out": _held_out,
-}
+TABLES: dict[str, Callable[[], str]] = {"inside": _inside, "trained": _trained, "heads": _heads}
 
 
 def number(value: float) -> str:
@@ -198,25 +132,8 @@ def _small(value: float) -> str:
     return f"{round(value, 3) + 0:.3f}" if abs(value) < 0.01 else f"{value:.2f}"
 
 
-def _two(value: float) -> str:
-    return "–" if pd.isna(value) else f"{value:.2f}"
-
-
-def _mean(row: pd.Series, dose: str, *, sd: bool) -> str:
-    spread = row.get(SD + dose)
-    return number(row[MEAN + dose]) + (f" ({number(spread)})" if sd and pd.notna(spread) else "")
-
-
 def _interval(low: float, high: float) -> str:
     return "" if pd.isna(low) else f" [{number(low)}, {number(high)}]"
-
-
-def _smallest(row: pd.Series) -> str:
-    return "no dose" if pd.isna(row["smallest_dose"]) else f"{row['smallest_dose']:g}"
-
-
-def _shares(row: pd.Series) -> str:
-    return " / ".join(_two(row[f"share_{part}"]) for part in ("dose", "seed", "items"))
 
 
 if __name__ == "__main__":

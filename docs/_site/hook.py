@@ -12,7 +12,6 @@ from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parents[2]
 ELSEWHERE = {  # file of the project -> page of the site
-    "README.md": "index.md",
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
     "config/README.md": "configuration.md",

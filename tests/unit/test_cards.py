@@ -190,24 +190,19 @@ def test_a_calibration_is_stored_beside_others_and_its_cards_say_what_it_found(c
         calibrated.runs.cache_clear()
     table = calibrated.stored("calibration")
     assert table.loc[table["encoder"] == "tiny", "card"].tolist() == ["seat_effect_size"] * 2
-    assert dict(cards.card("seat_effect_size"))["moves with, on tiny"].startswith(
-        "sent-weat6: GEST rate 0.90 [0.50, 1.00] (rank"
-    )
+    assert dict(cards.card("seat_effect_size"))["moves with, on tiny"] == "sent-weat6: GEST rate 0.90 [0.50, 1.00]"
     pairs = calibrated.stored("calibration_agreement")
     assert sorted(pairs.loc[pairs["encoder"] == "tiny", "card"]) == ["gest_stereotype_rate", "seat_effect_size"]
     about = calibrated.runs()["tiny"]
     assert (about["commit"], about["date"]) == ("0123456", "2026-01-02")
     assert about["units"].startswith("3 encoders at each of the doses 0, 1,")
     fields = dict(cards.card("seat_effect_size"))
-    assert fields["on tiny: follows a planted dose?"] == (
-        "sent-weat6: yes (rank correlation 0.90, q 0.01; slope 0.50 [0.10, 0.90]; smallest dose 1); "
-        "sent-weat7: no (rank correlation 0.90, q 0.3; slope 0.50 [0.10, 0.90])"
+    evidence = "rank correlation 0.90, q {q}; slope 0.50 [0.10, 0.90]{smallest}; dose/seed/items 0.80/0.10/0.10"
+    assert fields["on tiny (sent-weat6)"] == (
+        f"yes ({evidence.format(q=0.01, smallest='; smallest dose 1')}; 4 seeds needed)"
     )
-    assert fields["reliability on tiny"].startswith("shares of variance: sent-weat6: dose 0.80, seed 0.10, items 0.10;")
+    assert fields["on tiny (sent-weat7)"] == f"no ({evidence.format(q=0.3, smallest='')}; 4 seeds needed)"
     assert dict(cards.card("gest_stereotype_rate"))["price"].startswith(
-        "13 minutes of processor time for a BERT-base (297,"
+        "13 minutes of processor time for BERT-base (computed: 297,"
     )
     assert dict(cards.card("disco"))["price"].startswith("not run: ")
-    assert fields["power on tiny"] == (
-        "seeds to tell the slope from 0 (two-sided paired t test, 80 % power): sent-weat6: 4; sent-weat7: 4"
-    )

@@ -169,6 +169,13 @@ def test_configurations_are_listed():
     assert [key for key in SCHEMA["properties"] if f"`{key}`" not in text] == []
 
 
+def test_the_bibtex_cites_what_the_citation_file_cites():
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    bibtex = (ROOT / "docs/citation.bib").read_text(encoding="utf-8")
+    assert f"{{{cited['version']}}}" in bibtex
+    assert re.findall(r"doi = {(.+)}", bibtex) == [reference["doi"] for reference in cited["references"]]
+
+
 def test_registries_are_listed_in_the_documentation():
     text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
     for known in (ERASERS, STRATEGIES, TASKS, METRICS, PAPERS):

@@ -2,7 +2,7 @@
 that we planted, how much of it is noise, what erasing does to it, and which printed numbers we reproduced."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import pandas as pd
@@ -13,10 +13,9 @@ from biasflow.registry import ALWAYS, COST, METRICS, OUTSIDE, READOUTS, Measure,
 from biasflow.results.statistics import sd_of_interval, seeds_needed
 
 NOT_RUN = "not run: "
-UNPAIRED, PAIRED = "two-sided t test, 80 % power", "two-sided paired t test, 80 % power"
-_METHODS = {"densray": "DensRay", "hard": "hard debiasing", "leace": "LEACE", "densray-random0": "random directions"}
+_METHODS = {"densray": "DensRay", "hard": "hard debiasing", "leace": "LEACE", "densray-random0": "random"}
 _AGREEMENT = "no calibration of it with six seeds is stored; the page of your run has a table of agreement"
-_MOST = 5  # others that a card names
+_MOST = 3  # others that a card names
 _NOT_JUDGED = "the stored study of planted bias has no such row (docs/findings/planted.md says why)"
 _NO_PRICE = "the speed of a BERT-base was not measured for it"
 _NO_NUMBERS = "we know no scores of single items from which numbers were printed (docs/conformance.md)"
@@ -67,13 +66,12 @@ def _short(key: str) -> str:
     real, embedded, other_words = in_short(key)
     if (real, embedded, other_words) == ("–",) * 3:
         return "never tested with a bias that we planted"
-    said = {
-        "real encoders": f"{real} tests followed a dose of bias that we planted",
-        "artificial language": f"smallest dose detected: {embedded} (the full bias is 1)",
-        "artificial language, other words": f"full bias detected: {other_words}",
-    }
-    pairs = zip(said.items(), (real, embedded, other_words), strict=True)
-    return "; ".join(f"{where}: {'not tested' if known == '–' else what}" for (where, what), known in pairs)
+    followed, _, tests = real.partition(" of ")
+    verdict = "yes" if followed == tests else "not shown" if followed == "0" else "in some tests"
+    said = [f"{verdict}: {real} tests on real encoders" if tests else "not tested on real encoders"]
+    said += [f"artificial text: smallest dose {embedded}"] * (embedded != "–")
+    said += [f"other words: {other_words}"] * (other_words != "–")
+    return "; ".join(said)
 
 
 def _whole(rows: pd.DataFrame) -> pd.DataFrame:
@@ -95,8 +93,7 @@ def _price(key: str) -> str:
     """The processor time that the untouched encoder of BERT's size takes to read the texts of a measure."""
     rows = rows_of("price", key)
     said = (
-        f"{_time(row.tokens / row.tokens_per_second)} of processor time for a BERT-base ({row.tokens:,} tokens, "
-        f"computed from {row.tokens_per_second} tokens a second on one core)"
+        f"{_time(row.tokens / row.tokens_per_second)} of processor time for BERT-base (computed: {row.tokens:,} tokens)"
         for row in rows.itertuples()
     )
     return next(said, NOT_RUN + _NO_PRICE)
@@ -116,50 +113,43 @@ def _on_real(key: str, measure: Measure, entry: Metric) -> Iterator[tuple[str, s
         yield "on real encoders", NOT_RUN + why
         return
     for encoder, of in rows.groupby("encoder", sort=False):
-        judged = of.assign(follows=follows(of), smallest_dose=smallest_dose(of))
-        said = [_followed(row) for row in judged.itertuples()]
-        yield f"on {encoder}: follows a planted dose?", "; ".join(said)
-        whole = _whole(of)
-        yield f"reliability on {encoder}", f"shares of variance: {_by_test(whole, _shares)}"
-        yield f"power on {encoder}", f"seeds to tell the slope from 0 ({PAIRED}): {_by_test(whole, _seeds_for_slope)}"
-
-
-def _by_test(rows: pd.DataFrame, say: Callable[..., str]) -> str:
-    return "; ".join(_where(row) + say(row) for row in rows.itertuples())
+        for row in of.assign(follows=follows(of), smallest_dose=smallest_dose(of)).itertuples():
+            yield f"on {encoder}{_where(row)}", _followed(row)
 
 
 def _followed(row) -> str:
-    where = _where(row)
     if pd.isna(row.slope):
-        return f"{where}not defined"
+        return "not defined"
     slope = f"slope {_number(row.slope)}{_interval(row.slope_low, row.slope_high)}"
     if pd.isna(row.spearman):
-        return f"{where}not tested, for want of seeds ({slope})"
-    evidence = f"rank correlation {row.spearman:.2f}, q {row.q:.2g}; {slope}"
+        return f"not tested, for want of seeds ({slope})"
     smallest = f"; smallest dose {row.smallest_dose:g}" if pd.notna(row.smallest_dose) else ""
-    yes = "it changes" if row.group == COST else "yes"
-    return f"{where}{yes if row.follows else 'no'} ({evidence}{smallest})"
+    said = "no" if not row.follows else "it changes" if row.group == COST else "yes"
+    evidence = f"rank correlation {row.spearman:.2f}, q {row.q:.2g}; {slope}{smallest}"
+    return f"{said} ({evidence}; {_shares(row)}; {_seeds_for_slope(row)} seeds needed)"
 
 
 def _where(row) -> str:
-    """The test and the occupations of a row of a calibration, if there are several: "C6: ", "occupations seen: "."""
-    return _test(row) if row.occupations == ALL else f"{_test(row)}occupations {row.occupations}: "
+    """The test and the occupations of a row of a calibration, if there are several: " (C6)", " (occupations seen)"."""
+    parts = [_test(row), "" if row.occupations == ALL else f"occupations {row.occupations}"]
+    more = ", ".join(filter(None, parts))
+    return f" ({more})" if more else ""
 
 
 def _test(row) -> str:
-    """The test of a measure that has several: "sent-weat6: "."""
-    test = row.measure.partition(" (")[2].rstrip(")") or ("" if row.measure in BY_LABEL else row.measure)
-    return f"{test}: " if test else ""
+    """The test of a measure that has several: "sent-weat6"."""
+    return row.measure.partition(" (")[2].rstrip(")") or ("" if row.measure in BY_LABEL else row.measure)
 
 
 def _shares(row) -> str:
     parts = [(name, getattr(row, f"share_{name}")) for name in ("dose", "seed", "items")]
-    return ", ".join(f"{name} {share:.2f}" for name, share in parts if pd.notna(share)) or "too few seeds"
+    known = [(name, f"{share:.2f}") for name, share in parts if pd.notna(share)]
+    return " ".join("/".join(words) for words in zip(*known, strict=True)) or "too few seeds"
 
 
 def _seeds_for_slope(row) -> str:
     if pd.isna(row.slope_low):
-        return "too few seeds"
+        return "more"
     return _number_of(
         seeds_needed(sd_of_interval(row.slope_low, row.slope_high, row.seeds), abs(row.slope), paired=True)
     )
@@ -180,9 +170,8 @@ def _on_embedded(key: str, measure: Measure) -> Iterator[tuple[str, str]]:
             said.insert(0, f"rank correlation {row.spearman:.2f}{_interval(row.low, row.high)}, q {row.q:.2g}")
         sd = ((row.sd_bias_0**2 + row.sd_bias_1**2) / 2) ** 0.5
         half_way = abs(row.mean_bias_1 - row.mean_bias_0) / 2
-        seeds = _number_of(seeds_needed(sd, half_way))
-        power = f"{seeds} seeds in each group to tell a score half-way between no and full bias from none ({UNPAIRED})"
-        yield f"on artificial text{_of(row, measure)}", "; ".join([*said, f"variance: {_shares(row)}", power])
+        said += [_shares(row), f"{_number_of(seeds_needed(sd, half_way))} seeds needed"]
+        yield f"on artificial text{_of(row, measure)}", "; ".join(said)
 
 
 def _on_held_out(key: str, measure: Measure) -> Iterator[tuple[str, str]]:
@@ -217,10 +206,7 @@ def _erased(key: str, measure: Measure) -> Iterator[tuple[str, str]]:
         shares = [
             f"{_METHODS[row.method]} {_number(row.closed)}{_interval(row.low, row.high)}" for row in of.itertuples()
         ]
-        yield (
-            f"erasing{_of(of.iloc[0], measure)}: share of the gap to encoders without bias that it closes",
-            "; ".join(shares),
-        )
+        yield f"share of the planted bias that erasing undoes{_of(of.iloc[0], measure)}", "; ".join(shares)
 
 
 def _of(row, measure: Measure) -> str:
@@ -239,12 +225,12 @@ def _agrees(key: str) -> Iterator[tuple[str, str]]:
     rows = rows_of("calibration_agreement", key).sort_values("spearman", key=abs, ascending=False, kind="stable")
     for encoder in asked:
         claims = [
-            f"{_test(row)}{row.other} {row.spearman:.2f}{_interval(row.low, row.high)}"
+            f"{_test(row)}{': ' * bool(_test(row))}{row.other} {row.spearman:.2f}{_interval(row.low, row.high)}"
             for row in rows[rows["encoder"] == encoder].itertuples()
         ]
         more = [f"{len(claims) - _MOST} more"] if len(claims) > _MOST else []
         said = "; ".join([*claims[:_MOST], *more]) or "no other measure is shown to"
-        yield f"moves with, on {encoder}", f"{said} (rank correlation over the doses, mean over seeds)"
+        yield f"moves with, on {encoder}", said
 
 
 def _printed(key: str) -> str:

@@ -94,7 +94,7 @@ def test_this_machine_is_measured_in_less_than_a_second():
 
 
 # Runs of the block of config/whole.yaml, measured with --cores 2 on two cores that others used, too
-# (docs/findings/time.md): layers, hidden size, words, heads, limit -> load when it began, seconds of processor time,
+# (docs/costs.md): layers, hidden size, words, heads, limit -> load when it began, seconds of processor time,
 # seconds by the clock.
 SPLADE, LITWIKI = (2, 128, 30522, ("masked_lm",)), (4, 192, 8192, tuple(HEADS))
 MEASURED = [
@@ -146,7 +146,7 @@ def test_the_tokens_of_the_published_tests_are_those_that_were_counted():
 
 @pytest.mark.parametrize(
     ("layers", "hidden", "minutes"),
-    [(12, 768, 160), (2, 128, 6.5)],  # docs/costs.md; docs/findings/time.md, which measured splade-tiny
+    [(12, 768, 160), (2, 128, 6.5)],  # docs/costs.md; which measured splade-tiny, too
 )
 def test_the_interval_of_mine_contains_what_it_takes(layers, hidden, minutes):
     size = {"num_hidden_layers": layers, "hidden_size": hidden, "intermediate_size": 4 * hidden, "vocab_size": 30522}
