@@ -136,6 +136,7 @@ rule matrix:
         },
         matrix=f"{RESULTS}/matrix.csv",
         page=report(f"{RESULTS}/index.html", category="Overview"),
+        pictures=[f"{RESULTS}/figures/page_{name}.{kind}" for name in ("bias", "methods") for kind in ("svg", "png")],
         summary=SUMMARY,
     log:
         f"{RESULTS}/logs/matrix.log",

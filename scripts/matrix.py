@@ -13,7 +13,7 @@ from biasflow.overview.calibrated import calibrations_of_run, kind_of
 from biasflow.overview.contents import contents
 from biasflow.overview.glossary import glossary
 from biasflow.overview.notes import dropped_of_tasks
-from biasflow.overview.overview import PaperLinks, write_page, write_summary
+from biasflow.overview.overview import PaperLinks, write_page, write_pictures, write_summary
 from biasflow.results import power
 from biasflow.results.first_table import FirstTable, first_table
 from biasflow.results.holes import read_plan
@@ -53,6 +53,7 @@ def main(smk) -> None:
             files=about_files,
             ledger=read_text_csv(*smk.input.ledger).to_dict("records") if smk.input.ledger else [],
         )
+        write_pictures(overview, smk.output.pictures)
         write_summary(overview, smk.output.summary, run=smk.config["run"], page=smk.output.page)
 
 

@@ -261,7 +261,8 @@ class Measure:
     readings: variants that score the same test in another way; beside: the scores that must be read together with it;
     unsigned: whether it lies off neutral for every model, so that a difference from neutral shows nothing: ALWAYS
     (means of absolute values, a product with accuracy), or OVER_SEEDS, where intervals over items are compared with
-    shuffled items (metrics.occupation), and those over seeds are not."""
+    shuffled items (metrics.occupation), and those over seeds are not; farthest: the largest distance from neutral that
+    is possible, by which pictures put measures on one axis (inf: there is none)."""
 
     label: str
     neutral: float
@@ -273,6 +274,7 @@ class Measure:
     readings: tuple[str, ...] = ()
     beside: tuple[Beside, ...] = ()
     unsigned: str = ""
+    farthest: float = inf
 
 
 def _spread(metric: str) -> tuple[Beside]:
@@ -291,7 +293,7 @@ def _gaps(pearson: str, sums: str, distances: str) -> dict[str, Measure]:
     """The gaps between genders in a classification, with the variants that the matrix shows."""
     beside = _classifier(sums)
     return {
-        "tpr_gap_pearson": Measure("TPR gap (P)", 0, "neutral", OUTSIDE, variant=pearson, beside=beside),
+        "tpr_gap_pearson": Measure("TPR gap (P)", 0, "neutral", OUTSIDE, variant=pearson, beside=beside, farthest=1),
         "tpr_gap_sum": Measure("TPR gap (S)", 0, "low", OUTSIDE, variant=sums, beside=beside, unsigned=OVER_SEEDS),
         "independence": Measure("independence", 0, "low", OUTSIDE, variant=sums, beside=beside, unsigned=OVER_SEEDS),
         "separation": Measure("separation", 0, "low", OUTSIDE, variant=distances, beside=beside, unsigned=OVER_SEEDS),
@@ -335,7 +337,7 @@ METRICS = {
         measures={
             "strength": Measure("Strength", 0, "low", INSIDE, part="top=10%"),
             "distance": Measure("Distance", 0, "low", INSIDE, part="top=10%", unsigned=ALWAYS),
-            "stereotype_score": Measure("Stereotype Score", 0.5, "neutral", INSIDE, variant="original"),
+            "stereotype_score": Measure("Stereotype Score", 0.5, "neutral", INSIDE, variant="original", farthest=0.5),
             "language_model_score": Measure("language-model score", 1, "high", COST, variant="both"),
         },
         finetuned=False,
@@ -373,7 +375,14 @@ METRICS = {
         "word_tests",
         measures={
             "weat_effect_size": Measure(
-                "WEAT", 0, "neutral", INSIDE, variant="target", or_variants=("given",), beside=_spread("weat_spread")
+                "WEAT",
+                0,
+                "neutral",
+                INSIDE,
+                variant="target",
+                or_variants=("given",),
+                beside=_spread("weat_spread"),
+                farthest=2,
             )
         },
         reads_states=WORDS,
@@ -393,6 +402,7 @@ METRICS = {
                 variant="cls",
                 or_variants=("mean", "first-piece", "given"),
                 beside=_spread("seat_spread"),
+                farthest=2,
             )
         },
         reads_states=FIRST_TOKEN,
@@ -403,7 +413,7 @@ METRICS = {
         "metrics.combined_effect",
         "associations",
         "context_tests",
-        measures={"ceat_effect_size": Measure("CEAT", 0, "neutral", INSIDE, variant="concepts-spread")},
+        measures={"ceat_effect_size": Measure("CEAT", 0, "neutral", INSIDE, variant="concepts-spread", farthest=2)},
         reads_states=WORDS,
         criticism=NO_SCALE,
     ),
@@ -415,7 +425,7 @@ METRICS = {
         "metrics.log_odds",
         "masked_words",
         "planted_occupations",
-        measures={"log_odds_r": Measure("log-odds r", 0, "neutral", INSIDE)},
+        measures={"log_odds_r": Measure("log-odds r", 0, "neutral", INSIDE, farthest=1)},
         reads_states=WORDS,
         finetuned=False,
     ),
@@ -440,7 +450,14 @@ METRICS = {
         "crows_pairs",
         measures={
             "crows_pairs_score": Measure(
-                "CrowS-Pairs", 0.5, "neutral", INSIDE, part="all", variant="exact", readings=("released", "aul", "aula")
+                "CrowS-Pairs",
+                0.5,
+                "neutral",
+                INSIDE,
+                part="all",
+                variant="exact",
+                readings=("released", "aul", "aula"),
+                farthest=0.5,
             )
         },
         reads_states=WORDS,
@@ -452,7 +469,7 @@ METRICS = {
         "metrics.preferences",
         "pair_tokens",
         "stereotype_pairs",
-        measures={"sss_score": Measure("SSS", 0.5, "neutral", INSIDE, part="all")},
+        measures={"sss_score": Measure("SSS", 0.5, "neutral", INSIDE, part="all", farthest=0.5)},
         reads_states=WORDS,
         finetuned=False,
         criticism=_PAIRS,
@@ -463,8 +480,8 @@ METRICS = {
         "pair_tokens",
         "stereotype_pairs",
         measures={
-            "crr_score": Measure("CRR", 0.5, "neutral", INSIDE, part="all"),
-            "delta_p_score": Measure("Delta P", 0.5, "neutral", INSIDE, part="all"),
+            "crr_score": Measure("CRR", 0.5, "neutral", INSIDE, part="all", farthest=0.5),
+            "delta_p_score": Measure("Delta P", 0.5, "neutral", INSIDE, part="all", farthest=0.5),
         },
         reads_states=WORDS,
         finetuned=False,
@@ -484,6 +501,7 @@ METRICS = {
                 variant="left-to-right-terms",
                 or_variants=("given-terms",),
                 readings=("left-to-right-items", "together-terms", "together-items", "released"),
+                farthest=0.5,
             ),
             "intrasentence_language_model_score": Measure(
                 "StereoSet LMS", 1, "high", COST, variant="left-to-right-terms", or_variants=("given-terms",)
@@ -500,7 +518,7 @@ METRICS = {
         "stereoset_sentences",
         measures={
             "intersentence_stereotype_score": Measure(
-                "StereoSet SS (sentences)", 0.5, "neutral", INSIDE, variant="terms"
+                "StereoSet SS (sentences)", 0.5, "neutral", INSIDE, variant="terms", farthest=0.5
             ),
             "intersentence_language_model_score": Measure(
                 "StereoSet LMS (sentences)", 1, "high", COST, variant="terms"
@@ -549,7 +567,14 @@ METRICS = {
         "winogender",
         measures={
             "winogender_r": Measure(
-                "Winogender r", 0, "neutral", INSIDE, part="occupation", variant="bls", readings=("bergsma",)
+                "Winogender r",
+                0,
+                "neutral",
+                INSIDE,
+                part="occupation",
+                variant="bls",
+                readings=("bergsma",),
+                farthest=1,
             )
         },
         reads_states=WORDS,
@@ -570,7 +595,7 @@ METRICS = {
                 variant="paper-bits-best",
                 beside=(Beside("with shuffled labels", "control_compression", variant="paper-bits-best"),),
             ),
-            "probe_accuracy": Measure("probe accuracy", 0.5, "low", INSIDE, variant="paper-best"),
+            "probe_accuracy": Measure("probe accuracy", 0.5, "low", INSIDE, variant="paper-best", farthest=0.5),
         },
         reads_states=FIRST_TOKEN,
     ),
@@ -588,7 +613,9 @@ METRICS = {
                 variant="paper-bits-best",
                 beside=(Beside("with shuffled labels", "mlp_control_compression", variant="paper-bits-best"),),
             ),
-            "mlp_probe_accuracy": Measure("probe accuracy (MLP)", 0.5, "low", INSIDE, variant="paper-best"),
+            "mlp_probe_accuracy": Measure(
+                "probe accuracy (MLP)", 0.5, "low", INSIDE, variant="paper-best", farthest=0.5
+            ),
         },
         reads_states=FIRST_TOKEN,
     ),
@@ -705,7 +732,7 @@ METRICS = {
         "metrics.training",
         TRAINING,
         "adversaries",
-        measures={"adversary_accuracy": Measure("adversary accuracy", 0.5, "low", INSIDE)},
+        measures={"adversary_accuracy": Measure("adversary accuracy", 0.5, "low", INSIDE, farthest=0.5)},
         untouched_only=True,
         pretrained=False,
         reads_states=FIRST_TOKEN,

@@ -78,58 +78,63 @@ def stored(monkeypatch):
     doses = pd.DataFrame({"card": ["strength", "perplexity"], "q": [0.01, 0.35]})
     held_out = pd.DataFrame({"card": ["bec_pro_interaction", "lpbs"], "q": [0.02, 0.8]})
     tables = {"calibration": table, "planted_calibration": doses, "held_out_calibration": held_out}
-    tables = {name: rows.assign(verdict=SEES, smallest_dose=0.5) for name, rows in tables.items()}
+    more = {"verdict": SEES, "smallest_dose": 0.5}
+    tables = {name: rows.assign(measure=rows["card"].map(calibrated.LABELS), **more) for name, rows in tables.items()}
     monkeypatch.setattr(calibrated, "stored", tables.__getitem__)
     monkeypatch.setattr(calibrated, "runs", lambda: {name: {"units": "3 encoders a dose"} for name in ("one", "two")})
 
 
-def test_the_page_says_what_followed_what_did_not_and_what_was_not_calibrated(stored):
-    assert calibrated.in_short(["BEC-Pro", "LPBS", "GEST rate", "WEAT", "no such"], "head") == [
-        "We planted a known bias in one and two (each: 3 encoders a dose).",
-        "Followed it in one and two: BEC-Pro.",
-        "Not shown to follow it in one or two: GEST rate.",
-        "Followed it in one (some tests), not shown to in two: WEAT.",
-        "Never tested with a planted bias in a real encoder with a masked-LM head: LPBS.",
-    ]
-    (line,) = calibrated.in_short(["LPBS"], "head")
-    assert line.startswith("Never tested")
-    assert calibrated.in_short(["Strength", "perplexity"], "embedded") == [
-        "Followed the known bias that we planted in encoders of the embedded language: Strength.",
-        "Not shown to follow the known bias that we planted in encoders of the embedded language: perplexity.",
-    ]
-    assert calibrated.in_short(["BEC-Pro", "LPBS"], "embedded") == [
-        "Followed the known bias that we planted in encoders of the held-out world: BEC-Pro.",
-        "Not shown to follow the known bias that we planted in encoders of the held-out world: LPBS.",
-    ]
-    assert calibrated.in_short(["BEC-Pro"], "") == [
-        "Never tested with a planted bias in an encoder without a masked-LM head: BEC-Pro."
-    ]
-    assert calibrated.in_short([], "head") == []
+@pytest.mark.parametrize(
+    ("label", "kind", "trust"),
+    [
+        ("BEC-Pro", "head", (True, ["one", "two"])),
+        ("GEST rate", "head", (False, ["one", "two"])),
+        ("WEAT", "head", (True, ["one"])),
+        ("LPBS", "head", (None, ())),
+        ("Strength", "embedded", (True, [""])),
+        ("perplexity", "embedded", (False, [""])),
+        ("BEC-Pro", "embedded", (True, [""])),  # of the held-out world
+        ("BEC-Pro", "", (None, ())),
+        ("BEC-Pro", None, (None, ())),
+    ],
+)
+def test_a_measure_followed_a_planted_bias_did_not_or_was_never_tested(stored, label, kind, trust):
+    assert calibrated.trust(calibrated.BY_LABEL[label], "-", kind) == trust
 
 
-def test_a_run_that_calibrates_its_encoder_says_what_followed_in_it():
+@pytest.mark.parametrize(
+    ("label", "test", "followed"),
+    [
+        ("BEC-Pro", "-", True),
+        ("SEAT", "sent-weat6", True),
+        ("SEAT", "sent-weat7", False),
+        ("SEAT", "words-of-mine", True),
+        ("LPBS", "-", False),
+        ("LPBS (absolute)", "-", True),
+        ("WEAT", "C6", None),
+    ],
+)
+def test_a_run_that_calibrates_its_encoder_says_what_followed_in_it(label, test, followed):
     rows = [
         ("typical gender in the texts", "seen", 0.01),
         ("BEC-Pro", "all", 0.01),
         ("BEC-Pro", "seen", 0.9),
         ("SEAT (sent-weat6)", "all", 0.01),
         ("SEAT (sent-weat7)", "all", 0.2),
-        ("GEST rate", "all", 0.2),
         ("LPBS", "all", 0.2),
         ("LPBS (absolute)", "all", 0.01),
     ]
     table = pd.DataFrame(rows, columns=["measure", "occupations", "q"]).assign(verdict=SEES, seeds=3, mean_dose_0=1)
-    labels = ["BEC-Pro", "SEAT", "GEST rate", "LPBS", "LPBS (absolute)", "WEAT"]
-    assert calibrated.in_short_of_run(labels, table) == [
-        "This run planted a known bias in this encoder (3 encoders at each of the doses 0, trained further on real "
-        "biographies).",
-        "Followed it: BEC-Pro, LPBS (absolute).",
-        "Followed it in some tests: SEAT.",
-        "Not shown to follow it: GEST rate, LPBS.",
-        "Never tested with a planted bias in this run: WEAT.",
-    ]
-    (line,) = calibrated.in_short_of_run(labels, table.assign(verdict=TOO_FEW))
-    assert line.startswith("The calibration of this run says nothing about the measures: the encoder was not shown to")
+    measure = calibrated.BY_LABEL[label]
+    assert calibrated.trust(measure, test, "head", table).followed is followed and calibrated.learnt(table)
+    too_few = table.assign(verdict=TOO_FEW)
+    assert calibrated.trust(measure, test, "head", too_few).followed is None and not calibrated.learnt(too_few)
+
+
+def test_published_models_have_a_score_on_the_same_data_alone():
+    assert len(calibrated.published("gest_stereotype_rate", "gest")) == 9
+    assert calibrated.published("crows_pairs_score", "crows-pairs-gender")["bert"] == pytest.approx(0.580153)
+    assert not calibrated.published("crows_pairs_score", "crows-pairs-age")
 
 
 def test_the_kind_of_an_encoder_is_that_of_the_one_it_continues():

@@ -1,9 +1,10 @@
 """What is known of whether a measure follows a bias that is there: the stored results of the study of planted bias, of
 the calibrations of real encoders, and of the comparison with printed numbers (data/cards)."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 import yaml
@@ -30,6 +31,14 @@ def label_of(name: str, labels: Iterable[str] = BY_LABEL) -> str | None:
 def stored(table: str) -> pd.DataFrame:
     """A stored table; its column `card` names the measure of the registry that a row belongs to."""
     return pd.read_csv(CARDS / f"{table}.csv")
+
+
+def published(measure: str, dataset: str) -> dict[str, float]:
+    """Model -> the score of this measure that we computed from what others published for its single items, on the same
+    data (both versions of GEST's sentences count as such)."""
+    rows = rows_of("published", measure)
+    rows = rows[rows["dataset"].str.removesuffix("-paper") == dataset.removesuffix("-paper")]
+    return dict(zip(rows["encoder"], rows["value"], strict=True))
 
 
 @cache
@@ -65,14 +74,41 @@ def _head(encoders: pd.DataFrame, encoder: str) -> str:
     return "head" if heads.isin(["yes", "ours"]).any() else ""
 
 
-def in_short(labels: Iterable[str], kind: str) -> list[str]:
-    """Which measures of bias followed a planted dose on this kind of encoder, which did not, and which were never
-    calibrated on it: a line each, after a line that says what was done. labels: of the measures of a run; kind: of
-    `kind_of`."""
-    cards = {label: BY_LABEL[label] for label in labels if label in BY_LABEL}
-    lines = _lines({label: _verdict(card, kind) for label, card in cards.items()})
-    calibrated = kind == "head" and stored("calibration")["card"].isin(cards.values()).any()
-    return [_real_encoders(), *lines] if calibrated else lines
+class Trust(NamedTuple):
+    """What calibrations say of one test of a measure. followed: whether it followed a planted bias, None where it was
+    never tested; where: the encoders in which it did, or did not."""
+
+    followed: bool | None
+    where: Sequence[str] = ()
+
+
+def trust(measure: str, test: str, kind: str | None, of_run: pd.DataFrame | None = None) -> Trust:
+    """Whether a measure of the registry followed a bias that was planted in encoders of this kind (`kind_of`; None: of
+    no kind that is known). test: the dataset, whose own rows count where a calibration has several; of_run: the
+    calibration of this very encoder, which counts alone."""
+    rows = _rows(measure, kind) if of_run is None else of_run[of_run["measure"].map(label_of) == LABELS[measure]]
+    if "occupations" in rows and (rows["occupations"] == ALL).any():
+        rows = rows[rows["occupations"] == ALL]
+    of_test = rows["measure"].str.endswith(f"({test})")
+    rows = rows[of_test] if of_test.any() else rows
+    if rows.empty or (of_run is not None and not learnt(of_run)):
+        return Trust(None)
+    followed = follows(rows)
+    where = rows["encoder"] if "encoder" in rows else pd.Series("", rows.index)
+    return Trust(bool(followed.any()), list(dict.fromkeys(where[followed == followed.any()])))
+
+
+def learnt(of_run: pd.DataFrame) -> bool:
+    """Whether the encoder of a calibration was shown to learn the bias that was planted in its texts; if not, the
+    calibration says nothing about measures."""
+    return bool(follows(of_run[(of_run["measure"] == TEXTS) & (of_run["occupations"] == SEEN)]).all())
+
+
+def _rows(measure: str, kind: str | None) -> pd.DataFrame:
+    """The stored rows of a measure for encoders of this kind, the study of planted bias before the held-out world."""
+    tables = {"head": ["calibration"], "embedded": ["planted_calibration", "held_out_calibration"]}.get(kind, [])
+    existing = (rows for rows in (rows_of(table, measure) for table in tables) if len(rows))
+    return next(existing, stored("calibration")[:0])
 
 
 def calibrations_of_run(encoders: Sequence[str], paths: Sequence[Path | str]) -> dict[str, pd.DataFrame]:
@@ -80,73 +116,7 @@ def calibrations_of_run(encoders: Sequence[str], paths: Sequence[Path | str]) ->
     return dict(zip(encoders, map(pd.read_csv, paths), strict=True))
 
 
-def in_short_of_run(labels: Iterable[str], table: pd.DataFrame) -> list[str]:
-    """The same of an encoder that the run itself calibrates. table: calibrated_calibration.csv of the run."""
-    texts = table[(table["measure"] == TEXTS) & (table["occupations"] == SEEN)]
-    if not follows(texts).all():
-        return [
-            "The calibration of this run says nothing about the measures: the encoder was not shown to learn the bias "
-            "that was planted in its texts. Raise learning_rate or examples under papers.calibrated "
-            "(docs/howto/calibrate.md)."
-        ]
-    whole, verdicts = table[table["occupations"] == ALL], {}
-    for label in labels:
-        seen = follows(whole[whole["measure"].map(label_of) == label])
-        said = "Followed it" if seen.all() else "Followed it in some tests" if seen.any() else "Not shown to follow it"
-        verdicts[label] = said if len(seen) else "Never tested with a planted bias in this run"
-    return [f"This run planted a known bias in this encoder ({units_of(table)}).", *_lines(verdicts)]
-
-
 def units_of(table: pd.DataFrame) -> str:
     """What a calibration compares, in words; table: calibrated_calibration.csv of its run."""
     doses = ", ".join(column.removeprefix("mean_dose_") for column in table if column.startswith("mean_dose_"))
     return f"{table['seeds'].max()} encoders at each of the doses {doses}, trained further on real biographies"
-
-
-def _lines(verdicts: Mapping[str, str]) -> list[str]:
-    """A line for each verdict, with its measures; those that were never tested last. verdicts: label -> verdict."""
-    lines = [
-        f"{said}: {', '.join(label for label, other in verdicts.items() if other == said)}."
-        for said in dict.fromkeys(verdicts.values())
-    ]
-    return sorted(lines, key=lambda line: line.startswith("Never tested"))
-
-
-def _verdict(card: str, kind: str) -> str:
-    """What a calibration of this kind says of a measure, in words."""
-    if kind == "embedded":
-        for table, where in (("planted", "the embedded language"), ("held_out", "the held-out world")):
-            seen = follows(rows_of(f"{table}_calibration", card))
-            if len(seen):
-                some = "" if seen.all() or not seen.any() else " (some of its readings)"
-                said = "Followed" if seen.any() else "Not shown to follow"
-                return f"{said} the known bias that we planted in encoders of {where}{some}"
-    if kind == "head":
-        rows = rows_of("calibration", card)
-        whole = rows["occupations"] == ALL
-        rows = rows[whole] if whole.any() else rows
-        if len(rows):
-            by_encoder = follows(rows).groupby(rows["encoder"]).mean()
-            whole, part = (
-                list(by_encoder.index[chosen]) for chosen in (by_encoder == 1, by_encoder.between(0, 1, "neither"))
-            )
-            others = [name for name in by_encoder.index if name not in whole + part]
-            if not whole and not part:
-                return f"Not shown to follow it in {' or '.join(others)}"
-            where = " and ".join([*whole, *(f"{name} (some tests)" for name in part)])
-            return f"Followed it in {where}" + (f", not shown to in {' or '.join(others)}" if others else "")
-    return f"Never tested with a planted bias in {KINDS[kind]}"
-
-
-def _real_encoders() -> str:
-    """What the stored calibrations of real encoders compared, in a sentence."""
-    names = list(stored("calibration")["encoder"].unique())
-    units = "; ".join(dict.fromkeys(runs()[name]["units"] for name in names))
-    return f"We planted a known bias in {' and '.join(names)} ({'each: ' if len(names) > 1 else ''}{units})."
-
-
-KINDS = {
-    "embedded": "encoders of the embedded language",
-    "head": "a real encoder with a masked-LM head",
-    "": "an encoder without a masked-LM head",
-}

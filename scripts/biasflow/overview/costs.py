@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 
-import numpy as np
 import pandas as pd
 
 from biasflow.overview.judgements import COST, NO_CLAIM, NOT_VIABLE, UNCLEAR, UNMEASURED, VIABLE, kept
@@ -53,22 +52,15 @@ def quality(compared: pd.DataFrame, names: Iterable[str]) -> pd.Series:
     return pd.Series({name: _WORST_FIRST[worst[name]] if name in worst else UNMEASURED for name in names}, dtype=object)
 
 
-def price(compared: pd.DataFrame) -> str:
-    """The cost of one method that decides about its quality, with the 95 % interval: "perplexity 4.0 % worse
-    [1.0, 7.1]"; a share below 0 is better. Of several that say the same it is the one that is worse by most, as far as
-    the interval says. compared: `costs` of the method."""
+def decisive(compared: pd.DataFrame) -> pd.Series | None:
+    """The cost of one method that decides about its quality; None without any. compared: `costs` of the method.
+
+    Of those that say the worst it is the one that is worse by most, as far as the interval says."""
     if compared.empty:
-        return "not measured"
-    decisive = compared[compared["quality"] == quality(compared, compared["name"]).iloc[0]]
-    if decisive["quality"].iloc[0] == NO_CLAIM:
-        return f"{decisive['cost'].iloc[0]}: {NO_CLAIM}"
-    if decisive["quality"].iloc[0] == VIABLE and decisive["worse"].max() < 0.0005:
-        return "no cost is worse"
-    end = "low" if decisive["quality"].iloc[0] == NOT_VIABLE else "high"
-    worst = decisive.loc[decisive[end].fillna(decisive["worse"]).idxmax()]
-    said = f"{worst['cost']} {_percent(worst['worse'])} % worse"
-    interval = f" [{_percent(worst['low'])}, {_percent(worst['high'])}]"
-    return said + (", without an interval" if np.isnan(worst["low"]) else interval)
+        return None
+    rows = compared[compared["quality"] == quality(compared, compared["name"]).iloc[0]]
+    end = "low" if rows["quality"].iloc[0] == NOT_VIABLE else "high"
+    return rows.loc[rows[end].fillna(rows["worse"]).idxmax()]
 
 
 def _judged(compared: pd.DataFrame) -> list[str]:
@@ -78,7 +70,3 @@ def _judged(compared: pd.DataFrame) -> list[str]:
         NO_CLAIM if doubted and says != NOT_VIABLE else says
         for says, doubted in zip(said, compared["doubted"], strict=True)
     ]
-
-
-def _percent(share: float) -> str:
-    return f"{round(100 * share, 1) + 0.0:.1f}"

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import pandas as pd
@@ -17,6 +17,7 @@ from biasflow.results.meanings import meanings
 from biasflow.results.scores import NONE
 
 WORDS = shipped("overview/page/words.md")  # the site shows the same file
+WORD = "Words"
 _ROW = re.compile(r"^\| (\*\*.+?) \| (.+?) \|", re.MULTILINE)
 _BETTER = {"low": "Lower", "high": "Higher", "neutral": "Nearer to it"}
 _PARTS = re.compile(r" \+ |, | ")  # of the name of a row, such as "scrubbing + leace"
@@ -34,9 +35,15 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True)
 class Glossary:
-    """Entries by their heading."""
+    """Entries by their heading. linked: the ids of those that `pieces` has linked so far."""
 
     groups: Mapping[str, list[Entry]]
+    linked: set[str] = field(default_factory=set)
+
+    def used(self) -> dict[str, list[Entry]]:
+        """The entries of a page: the measures and methods that it has, and the words that were linked in it."""
+        words = [entry for entry in self.groups.get(WORD, ()) if entry.id in self.linked]
+        return {title: entries for title, entries in {**self.groups, WORD: words}.items() if entries}
 
     def meaning(self, name: str) -> str:
         """The definition of a measure, by its label, or of the parts of a row's name; "" for what is not here."""
@@ -56,6 +63,7 @@ class Glossary:
                 linked.add(target)
                 pieces += [(text[end : match.start()], ""), (match[0], target)]
                 end = match.end()
+        self.linked.update(linked)
         return [*pieces, (text[end:], "")]
 
 
@@ -63,7 +71,7 @@ def glossary(matrix: pd.DataFrame, names: pd.DataFrame) -> Glossary:
     """The words of results, and the measures, methods and strategies that occur in a matrix (results.matrix). names:
     names.csv as texts."""
     shown = matrix[matrix["value"].notna()]
-    groups = {"Words": _words(read_text(WORDS)), "Measures": _measures(shown["measure"])}
+    groups = {WORD: _words(read_text(WORDS)), "Measures": _measures(shown["measure"])}
     groups["Methods"] = [
         *_methods(shown["method"].unique(), names[names["kind"] == "method"]),
         *(

@@ -80,9 +80,11 @@ def kept(low: float, high: float) -> str:
     return VIABLE if high <= LIMIT + _SLACK else UNCLEAR
 
 
-def pareto(points: ArrayLike) -> np.ndarray:
-    """Which of points [n, 2], both better low, no other point dominates (as low in both, lower in one): bool [n]."""
-    points = np.asarray(points, dtype=float).reshape(-1, 2)
-    as_low = (points[:, None] <= points[None]).all(axis=-1)
-    lower = (points[:, None] < points[None]).any(axis=-1)
-    return ~(as_low & lower).any(axis=0)
+def percent(share: float) -> str:
+    """Return a share as text: 0.45 -> "45 %"; never "-0 %"."""
+    return f"{round(100 * share, 0) + 0.0:.0f} %"
+
+
+def brief(value: float) -> str:
+    """A score as a sentence has it: two decimals, from 100 on none."""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.2f}"

@@ -15,6 +15,7 @@ from biasflow.overview.judgements import VIABLE, left
 from biasflow.registry import COST, INSIDE, METRICS, OUTSIDE, READOUTS, WITH
 from biasflow.results.first_table import SETTINGS
 from biasflow.results.matrix import OWN, PLAIN, UNTRAINED, measures
+from biasflow.results.meanings import meanings
 from biasflow.results.scores import NA, NONE
 
 UNTOUCHED = "none (untouched)"
@@ -107,12 +108,16 @@ def _judged(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def _headers(cells: pd.DataFrame) -> list[str]:
-    """The label of a measure, with its dataset where it has several here, or is limited."""
-    several = cells.groupby("measure")["dataset"].nunique() > 1
-    return [
-        f"{row.label} ({row.dataset})" if several[row.measure] or limit_of(row.dataset) else row.label
-        for row in cells[["label", *COLUMN]].itertuples()
-    ]
+    """The label of a measure, with what its test compares, or with its dataset where it has several here or is
+    limited."""
+    several, tests = cells.groupby("measure")["dataset"].nunique() > 1, meanings("tests")
+
+    def header(row) -> str:
+        if row.dataset in tests:
+            return f"{row.label}: {tests[row.dataset]}"
+        return f"{row.label} ({row.dataset})" if several[row.measure] or limit_of(row.dataset) else row.label
+
+    return [header(row) for row in cells[["label", *COLUMN]].itertuples()]
 
 
 def _section(measure: str, group: str) -> str:

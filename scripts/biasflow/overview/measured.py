@@ -1,4 +1,4 @@
-"""The scores of untouched models as the page shows them: texts, verdicts, and places on a line."""
+"""The scores of untouched models as the page shows them: texts and verdicts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,12 +28,15 @@ from biasflow.results.scores import NA, NONE
 class Measured:
     """A score of an untouched model. Texts: value, interval (over: seeds, items or draws; both empty without one), n,
     neutral, verdict, caution (why there is no claim, or the matrix's caution) and beside (what stands beside the value;
-    both may be empty). header: of its column in the map; numbers: value, neutral and, with an interval, low and high;
-    sizes: of how many seeds it is, if of several, and of how many items (the fewest and the most of a seed), as far as
-    that is known; test: what a permutation test says, of measures that have one; significant: whether its corrected p
-    is below 5 %; contrary: the readings of the same test (`registry.Measure`) whose verdict is the other one."""
+    both may be empty). header: of its column in the map; measure: its name in the registry; numbers: value, neutral
+    and, with an interval, low and high; sizes: of how many seeds it is, if of several, and of how many items (the
+    fewest and the most of a seed), as far as that is known; test: what a permutation test says, of measures that have
+    one; significant: whether its corrected p is below 5 %; contrary: the readings of the same test (`registry.Measure`)
+    whose verdict is the other one."""
 
     header: str
+    measure: str
+    dataset: str
     group: str
     label: str
     where: str
@@ -54,11 +57,6 @@ class Measured:
     @property
     def is_bias(self) -> bool:
         return self.group != GROUPS[COST]
-
-    @property
-    def places(self) -> Mapping[str, float]:
-        """Places of its numbers on a line of its own, in percent."""
-        return strips([self.numbers])[0]
 
 
 Key = tuple[str, str, str, str]  # encoder, task, measure, dataset
@@ -130,6 +128,8 @@ def _measured(model_map: Map, row) -> Measured:
     sizes |= {} if pd.isna(row.items) else {ITEMS: (int(row.items_least), int(row.items))}
     return Measured(
         row.header,
+        row.measure,
+        row.dataset,
         GROUPS[row.section],
         row.label,
         ", ".join(where),
@@ -154,12 +154,3 @@ def counted(row) -> str:
         return f"{row.n:,} {row.unit}"
     sizes = " to ".join(f"{size:,}" for size in dict.fromkeys((row.items_least, row.items)))
     return f"{row.n} {row.unit}, {sizes} items each"
-
-
-def strips(scores: Sequence[Mapping[str, float]]) -> list[dict[str, float]]:
-    """The numbers of each score as places, in percent, on one line that holds the numbers of all."""
-    least = min(min(numbers.values()) for numbers in scores)
-    span = max(max(numbers.values()) for numbers in scores) - least or 1.0
-    return [
-        {name: round(5 + 90 * (number - least) / span, 1) for name, number in numbers.items()} for numbers in scores
-    ]

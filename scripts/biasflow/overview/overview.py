@@ -1,6 +1,7 @@
-"""The overview of a run as one self-contained page and as ten lines for the terminal."""
+"""The overview of a run as one self-contained page, as ten lines for the terminal, and as two pictures."""
 
 import datetime
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,20 +12,26 @@ import jinja2
 from biasflow.base.files import whole_file
 from biasflow.base.shipped import shipped
 from biasflow.overview.about import About
-from biasflow.overview.answers import LISTED
-from biasflow.overview.contents import Contents
+from biasflow.overview.calibrated import stored
+from biasflow.overview.contents import Contents, Model
 from biasflow.overview.glossary import Glossary
-from biasflow.overview.tradeoff import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH
+from biasflow.overview.judgements import brief, percent, printed
+from biasflow.overview.measured import counted
+from biasflow.overview.pictures import bias_picture, inline, methods_picture, save_picture
+from biasflow.results.figures import empty_figure
 from biasflow.results.page import ASSETS
 
 PAGE = shipped("overview/page")
 _TEMPLATES = jinja2.Environment(
     loader=jinja2.FileSystemLoader([PAGE, ASSETS]),
-    autoescape=True,
+    autoescape=jinja2.select_autoescape(["html"]),
     trim_blocks=True,
     lstrip_blocks=True,
     undefined=jinja2.StrictUndefined,
 )
+_TEMPLATES.filters |= {"brief": brief, "percent": percent, "printed": printed, "counted": counted}
+_TEMPLATES.globals |= {"isnan": math.isnan}
+PICTURES = (bias_picture, "biases"), (methods_picture, "methods")  # of a model, and what they draw
 
 
 @dataclass(frozen=True)
@@ -69,15 +76,31 @@ def write_page(
         files=files,
         data=re.sub(r" \(sha256 [^)]*\)", "", files),  # in one line on top; which copies these are stands below
         ledger=ledger,
-        listed=LISTED,
-        drawing={"width": WIDTH, "height": HEIGHT, "left": LEFT, "right": RIGHT, "top": TOP, "bottom": BOTTOM},
+        picture=_inline,
+        agree=len(contents.pairs) > 0,
+        calibrated_on=" and ".join(stored("calibration")["encoder"].unique()),
     )
     with whole_file(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
+def _inline(model: Model, kind: str, label: str, prefix: str) -> str:
+    """A picture of a model ("biases", "methods") for the page; "" where there is nothing to draw."""
+    draw = next(draw for draw, rows in PICTURES if rows == kind)
+    figure = draw(getattr(model, kind)) if getattr(model, kind) else None
+    return "" if figure is None else inline(figure, label, prefix)
+
+
 def write_summary(contents: Contents, path: str | Path, *, run: str, page: str) -> None:
-    """Write the lines that the run ends with: what differs from neutral, the best viable method, and where to look."""
-    lines = [f"run {run}", *contents.summary, f"overview: {page}"]
+    """Write the lines that the run ends with: what is biased, what a method does about it, and where to look."""
+    text = _TEMPLATES.get_template("summary.txt").render(contents=contents, run=run, page=page)
     with whole_file(path) as temporary:
-        temporary.write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
+def write_pictures(contents: Contents, paths: Sequence[str]) -> None:
+    """Write the two pictures of the first model: bias as SVG and PNG, methods as SVG and PNG."""
+    for (draw, kind), place in zip(PICTURES, (0, 2), strict=True):
+        rows = getattr(contents.models[0], kind) if contents.models else ()
+        figure = draw(rows) if rows else None
+        save_picture(figure or empty_figure("there is nothing to draw"), *paths[place : place + 2])

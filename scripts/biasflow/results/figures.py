@@ -5,38 +5,24 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
-import matplotlib
+import matplotlib.style
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from biasflow.base.files import whole_file
+from biasflow.base.shipped import shipped
 
 # Okabe and Ito (2008): told apart with every common form of colour blindness. Shapes repeat what colours say.
 BLUE, VERMILION, GREEN, PURPLE, BLACK, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#8A8A8A"
 LIGHT_GREY = "#DDDDDD"  # lines of a grid
-_STYLE = {
-    "font.family": "DejaVu Sans",
-    "font.size": 8,
-    "text.parse_math": False,  # a dollar in somebody's name is a dollar
-    "axes.labelsize": 8,
-    "axes.titlesize": 9,
-    "xtick.labelsize": 7,
-    "ytick.labelsize": 7,
-    "legend.fontsize": 7,
-    "axes.formatter.limits": (-3, 4),
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "svg.hashsalt": "biasflow",
-    "svg.fonttype": "path",
-    "pdf.fonttype": 42,
-}
+STYLE = shipped("results/assets/biasflow.mplstyle")
 
 
 def style() -> contextlib.AbstractContextManager:
     """The context in which figures are drawn; also a decorator of the functions that draw them."""
-    return matplotlib.rc_context(_STYLE)
+    return matplotlib.style.context(STYLE)
 
 
 def panels(rows: int, columns: int, size: tuple[float, float], **options: object) -> tuple[Figure, np.ndarray]:

@@ -1,4 +1,4 @@
-"""Maps, trade-offs and the page's contents from a small matrix."""
+"""Maps and the page's contents from a small matrix."""
 
 import numpy as np
 import pandas as pd
@@ -6,14 +6,15 @@ import pytest
 
 from biasflow.overview.about import PermutationTest
 from biasflow.overview.contents import contents
+from biasflow.overview.helps import method_rows
 from biasflow.overview.judgements import DIFFERS, NOT_VIABLE, SAME, UNCLEAR, UNMEASURED, VIABLE
 from biasflow.overview.maps import UNTOUCHED, maps
 from biasflow.overview.measured import with_test
-from biasflow.overview.tradeoff import HEIGHT, WIDTH, plots
 from biasflow.papers.calibrated.values import TEXTS
-from biasflow.papers.judge import SEES
+from biasflow.papers.judge import DOES_NOT, SEES
 from biasflow.results.matrix import matrix
 from biasflow.results.scores import concatenate, tidy
+from biasflow.results.statistics import t_interval
 from tests.unit.overview import made_up
 
 
@@ -50,42 +51,18 @@ def test_what_is_left_and_viable(found):
     }
 
 
-def test_methods_without_a_cost_do_not_hide_those_that_are_not_viable():
-    scored = made_up.scores()
-    costs = scored["metric"] == "perplexity"
-    scored.loc[costs & (scored["method"] != "none"), ["value", "low", "high"]] *= 100
-    scored = scored[~(costs & (scored["method"] == "gamma"))]
-    lines = contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored).summary
-    why = "(every cost at most 5 % worse): 3 lose quality; for 1 no cost was measured."
-    assert any(why in line for line in lines)
-
-
-def test_trade_off_names_its_front_and_stays_in_the_drawing(found):
-    plot = next(plot for plot in plots(found[0]) if plot.bias == "Strength")
-    assert plot.cost == "perplexity" and set(plot.front) == {"alpha", "zeta", "gamma", "beta"}
-    assert {point.kind for point in plot.points if point.name == UNTOUCHED} == {"untouched"}
-    for point in plot.points:
-        assert 0 <= point.x <= WIDTH and 0 <= point.y <= HEIGHT
-    by_name = {point.name: point for point in plot.points}
-    assert by_name["alpha"].x > by_name["zeta"].x  # a higher perplexity
-    assert by_name["alpha"].y > by_name["zeta"].y  # less bias: lower on the page
-    bars = next(plot for plot in plots(found[0]) if plot.bias == "Distance").points[0].y_bar
-    assert bars[0] > bars[1]  # pixels grow downwards
-
-
 def test_a_method_of_one_seed_is_judged_by_the_untouched_model_of_that_seed():
     """Seed 1 is better than seed 0 at everything: alpha, measured with it alone, changes nothing."""
     scored = made_up.fine_tuned().query("head == 'own' and method == 'none' and strategy == 'plain'")
     scored = pd.concat([scored, scored[scored["seed"] == "1"].assign(method="alpha")])
     scored.loc[scored["seed"] == "0", "value"] -= 0.3
     (only,) = maps(matrix(scored, made_up.plan(scored)))
-    assert (only.table("left").loc["alpha"] == 1).all() and not list(plots(only))  # nor does it cost anything
+    assert (only.table("left").loc["alpha"] == 1).all()
     scored.loc[scored["method"] == "alpha", "value"] -= 0.1
     (only,) = maps(matrix(scored, made_up.plan(scored)))
-    (plot,) = plots(only)
-    assert plot.moved == ("alpha",) and only.rows.loc["alpha", "quality"] == UNCLEAR  # one seed has no interval
-    points = {point.name: point for point in plot.points}
-    assert points["alpha"].x < points[UNTOUCHED].x  # a lower accuracy, though above the mean over seeds
+    assert only.rows.loc["alpha", "quality"] == UNCLEAR  # one seed has no interval
+    (row,) = method_rows(only, ["TPR gap (P)"], [only])
+    assert row.lost[0] > 0  # a lower accuracy than on the same seed, though above the mean over seeds
 
 
 def test_what_was_measured_on_seeds_of_its_own_is_compared_with_nothing():
@@ -93,17 +70,8 @@ def test_what_was_measured_on_seeds_of_its_own_is_compared_with_nothing():
     scored = scored[(scored["method"] == "none") != (scored["seed"] == "2")]  # alpha on seed 2 alone
     (only,) = maps(matrix(scored, made_up.plan(scored)))
     assert only.table("left").loc["alpha"].isna().all() and only.rows.loc["alpha", "quality"] == UNMEASURED
-    assert not list(plots(only))
-
-
-def test_a_cell_where_nothing_is_left_has_a_mark_and_so_has_one_that_cannot_be_compared():
-    scored = made_up.scores(delta=(0.0, 10.0))
-    planned = made_up.plan(scored)
-    cells = {name: cells for name, _, cells in contents(matrix(scored, planned), planned, scored).sections[0].heat.rows}
-    assert 0 < cells["delta"][1].size < cells["alpha"][1].size < cells[UNTOUCHED][1].size
-    scored = scored[scored["method"] != "none"]
-    heat = contents(matrix(scored, planned), planned, scored).sections[0].heat
-    assert {(cell.kind, cell.size > 0) for _, _, of in heat.rows for cell in of} == {("unknown", True)}
+    (row,) = method_rows(only, ["TPR gap (P)"], [only])
+    assert np.isnan([row.left[0], row.lost[0]]).all()
 
 
 def test_what_got_worse_without_a_claim_or_was_turned_over_stands_in_the_row_of_the_method():
@@ -120,54 +88,72 @@ def test_what_got_worse_without_a_claim_or_was_turned_over_stands_in_the_row_of_
         )
     ]
     scored = tidy(pd.DataFrame(rows).fillna({"part": "-", "variant": "-"}), encoder="bert", dataset="data")
-    (only,) = contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored).answers
+    (only,) = contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored).models
     (leace,) = only.methods
-    assert (leace.nearer, leace.farther, leace.tested) == (["GEST rate"], [], 1)  # OCCTMP judges nothing
-    assert leace.aside == {"farther": ["OCCTMP 1.170 → 1.770"], "past neutral": ["GEST rate 1.210 → 0.950"]}
-    assert "OCCTMP 1.170 → 1.770" in only.helps and "GEST rate 1.210 → 0.950" in only.helps
+    assert leace.nearer == leace.past == [("GEST rate", 1.21, 0.95)] and leace.farther == [("OCCTMP", 1.17, 1.77)]
+    assert [row.name for row in only.judging] == ["GEST rate"]  # OCCTMP judges nothing
 
 
-def seeds(encoders=4, **values):
-    """The summary of encoders that differ in their seed, a little in all scores: of methods beside those of every run,
-    (strength, perplexity)."""
+def family(encoders, **values):
+    """A model of a run of encoders that differ in their seed, a little in all scores."""
     scored = concatenate(made_up.scores(encoder=f"e{number}", **values) for number in range(encoders))
-    up = (
-        scored["encoder"].str[1:].astype(int)
-        / 100
-        * ((scored["method"] != "none") & (scored["metric"] != "perplexity"))
-    )
-    scored["value"] = scored["value"] * (1 + up)
+    number = scored["encoder"].str[1:].astype(int)
+    scored["value"] *= 1 + number / 100 * ((scored["method"] != "none") & (scored["metric"] != "perplexity"))
     planned = made_up.plan(scored)
-    found = contents(matrix(scored, planned), planned, scored, dict.fromkeys(scored["encoder"], "e0"))
-    return found.answers[0].helps
+    return contents(matrix(scored, planned), planned, scored, dict.fromkeys(scored["encoder"], "e0")).models[0]
 
 
-def test_after_one_seed_no_method_is_named(whole):
-    first = whole.answers[0]
-    assert first.helps == (
-        "On this one model, 3 of 4 methods move more measures nearer to the neutral value than farther from it, by the "
-        "95 % interval of each change; 2 of these 3 keep quality. No method is named best: that takes at least 3 "
-        "encoders that differ only in their seed, and this run has 1."
-    )
-    assert f"{first.title}: {first.helps}" in whole.summary
-    # Distance makes no claim, so that it judges no method; alpha doubles the perplexity
-    assert [(row.name, row.nearer, row.farther, row.tested, row.price, row.quality) for row in first.methods] == [
-        ("alpha", ["Strength"], [], 1, "perplexity 100.0 % worse [99.9, 100.1]", NOT_VIABLE),
-        ("beta", [], ["Strength"], 1, "no cost is worse", VIABLE),
-        ("gamma", ["Strength"], [], 1, "no cost is worse", VIABLE),
-        ("zeta", ["Strength"], [], 1, "perplexity 4.0 % worse [3.9, 4.1]", VIABLE),
+def test_what_a_method_leaves_and_takes_is_a_share_with_its_interval(whole):
+    """Strength 2.0 [1.8, 2.2] alone judges: Distance makes no claim. Under zeta it is 1.0 [0.8, 1.2]."""
+    rows = {row.name: row for row in whole.models[0].methods}
+    half = np.hypot(0.2, 0.2) / 2
+    assert rows["zeta"].left == pytest.approx((0.5, 0.5 - half, 0.5 + half))
+    assert rows["alpha"].left[0] == 0.25 and rows["beta"].left[0] == 1.5
+    assert rows["alpha"].cost == "perplexity" and rows["alpha"].lost[0] == 1
+    assert {name: (row.quality, row.helps) for name, row in rows.items()} == {
+        "alpha": (NOT_VIABLE, True),
+        "beta": (VIABLE, False),
+        "gamma": (VIABLE, True),
+        "zeta": (VIABLE, True),
+    }
+    assert whole.models[0].best.name == "zeta" and whole.models[0].methods[0].name == "alpha"
+
+
+def test_three_encoders_that_differ_in_their_seed_give_an_interval_over_them():
+    few, several = family(2), family(4)
+    assert (few.encoders, several.encoders) == (2, 4)
+    zeta = next(row for row in several.methods if row.name == "zeta")
+    shares = 0.5 * (1 + np.arange(4) / 100)
+    assert zeta.left == pytest.approx((shares.mean(), *t_interval(shares)))
+
+
+def test_a_method_that_lacks_a_measure_has_no_share_and_is_not_the_best():
+    scored = made_up.scores()
+    scored = scored[~((scored["method"] == "zeta") & (scored["metric"] == "strength"))]
+    (model,) = contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored).models
+    zeta = next(row for row in model.methods if row.name == "zeta")
+    assert np.isnan(zeta.left[0]) and model.best.name == "gamma"
+
+
+def test_measures_that_followed_a_planted_bias_judge_methods_alone_if_there_are_any():
+    rows = [
+        {"method": method, "metric": metric, "part": part, "variant": variant, "value": value}
+        | {"low": value - 0.05, "high": value + 0.05, "n": 300}
+        for method, shift in (("none", 0.3), ("leace", 0.1))
+        for metric, part, variant, neutral in (
+            ("gest_stereotype_rate", "all", "base10", 1),  # followed one in a real encoder
+            ("winogender_r", "occupation", "bls", 0),  # did not
+        )
+        for value in [neutral + shift]
     ]
-
-
-def test_three_seeds_name_a_winner_with_an_interval():
-    said = seeds()
-    assert said.startswith("zeta reduces bias: it removes 4")
-    assert "mean over 4 encoders that differ only in their seed of " in said
-    assert "; adjusted for the choice among the 3 compared methods" in said
-    assert (
-        said.endswith(" Every other method removes less. Its price: perplexity 4.0 % worse [4.0, 4.0].")
-        and "alpha" not in said
-    )
+    scored = tidy(pd.DataFrame(rows), encoder="bert", dataset="gest")
+    run = matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored
+    by_kind = {kind: contents(*run, kinds={"bert": kind}).models[0] for kind in ("head", "")}
+    judging = {kind: [row.name for row in model.judging] for kind, model in by_kind.items()}
+    assert judging == {"head": ["GEST rate"], "": ["GEST rate", "Winogender r"]}
+    biases = by_kind["head"].biases
+    assert [row.trust.followed for row in biases] == [True, False]
+    assert min(biases[0].published) > 1.2 and len(biases[0].published) == 9 and not biases[1].published
 
 
 def test_a_map_without_a_control_says_so_and_one_with_says_how_little_it_changes(whole):
@@ -201,9 +187,9 @@ def test_a_model_that_always_says_the_same_claims_no_bias():
     (one,) = found.encoders["bert"]
     assert (one.verdict, one.caution) == ("no claim", "one label has 95 % or more of the predictions")
     assert one.beside.startswith("parity 1.000, called neutral 0.001")
-    assert found.answers[0].bias.startswith("No score of bias can be judged here, so nothing is claimed.")
-    cells = {name: cells for name, _, cells in found.sections[0].heat.rows}
-    assert cells["zeta"][0].kind == "unknown"  # no nearer than a model of which nothing is known
+    assert not any(row.judged for row in found.models[0].biases)
+    ((_, (_, zeta)),) = next(iter(found.sections[0].rows.values()))
+    assert zeta.says == "not compared"  # no nearer than a model of which nothing is known
 
 
 def test_readings_of_a_test_that_disagree_are_named():
@@ -215,7 +201,6 @@ def test_readings_of_a_test_that_disagree_are_named():
     scored = tidy(pd.DataFrame(rows), encoder="bert", dataset="data", method="none")
     found = contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored)
     assert found.encoders["bert"][0].contrary == ("aul", "aula")
-    assert found.answers[0].bias.endswith(" In other readings of the same test, CrowS-Pairs (aul, aula) shows no bias.")
 
 
 def test_of_encoders_that_differ_in_their_seed_the_first_is_shown_and_all_are_compared():
@@ -243,7 +228,6 @@ def test_items_that_were_left_out_are_counted_by_test_with_the_models_and_reason
         "CrowS-Pairs (crows-pairs-all): 1 of 1,508 items left out (long), on a, b.",
         "GEST (gest): 3 of 3,565 items left out (empty (1); long (2)), on a.",
     ]
-    assert found.summary[-2] == f"{found.limits[0]} The page says so of 1 more."
 
 
 def test_a_limited_run_says_so_first_and_in_every_limited_column():
@@ -251,12 +235,9 @@ def test_a_limited_run_says_so_first_and_in_every_limited_column():
     limited = scored.assign(dataset=scored["dataset"] + "-limit500")
     plan = made_up.plan(limited)
     found = contents(matrix(limited, plan), plan, limited)
-    assert (
-        found.summary[0] == found.limits[0]
-        and found.limits[0].startswith("These datasets are samples")
-        and "-limit500" in found.summary[0]
-    )
-    headers = [header for section in found.sections for header, *_ in section.heat.columns]
+    assert found.sampled and found.limits[0].startswith("These datasets are samples")
+    rows = [row for section in found.sections for rows in section.rows.values() for row in rows]
+    headers = [measure.header for measure, _ in rows]
     assert headers and all("-limit500" in header for header in headers)
     whole = matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored
     assert contents(*whole).limits == []
@@ -264,7 +245,7 @@ def test_a_limited_run_says_so_first_and_in_every_limited_column():
     unmeasured = pd.concat([whole[1], of_holes])
     assert contents(matrix(scored, unmeasured), unmeasured, scored).limits == []
     said = ["bios: 26 of 28 professions dropped (fewer than 30 of a gender): dj (1 women, 9 men), and 25 more"]
-    assert contents(*whole, dropped=said).limits == contents(*whole, dropped=said).summary[:1] == said
+    assert contents(*whole, dropped=said).limits == said and not contents(*whole).sampled
 
 
 @pytest.mark.parametrize(
@@ -286,14 +267,12 @@ def test_an_effect_size_needs_its_permutation_test_to_differ(whole, value, p, sa
 
 
 def test_a_run_says_of_its_measures_whether_they_were_calibrated_on_this_kind_of_encoder():
-    lines = contents(*made_up.run(), kinds={"bert": ""}).answers[0].trusted
-    assert lines == ["Never tested with a planted bias in an encoder without a masked-LM head: Strength, Distance."]
-    embedded = contents(*made_up.run(), kinds={"bert": "embedded"}).answers[0].trusted
-    assert embedded == [
-        "Followed the known bias that we planted in encoders of the embedded language: Strength, Distance."
-    ]
+    def followed(kinds, **calibrations):
+        model = contents(*made_up.run(), kinds=kinds, calibrations=calibrations).models[0]
+        return [row.trust.followed for row in model.biases], model.learnt
+
+    assert followed({"bert": ""}) == followed({}) == ([None, None], True)
+    assert followed({"bert": "embedded"}) == ([True, True], True)
     calibration = pd.DataFrame({"measure": [TEXTS, "Strength"], "occupations": ["seen", "all"], "q": 0.01, "seeds": 3})
-    calibration = calibration.assign(verdict=SEES)
-    (what, own, _) = contents(*made_up.run(), kinds={"bert": ""}, calibrations={"bert": calibration}).answers[0].trusted
-    assert what.startswith("This run planted a known bias") and own == "Followed it: Strength."
-    assert contents(*made_up.run()).answers[0].trusted == []  # nothing is known of its weights
+    assert followed({"bert": ""}, bert=calibration.assign(verdict=SEES)) == ([True, None], True)
+    assert followed({"bert": ""}, bert=calibration.assign(verdict=[DOES_NOT, SEES])) == ([None, None], False)

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from biasflow.overview.costs import costs, over_encoders, price, quality
+from biasflow.overview.costs import costs, decisive, over_encoders, quality
 from biasflow.overview.judgements import NO_CLAIM, NOT_VIABLE, UNCLEAR, UNMEASURED, VIABLE
 
 
@@ -26,9 +26,9 @@ def test_a_share_is_of_the_untouched_value_and_worse_in_both_directions():
 def test_an_equal_score_of_few_items_may_have_cost_something():
     """20 of 36 right, before and after: of other items the method may lose a fifth, or gain one."""
     result = costs(cells(("a", "accuracy", 0.56, 0.56, "high", -0.2, 0.2)))
-    assert list(result["quality"]) == [UNCLEAR] and price(result) == "accuracy 0.0 % worse [-35.7, 35.7]"
+    assert list(result["quality"]) == [UNCLEAR] and decisive(result)["high"] == pytest.approx(0.2 / 0.56)
     result = costs(cells(("a", "perplexity", 100, 100, "low", 0, 0), ("b", "perplexity", 90, 100, "low", -20, 1)))
-    assert list(result["quality"]) == [VIABLE, VIABLE] and price(result) == "no cost is worse"
+    assert list(result["quality"]) == [VIABLE, VIABLE]
 
 
 @pytest.mark.parametrize(
@@ -64,10 +64,9 @@ def test_the_worst_cost_decides_about_quality_and_is_the_price():
         "c": UNCLEAR,
         "d": UNMEASURED,
     }
-    assert price(by_name["a"]) == "pseudo-perplexity -1.0 % worse [-14.0, 12.0]"
-    assert price(by_name["b"]) == "perplexity 30.0 % worse [25.0, 35.0]"
-    assert price(by_name["c"]) == "perplexity 4.0 % worse, without an interval"
-    assert price(result[:0]) == "not measured"
+    named = {name: tuple(decisive(rows)[["cost", "worse"]]) for name, rows in by_name.items()}
+    assert named == {"a": ("pseudo-perplexity", -0.01), "b": ("perplexity", 0.3), "c": ("perplexity", 0.04)}
+    assert decisive(result[:0]) is None
 
 
 def test_encoders_that_differ_in_their_seed_are_judged_together():

@@ -3,7 +3,6 @@
 from types import SimpleNamespace
 
 import numpy as np
-from hypothesis import given
 from hypothesis import strategies as st
 
 from biasflow.overview.judgements import (
@@ -21,7 +20,6 @@ from biasflow.overview.judgements import (
     kept,
     left,
     moved,
-    pareto,
     printed,
     turned,
     verdict,
@@ -86,20 +84,3 @@ def test_large_scores_are_printed_without_decimals():
         "7,436",
         "-35,607",
     ]
-
-
-def test_front_of_three_points():
-    assert pareto([[0, 3], [1, 1], [2, 2], [3, 0], [1, 1]]).tolist() == [True, True, False, True, True]
-
-
-@given(st.lists(st.tuples(NUMBERS, NUMBERS), min_size=1, max_size=20))
-def test_every_point_is_on_the_front_or_dominated_by_one_that_is(points):
-    front = pareto(points)
-    assert front.any()
-    for point, on_front in zip(points, front, strict=True):
-        dominating = [
-            other
-            for other, its in zip(points, front, strict=True)
-            if its and other != point and other[0] <= point[0] and other[1] <= point[1]
-        ]
-        assert on_front != bool(dominating)

@@ -13,11 +13,10 @@ for (const word of all("a.word")) {
 // A map is one tab stop: arrow keys, Home and End go from cell to cell.
 for (const table of all("table.heat")) {
   const box = table.parentElement, stop = cell => cell.querySelector("button") ?? cell;
-  const rows = () => [[...table.tHead.rows].at(-1), ...table.tBodies[0].rows].filter(row => row.offsetHeight);
-  sortable(table);
+  const rows = () => [...table.tHead.rows, ...[...table.tBodies].flatMap(body => [...body.rows].slice(1))].filter(row => row.offsetHeight);
   table.setAttribute("role", "grid");
   box.removeAttribute("tabindex");
-  for (const cell of all("tr:not(:first-child) > *, tbody tr > *", table)) {
+  for (const cell of all("thead tr > *, tbody tr:not(:first-child) > *", table)) {
     stop(cell).tabIndex = -1;
     if (!cell.title) continue;
     say(cell, cell.title);
@@ -43,17 +42,3 @@ for (const table of all("table.heat")) {
 
 document.getElementById("viable").addEventListener("change", event =>
   document.body.classList.toggle("viable-only", event.target.checked));
-
-// Without this script all plots are shown; with it, the one that is chosen.
-for (const part of all(".tradeoff")) {
-  const [bias, cost] = [part.querySelector(".bias"), part.querySelector(".cost")];
-  const choose = () => {
-    for (const plot of all(".plot", part))
-      plot.hidden = plot.dataset.bias !== bias.value || plot.dataset.cost !== cost.value;
-    part.querySelector(".absent").hidden = all(".plot:not([hidden])", part).length > 0;
-  };
-  part.querySelector(".choose").hidden = false;
-  bias.addEventListener("change", choose);
-  cost.addEventListener("change", choose);
-  choose();
-}

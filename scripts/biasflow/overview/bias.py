@@ -1,0 +1,83 @@
+"""How biased is a model as it is: its scores as distances from neutral on one axis, with what is known against them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from biasflow.base.sample import SUFFIX
+from biasflow.overview.calibrated import Trust, published, trust
+from biasflow.overview.judgements import DIFFERS, NO_CLAIM
+from biasflow.overview.measured import Measured
+from biasflow.registry import Measure
+from biasflow.results.matrix import measures
+
+
+@dataclass(frozen=True)
+class BiasRow:
+    """A score of an untouched model. place, low, high: on the axis (`places`), NaN without an interval; published: the
+    scores of published models in the same measure, and their places."""
+
+    score: Measured
+    place: float
+    low: float
+    high: float
+    trust: Trust
+    published: Sequence[float] = ()
+    published_places: Sequence[float] = ()
+
+    @property
+    def name(self) -> str:
+        return self.score.header
+
+    @property
+    def shown(self) -> bool:
+        return self.score.verdict == DIFFERS
+
+    @property
+    def judged(self) -> bool:
+        return self.score.verdict != NO_CLAIM
+
+    @property
+    def value(self) -> float:
+        return self.score.numbers["value"]
+
+
+def places(values: ArrayLike, measure: Measure) -> np.ndarray:
+    """Scores as places on an axis from -1 to 1, where 0 is neutral: their distance from neutral as a share of the
+    largest one that is possible; of a measure without a largest, d / (1 + d), so that 1 nat, or a ratio of 2, lies half
+    way. Above 0: towards the bias that the measure looks for."""
+    distance = np.asarray(values, dtype=float) - measure.neutral
+    distance = -distance if measure.better == "high" else distance
+    return distance / measure.farthest if np.isfinite(measure.farthest) else distance / (1 + np.abs(distance))
+
+
+def bias_rows(measured: Sequence[Measured], kind: str | None, calibration: pd.DataFrame | None = None) -> list[BiasRow]:
+    """A row for each score of bias. kind: of `calibrated.kind_of`, None where it is not known; calibration: of the
+    encoder in this run."""
+    biases = [score for score in measured if score.is_bias]
+    by_name = {name: measure for (_, name), measure in measures().items()}
+    rows = []
+    for score in biases:
+        measure, whole = by_name[score.measure], score.dataset.partition(SUFFIX)[0]
+        ends = (score.numbers.get(end, np.nan) for end in ("value", "low", "high"))
+        others = list(published(score.measure, whole).values())
+        rows.append(
+            BiasRow(
+                score,
+                *places(list(ends), measure).tolist(),
+                trust(score.measure, whole, kind, calibration),
+                others,
+                places(others, measure).tolist(),
+            )
+        )
+    return rows
+
+
+def trusted(rows: Sequence[BiasRow]) -> list[BiasRow]:
+    """The rows by which methods are judged: those that show bias and whose measure followed a planted one; all that
+    show bias if none of them did."""
+    shown = [row for row in rows if row.shown]
+    return [row for row in shown if row.trust.followed] or shown

@@ -1,0 +1,195 @@
+"""The two pictures of the first screen: how biased is a model, and does a method help, at which price?"""
+
+import io
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from biasflow.base.files import whole_file
+from biasflow.overview.bias import BiasRow
+from biasflow.overview.helps import MethodRow
+from biasflow.overview.judgements import LIMIT
+from biasflow.results.figures import BLUE, GREEN, GREY, LIGHT_GREY, PURPLE, VERMILION, legend_below, legend_entry, style
+
+INK = "#1A1A1A"
+MARK = "\u2713"  # of what followed a planted bias
+WIDTH = 4.9  # inches: as wide as a phone shows letters of this size
+COLOURS = (BLUE, VERMILION, GREEN, PURPLE, "#E69F00", "#56B4E9", "#B5A900", "#7A4B2A")  # of methods, in their order
+MOST = 115  # percent of bias left, up to which the axis reaches at least
+LINEAR = 20  # percent of quality lost, up to which the axis is not logarithmic
+IN_PAGE = {INK: "var(--ink)", LIGHT_GREY: "var(--line)", GREY: "var(--quiet)", "#FFFFFF": "var(--paper)"}
+
+
+@style()
+def bias_picture(rows: Sequence[BiasRow]) -> Figure:
+    """A line for each score: where it lies between neutral and the largest bias that is possible, with its interval,
+    filled where bias is shown, grey where nothing is claimed; ticks: published models; a mark for what followed a
+    planted bias."""
+    figure = Figure(figsize=(WIDTH, 0.8 + 0.24 * max(len(rows), 4)), layout="constrained")
+    axes = figure.subplots()
+    axes.axvline(0, color=INK, linewidth=0.8)
+    for y, row in enumerate(rows):
+        colour = (VERMILION if row.shown else BLUE) if row.judged else GREY
+        strong = {"alpha": 1.0 if row.trust.followed is not False else 0.45}
+        axes.plot(row.published_places, [y] * len(row.published_places), "|", color=GREY, markersize=9, zorder=1)
+        if np.isfinite(row.low):
+            axes.plot([row.low, row.high], [y, y], color=colour, linewidth=2, zorder=2, **strong)
+        face = colour if row.shown else "#FFFFFF"
+        axes.plot(row.place, y, "o", color=colour, markerfacecolor=face, markersize=5.5, zorder=3, **strong)
+        axes.annotate(
+            f"{row.value:.2f}", (1.01, y), xycoords=("axes fraction", "data"), va="center", color=INK, fontsize=7
+        )
+        if row.trust.followed:
+            axes.annotate(
+                MARK, (1.13, y), xycoords=("axes fraction", "data"), va="center", ha="center", color=GREEN, fontsize=8
+            )
+    labels = axes.set_yticks(range(len(rows)), [_short(row.name, 36) for row in rows]) and axes.get_yticklabels()
+    for label, row in zip(labels, rows, strict=True):
+        label.set_color(GREY if row.trust.followed is False else INK)
+    least = min([0.0, *(min(row.place, *np.nan_to_num([row.low])) for row in rows)])
+    axes.set(xlim=(max(least - 0.04, -1.02), 1.02), ylim=(len(rows) - 0.5, -0.5))
+    axes.set_xlabel("distance from neutral (1: the largest that is possible)", color=INK)
+    _plain(axes)
+    entries = [
+        legend_entry("bias shown", marker="o", color=VERMILION),
+        legend_entry("not shown", marker="o", color=BLUE, markerfacecolor="#FFFFFF"),
+        legend_entry("no claim", marker="o", color=GREY, markerfacecolor="#FFFFFF"),
+        legend_entry("published models", marker="|", color=GREY, markersize=8),
+        legend_entry(f"{MARK} followed a planted bias"),
+    ]
+    legend_below(figure, [entry for entry, used in zip(entries, _used(rows), strict=True) if used], columns=3)
+    return figure
+
+
+def _used(rows: Sequence[BiasRow]) -> list[bool]:
+    """Which entries of the legend occur."""
+    return [
+        any(row.shown for row in rows),
+        any(row.judged and not row.shown for row in rows),
+        any(not row.judged for row in rows),
+        any(len(row.published) for row in rows),
+        any(row.trust.followed for row in rows),
+    ]
+
+
+@style()
+def methods_picture(rows: Sequence[MethodRow]) -> Figure | None:
+    """Bias left against quality lost, a point a method and a hollow one for its control, joined by a line; the names
+    stand beside, joined to their points. None where no method has both."""
+    drawn = [row for row in rows if np.isfinite(row.left[0]) and np.isfinite(row.lost[0])]
+    if not drawn:
+        return None
+    figure = Figure(figsize=(WIDTH, 4.4), layout="constrained")
+    axes = figure.subplots()
+    points = {row.name: (100 * row.lost[0], 100 * row.left[0]) for row in drawn}
+    wide = max(abs(x) for x, _ in points.values()) > LINEAR
+    axes.axhline(100, color=INK, linewidth=0.8)
+    axes.axvspan(-1e6, 100 * LIMIT, color=GREEN, alpha=0.12, linewidth=0)
+    named = [row for row in drawn if not row.grid and (row.control_of not in points)]
+    colours = {row.name: COLOURS[place % len(COLOURS)] for place, row in enumerate(named)}
+    for row in drawn:
+        x, y = points[row.name]
+        colour = GREY if row.grid else colours.get(row.control_of or row.name, GREY)
+        if row.grid:
+            axes.plot(x, y, ".", color=GREY, markersize=3, zorder=1)
+            continue
+        if row.control_of in points:
+            axes.plot(*zip((x, y), points[row.control_of], strict=True), color=colour, linewidth=0.7, zorder=1)
+        for ends, along in ((row.lost[1:], "x"), (row.left[1:], "y")):
+            if np.isfinite(ends).all():
+                low, high = 100 * ends[0], 100 * ends[1]
+                line = ([low, high], [y, y]) if along == "x" else ([x, x], [low, high])
+                axes.plot(*line, color=colour, linewidth=1, alpha=0.6, zorder=2)
+        if row.control_of is not None:
+            axes.plot(x, y, "o", color=colour, markerfacecolor="#FFFFFF", markersize=4, zorder=3)
+        else:
+            axes.plot(x, y, "v" if row.farther else "D" if row.past else "o", color=colour, markersize=6, zorder=3)
+    if wide:
+        axes.set_xscale("symlog", linthresh=100 * LIMIT, linscale=1)
+        axes.xaxis.set_major_formatter("{x:g}")
+    xs = [x for x, _ in points.values()]
+    right = max(*xs, 100 * LIMIT) * (1.5 if wide else 1.15)
+    axes.set_xlim(min(*xs, 0, -1) * 1.15, right)
+    axes.set_ylim(0, 1.15 * max(MOST, *(y for _, y in points.values())))  # longer bars are cut
+    axes.set_xlabel("quality lost by the cost that decides, %", color=INK)
+    axes.set_ylabel("bias left, % of the untouched distance", color=INK)
+    _names(axes, [(row.name, *points[row.name], colours[row.name]) for row in named])
+    _plain(axes)
+    legend_below(figure, _marks(drawn), columns=3)
+    return figure
+
+
+def _marks(drawn: Sequence[MethodRow]) -> list:
+    methods = [row for row in drawn if row.control_of is None]
+    entries = [
+        (legend_entry("method", marker="o", color=GREY), True),
+        (legend_entry("also makes a score worse", marker="v", color=GREY), any(row.farther for row in methods)),
+        (legend_entry("goes past neutral", marker="D", color=GREY), any(row.past for row in methods)),
+        (
+            legend_entry("control: random directions", marker="o", color=GREY, markerfacecolor="#FFFFFF"),
+            len(methods) < len(drawn),
+        ),
+        (legend_entry("keeps quality", marker="s", color=GREEN, alpha=0.3), True),
+    ]
+    return [entry for entry, used in entries if used]
+
+
+def _names(axes: Axes, points: Sequence[tuple[str, float, float, str]]) -> None:
+    """Names beside the axes, from top to bottom in the order of the points, each with a line to its point."""
+    low, high = axes.get_ylim()
+    gap = (high - low) / 14
+    heights: list[float] = []
+    for _, _, y, _ in sorted(points, key=lambda point: -point[2]):
+        heights.append(min(y, heights[-1] - gap if heights else high))
+    shift = max(0.0, low - min(heights, default=low))
+    for (name, x, y, colour), height in zip(sorted(points, key=lambda point: -point[2]), heights, strict=True):
+        axes.annotate(
+            _short(name, 24),
+            (x, y),
+            (1.04, height + shift),
+            textcoords=("axes fraction", "data"),
+            va="center",
+            color=colour,
+            fontsize=7.5,
+            weight="bold",
+            arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.5, "alpha": 0.6, "relpos": (0, 0.5)},
+            annotation_clip=False,
+        )
+
+
+def _short(name: str, letters: int) -> str:
+    return name if len(name) <= letters else f"{name[: letters - 1]}\u2026"
+
+
+def _plain(axes: Axes) -> None:
+    axes.tick_params(colors=INK, length=2)
+    for side in ("left", "bottom"):
+        axes.spines[side].set_color(LIGHT_GREY)
+
+
+def inline(figure: Figure, label: str, prefix: str) -> str:
+    """A figure as SVG for a page: its colours are those of the page, also of a dark one, and its ids begin with
+    `prefix`, as a page may have several. label: what it says to those who do not see it."""
+    text = io.StringIO()
+    with style():
+        figure.savefig(text, format="svg", metadata={"Date": None}, transparent=True)
+    svg = text.getvalue()
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<(metadata|style).*?</\1>", "", svg, flags=re.DOTALL)  # its style would be that of the whole page
+    svg = re.sub(r'(id="|href="#|url\(#)', rf"\1{prefix}", svg)
+    for literal, of_page in IN_PAGE.items():
+        svg = svg.replace(literal.lower(), of_page)
+    escaped = label.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
+    return svg.replace("<svg ", f'<svg role="img" aria-label="{escaped}" stroke-linejoin="round" ', 1)
+
+
+def save_picture(figure: Figure, svg_path: str | Path, png_path: str | Path) -> None:
+    """Write a picture as SVG and PNG on white, without dates; each file is whole or absent."""
+    with style():
+        for path, kind, more in ((svg_path, "svg", {"metadata": {"Date": None}}), (png_path, "png", {"dpi": 200})):
+            with whole_file(path) as temporary:
+                figure.savefig(temporary, format=kind, **more)
