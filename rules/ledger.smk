@@ -10,7 +10,7 @@ if LEDGER_OF or ITEMS_GIVEN:
     rule paper_ledger:
         input:
             **FIND.ledger_files(LEDGER_OF),
-            printed=local([file for name in LEDGER_OF for file in package_folder(f"papers/{name}/published")]),
+            printed=local([file for name in LEDGER_OF for file in printed_by(name)]),
             text=local([package_file(f"papers/{name}/paper.yaml") for name in LEDGER_OF]),
         output:
             **{
@@ -35,7 +35,7 @@ if LEDGER_OF or ITEMS_GIVEN:
             mem_mb=memory(2000),
             runtime=20,
         params:
-            code=code("ledger", *(f"{module_of(PAPERS[name])}.ledger" for name in LEDGER_OF)),
+            code=code("ledger", *(f"{module_of(PAPERS[name])}.targets" for name in LEDGER_OF)),
             papers=FIND.ledger_params(LEDGER_OF),
             item_files=ITEMS_GIVEN,
         script:

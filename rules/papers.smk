@@ -4,6 +4,11 @@ PAPER_TARGETS = {}
 KINDS = ("tables", "figures", "pages")
 
 
+def printed_by(paper):
+    """The file of the numbers that a paper prints, if it prints any."""
+    return [file for file in package_folder(f"papers/{paper}") if file.endswith("/printed.csv")]
+
+
 def targets_of(text):
     """(kind, name) of a paper's targets; no figure without anything to draw."""
     return [(kind, name) for kind in KINDS for name in text.targets(kind) if name not in NOT_DRAWN[text.name]]
@@ -31,7 +36,7 @@ for NAME in config["papers"]:
             f"paper_{NAME}"
         input:
             **FIND.paper_files(NAME),
-            printed=local(package_folder(f"papers/{NAME}/published")),
+            printed=local(printed_by(NAME)),
             text=local(package_file(f"papers/{NAME}/paper.yaml")),
         output:
             **outputs_of(TEXT),

@@ -1,8 +1,6 @@
 """Rule `ledger`: every printed number of the run's papers and published scores beside ours, its summary, and errors in
 released code."""
 
-from functools import partial
-
 import pandas as pd
 
 from _rule import by_role, items, rule
@@ -11,7 +9,7 @@ from biasflow.papers.frames import Run
 from biasflow.papers.items import ledger as items_ledger
 from biasflow.papers.ledger import CAPTIONS, ledger, summary
 from biasflow.papers.paper import load_tables
-from biasflow.papers.published import read_published
+from biasflow.papers.printed import read_printed
 from biasflow.papers.released import released_errors
 from biasflow.results.holes import read_plan
 from biasflow.results.scores import read_scores
@@ -23,7 +21,7 @@ def main(smk) -> None:
         scores, names = read_scores(smk.input.scores), read_text_csv(smk.input.names)
         plan = read_plan(smk.input.plan, smk.input.reasons)
         runs = {
-            name: Run(scores, plan, names, partial(read_published, name), items(smk.input, places), options)
+            name: Run(scores, plan, names, read_printed(name), items(smk.input, places), options)
             for name, (options, places) in smk.params.papers.items()
         }
         rows = pd.concat([ledger(runs), items_ledger.ledger(smk.params.item_files, scores, plan)], ignore_index=True)

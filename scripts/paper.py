@@ -1,13 +1,11 @@
 """Rule `paper_<name>`: a paper's tables and figures."""
 
-from functools import partial
-
 from _rule import by_role, items, rule
 from biasflow.base.tabular import read_text_csv
 from biasflow.corpora.origins import remark
 from biasflow.papers.frames import Run
 from biasflow.papers.make import make_paper
-from biasflow.papers.published import read_published
+from biasflow.papers.printed import read_printed
 from biasflow.results.holes import read_plan
 from biasflow.results.scores import read_scores
 
@@ -19,7 +17,7 @@ def main(smk) -> None:
             scores=read_scores(smk.input.scores),
             plan=read_plan(smk.input.plan, smk.input.reasons),
             names=read_text_csv(smk.input.names),
-            published=partial(read_published, name),
+            printed=read_printed(name),
             files=items(smk.input, smk.params.places),
             options=smk.params.options,
         )

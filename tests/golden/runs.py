@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from biasflow.papers.dawkins2024.examples import printed_examples
 from biasflow.papers.dawkins2024.rows import DURING
 from biasflow.papers.frames import Run
 from biasflow.results.scores import concatenate
@@ -45,7 +46,7 @@ def run_of_dawkins2024(folder: Path) -> Run:
 
 def files_of_dawkins2024(folder: Path) -> dict[str, dict[str, Path]]:
     """Stimuli of which some are printed, and what an untouched encoder makes of them."""
-    printed = dawkins2024.published("tables1_3_4")["context_id"].unique().tolist()
+    printed = printed_examples(dawkins2024.NUMBERS)["context_id"].unique().tolist()
     stimuli = dawkins2024.stimuli([*printed, *(f"t{number}" for number in range(9))])
     cells = stimuli[["triple", "label"]].merge(pd.DataFrame({"swapped": [False, True]}), how="cross")
     p = np.random.default_rng(1).beta(0.3, 0.3, len(cells)).round(6)

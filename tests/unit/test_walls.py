@@ -12,7 +12,6 @@ import pytest
 
 from biasflow.asking.tasks import cuts_module
 from biasflow.base.code import code_files, module_file
-from biasflow.papers.paper import load
 from biasflow.plan.tasks import kind_of, plan_module
 from biasflow.registry import ERASERS, METRICS, PAPERS, READOUTS, STRATEGIES, TASKS, external_module, module_of
 
@@ -153,7 +152,6 @@ def modules_of_job(script: str, *by_name: str) -> list[str]:
 def test_what_is_cheap_imports_no_torch():
     modules = [f"{module_of(entry)}" for entry in METRICS.values()]
     modules += [f"biasflow.papers.{paper}.targets" for paper in PAPERS]
-    modules += [f"biasflow.papers.{paper}.ledger" for paper in PAPERS if load(paper).encoders]
     modules += ["biasflow.papers.released"]
     modules += ["biasflow.plan.external", "biasflow.plan.listing", "biasflow.results.matrix"]
     modules += [*PREPARING, *map(plan_module, TASKS)]

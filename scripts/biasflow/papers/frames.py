@@ -1,6 +1,6 @@
 """Shared by all papers: the run from which tables are made, and the NLI scores as tables show them."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,14 +25,14 @@ class Run:
 
     scores: the one tidy table (results.scores), of all papers and blocks; plan: a row per cell (block, encoder,
     training, method, metric, dataset, status, reason); names: a row per attribute of a named thing (name, kind,
-    attribute, value); published: reads a file of printed values of the paper by its name; files: small item files by
+    attribute, value); printed: the numbers that the paper prints (papers.printed); files: small item files by
     role, such as examples or words, each with its path's parts as a key; options: the paper's own part of the
     configuration."""
 
     scores: pd.DataFrame
     plan: pd.DataFrame
     names: pd.DataFrame
-    published: Callable[[str], pd.DataFrame]
+    printed: pd.DataFrame = field(default_factory=pd.DataFrame)
     files: Mapping[str, Mapping[str, Path]] = field(default_factory=dict)
     options: Mapping[str, object] = field(default_factory=dict)
 

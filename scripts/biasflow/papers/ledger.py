@@ -1,48 +1,29 @@
 """The ledger: every number that a paper prints, ours beside it, and whether they agree.
 
-Nothing is listed here. The numbers are those of the paper's data files; where each stands beside ours is what the
-paper's own tables say: they are made once more with every printed number replaced by its place in the list, so that the
-places in their published columns tell which of our numbers belongs to which of theirs. What can be compared at all is
-decided by the encoder and the data that the configuration names, before any number of ours is looked at."""
+Nothing is listed here. The numbers are those of the paper's printed.csv; ours are what its module `targets` says of the
+same keys. What can be compared at all is decided by the encoder and the data that the configuration names, before any
+number of ours is looked at."""
 
 import importlib
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from biasflow.base.shipped import shipped
-from biasflow.papers.frames import NOT_ASKED, RUN, Run
+from biasflow.papers.frames import NOT_ASKED, Run
 from biasflow.papers.paper import PaperText, load
-from biasflow.papers.published import printed_numbers
-from biasflow.results.rounding import Range, around, rounded
-from biasflow.results.tables import PUBLISHED
+from biasflow.papers.printed import as_ours, row_keys
+from biasflow.results.rounding import around, rounded
 
 CAPTIONS = shipped("papers/ledger.yaml")
 REPRODUCED, OFF, NOT_COMPARABLE, NOT_RUN = "reproduced", "off", "not comparable", "not run"
 STATUSES = (REPRODUCED, OFF, NOT_COMPARABLE, NOT_RUN)
-AGREES, DISAGREES = "agrees", "disagrees"  # how what others say of a number begins
-IN_NO_TABLE = "no table of ours has it"
+DISAGREES = "disagrees"  # how what others say of a number begins
 _ABOUT = ["paper", "table", "encoder", "row", "measure", "variant", "unit", "printed", "printed_sd"]
 _OURS = ["ours", "ours_sd", "ours_n", "ours_encoder", "difference", "difference_in_printed_sd"]
 COLUMNS = [*_ABOUT, *_OURS, "status", "off_by", "reason", "audit"]
-_WHO = "ours_encoder"
-_TRACED = ["place", "ours", "ours_sd", "ours_n", _WHO, "absent"]
-
-
-@dataclass(frozen=True)
-class Beside:
-    """A table that has the numbers of a data file beside ours. values: the columns that have a published one; sd, n,
-    status: the columns of our standard deviation, of how many values ours is made, and of why ours is absent, where
-    there are such; "{}" in them stands for the name of the value."""
-
-    file: str
-    table: Callable[[Run], pd.DataFrame]
-    values: Sequence[str]
-    sd: str = ""
-    n: str = ""
-    status: str = "status"
 
 
 def ledger(runs: Mapping[str, Run]) -> pd.DataFrame:
@@ -56,23 +37,52 @@ def ledger(runs: Mapping[str, Run]) -> pd.DataFrame:
 def of_paper(text: PaperText, run: Run) -> pd.DataFrame:
     """Return a row for each printed number of a paper: COLUMNS.
 
-    The module papers/<name>/ledger.py names the tables (`BESIDE`), says which numbers are of other data than the run's
-    (`other_data`: run, numbers -> a reason each, "" where they are the same), and what other printed numbers say of
-    each (`audited`: run, numbers -> a text each)."""
-    module = importlib.import_module(f"{__package__}.{text.name}.ledger")
-    numbers = printed_numbers(text)
-    incomparable = _other_encoder(text, run, numbers["encoder"])
-    incomparable = incomparable.where(incomparable != "", module.other_data(run, numbers))
-    ours = _ours(module.BESIDE, run, text, numbers, set(numbers.loc[incomparable == "", "file"]))
-    rows = pd.concat([numbers, ours], axis=1).assign(paper=text.name)
+    The module papers/<name>/targets.py says why the run's data are others than a number is `of` (`other_data`: run ->
+    word of that column -> reason, "" where they are the same), and what ours are (`ours`: run -> keys and numbers, as
+    `printed.as_ours` gives them)."""
+    module, numbers = importlib.import_module(f"{__package__}.{text.name}.targets"), run.printed
+    same, other = _same_encoders(text, run), module.other_data(run)
+    incomparable = pd.Series(
+        [_incomparable(text, same, other, number) for number in numbers.itertuples()], index=numbers.index
+    )
+    ours = module.ours(run) if (incomparable == "").any() else as_ours(pd.DataFrame(), {}, {})
+    rows = _beside(numbers, ours, same)
     judged = [
-        judge(row.printed, row.printed_sd, row.ours, incomparable=why, absent=row.absent)
+        judge(row.printed, row.sd, row.ours, incomparable=why, absent=row.absent)
         for row, why in zip(rows.itertuples(), incomparable, strict=True)
     ]
-    audits = [
-        _joined(*verdicts) for verdicts in zip(module.audited(run, numbers), _printed_again(numbers), strict=True)
+    keys = row_keys(numbers)
+    named = [
+        "; ".join(f"{key} {value}" for key, value in zip(keys, row, strict=True) if value)
+        for row in numbers[keys].itertuples(index=False)
     ]
-    return rows.join(pd.DataFrame(judged, index=rows.index)).assign(audit=audits)[COLUMNS].astype({"ours_n": "Float64"})
+    rows = rows.assign(paper=text.name, row=named).rename(columns={"metric": "measure", "sd": "printed_sd"})
+    return rows.join(pd.DataFrame(judged, index=rows.index))[COLUMNS].astype({"ours_n": "Float64"})
+
+
+def _incomparable(
+    text: PaperText, same: Mapping[str, Sequence[str]], other: Mapping[str, str], number: NamedTuple
+) -> str:
+    """Why a number cannot be compared: its encoder is none of the run's, or its data are others; "" where it can be."""
+    if number.encoder and not same[number.encoder]:
+        about = text.encoders[number.encoder]
+        return f"other encoder: printed of {about['id']} at revision {about['revision'][:7]}"
+    return next(filter(None, map(other.get, number.of.split())), "")
+
+
+def _beside(numbers: pd.DataFrame, ours: pd.DataFrame, same: Mapping[str, Sequence[str]]) -> pd.DataFrame:
+    """The printed numbers with ours, ours_sd, ours_n, ours_encoder and `absent`, joined by the keys that both have."""
+    keys = [name for name in ours if name in numbers]
+    names = numbers["encoder"].map({"": [""], **same})
+    places = numbers[keys].assign(encoder=names, place=numbers.index).explode("encoder")
+    found = places.merge(ours, on=keys)
+    # Of several methods or encoders that a number stands beside, the first that has a value.
+    found = found.sort_values("ours", key=pd.isna, kind="stable").drop_duplicates("place").set_index("place")
+    found = found.reindex(numbers.index).rename(columns={"encoder": "ours_encoder"})
+    absent = found["absent"].fillna("")
+    absent = absent.where(absent != "", numbers["why_not"]).replace("", NOT_ASKED)
+    values = found[["ours", "ours_sd", "ours_n"]].astype(float)
+    return numbers.join(values).assign(ours_encoder=found["ours_encoder"].fillna(""), absent=absent)
 
 
 def judge(
@@ -122,57 +132,6 @@ def summary(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(summaries, columns=columns)
 
 
-def _ours(
-    besides: Sequence[Beside], run: Run, text: PaperText, numbers: pd.DataFrame, wanted: Collection[str]
-) -> pd.DataFrame:
-    """ours, ours_sd, ours_n, ours_encoder and `absent` (why ours is missing) of each number, made of the tables that
-    have the numbers of a `wanted` file."""
-    traced = replace(run, published=lambda name: _with_places(run.published(name), name, numbers))
-    tables = [_traced(beside, traced) for beside in besides if beside.file in wanted]
-    ours = pd.concat([table for table in tables if len(table)] or [pd.DataFrame(columns=_TRACED)], ignore_index=True)
-    same = {name: {"", *names} for name, names in _same_encoders(text, run).items()}
-    printed = numbers["encoder"].reindex(ours["place"])
-    comparable = [name == "" or who in same[name] for name, who in zip(printed, ours[_WHO], strict=True)]
-    # Of several methods or encoders that a number stands beside, the first that has a value.
-    ours = ours[np.array(comparable, dtype=bool)].sort_values("ours", key=pd.isna, kind="stable")
-    ours = ours.drop_duplicates("place").set_index("place").reindex(numbers.index).assign(cell=numbers["cell"])
-    known = ours.dropna(subset=_WHO).drop_duplicates("cell").set_index("cell")
-    elsewhere = known.reindex(numbers["cell"]).set_axis(numbers.index)
-    ours = ours.drop(columns="cell").where(ours[_WHO].notna(), elsewhere)
-    never = np.where(numbers["file"].isin([beside.file for beside in besides]), NOT_ASKED, IN_NO_TABLE)
-    return ours.assign(absent=ours["absent"].where(ours["absent"].notna(), never), **{_WHO: ours[_WHO].fillna("")})
-
-
-def _with_places(frame: pd.DataFrame, file: str, numbers: pd.DataFrame) -> pd.DataFrame:
-    """A data file with the place of each number instead of it; all else, deviations too, as they are."""
-    in_file = numbers[numbers["file"] == file]
-    places = {
-        column: pd.Series(cells.index, index=cells["line"], dtype=float).reindex(frame.index)
-        for column, cells in in_file.groupby("column")
-    }
-    return frame.assign(**places)
-
-
-def _traced(beside: Beside, run: Run) -> pd.DataFrame:
-    frame = beside.table(run)
-    tables = []
-    for value in beside.values:
-        if value + PUBLISHED not in frame:  # a table of nothing
-            continue
-        rows = frame[frame[value + PUBLISHED].notna()]
-        columns = {
-            "place": rows[value + PUBLISHED],
-            "ours": rows[value].astype(float),
-            "ours_sd": rows[beside.sd.format(value)] if beside.sd else np.nan,
-            "ours_n": rows[beside.n.format(value)] if beside.n else np.nan,
-            _WHO: rows["encoder"],
-            "absent": rows[beside.status].str.removeprefix(f"{NOT_RUN}: ") if beside.status else NOT_ASKED,
-        }
-        tables.append(pd.DataFrame(columns))
-    table = pd.concat(tables) if tables else pd.DataFrame(columns=_TRACED)
-    return table.astype({"ours_sd": float, "ours_n": float}).replace({"absent": {RUN: NOT_ASKED}})
-
-
 def _same_encoders(text: PaperText, run: Run) -> dict[str, list[str]]:
     """Encoder as printed -> the encoders of the run that are it, by the hub's id and the revision."""
     ids, revisions = (run.attributes("encoder", attribute) for attribute in ("id", "revision"))
@@ -186,38 +145,6 @@ def _same_encoders(text: PaperText, run: Run) -> dict[str, list[str]]:
     }
 
 
-def _other_encoder(text: PaperText, run: Run, printed: pd.Series) -> pd.Series:
-    """Why the encoder of each number is none of the run's; "" where it is, and for a number that is of no encoder."""
-    same = _same_encoders(text, run)
-    reasons = {
-        name: "" if same[name] else f"other encoder: printed of {about['id']} at revision {about['revision'][:7]}"
-        for name, about in text.encoders.items()
-    }
-    return printed.map(reasons | {"": ""})
-
-
 def _repository(identifier: str) -> str:
     """The name of a hub repository without its owner, which old ones lack; the revision, a commit, tells them apart."""
     return identifier.rpartition("/")[2]
-
-
-def _printed_again(numbers: pd.DataFrame) -> pd.Series:
-    """Whether the paper prints the same number elsewhere, and differently: so that no value rounds to both."""
-    verdicts = pd.Series("", index=numbers.index)
-    for _, printings in numbers.groupby("cell"):
-        if len(printings) > 1:
-            ranges = printings["printed"].map(_range)
-            prints = printings["table"] + " prints " + printings["printed"]
-            for place, reach in ranges.items():
-                others = ", ".join(prints[other] for other in printings.index if not reach.meets(ranges[other]))
-                verdicts[place] = f"{DISAGREES}: {others}" if others else f"{AGREES} with where it is printed again"
-    return verdicts
-
-
-def _range(printed: str) -> Range:
-    return rounded(float(printed), decimals_of(printed))
-
-
-def _joined(*verdicts: str) -> str:
-    """Several verdicts in one text, disagreement first."""
-    return "; ".join(sorted(filter(None, verdicts), key=lambda text: not text.startswith(DISAGREES)))

@@ -30,8 +30,8 @@ class Target:
 
 @dataclass(frozen=True)
 class PaperText:
-    """A paper.yaml. tables, figures and pages by name (without the paper's); published: what each of its files
-    published/<name>.csv holds; encoders: name in these files -> the hub's id and revision that we read it to be."""
+    """A paper.yaml. tables, figures and pages by name (without the paper's); printed: what its file
+    printed.csv holds; encoders: name in this file -> the hub's id and revision that we read it to be."""
 
     name: str
     title: str
@@ -39,7 +39,7 @@ class PaperText:
     tables: Mapping[str, Target]
     figures: Mapping[str, Target]
     pages: Mapping[str, Target]
-    published: Mapping[str, str]
+    printed: str = ""
     doi: str = ""
     url: str = ""
     encoders: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -116,7 +116,7 @@ def load(name: str, folder: Path = HERE) -> PaperText:
     path = folder / name / "paper.yaml"
     if not path.is_file():
         raise BiasflowError(f"there is no paper {name!r}: no file {path}")
-    text = {"tables": {}, "figures": {}, "pages": {}, "published": {}} | yaml.safe_load(path.read_text("utf-8"))
+    text = {"tables": {}, "figures": {}, "pages": {}} | yaml.safe_load(path.read_text("utf-8"))
     known = [field.name for field in fields(PaperText)][1:]
     for key in sorted(set(text) - set(known)):
         raise BiasflowError(f"{path}: unknown key {key!r}; known: {', '.join(known)}")

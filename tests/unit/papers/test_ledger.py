@@ -1,6 +1,4 @@
-import csv
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -9,14 +7,14 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from biasflow.base.errors import BiasflowError
 from biasflow.base.shipped import ROOT
-from biasflow.papers.dawkins2024 import ledger as of_dawkins
+from biasflow.papers.dawkins2024 import targets as of_dawkins
 from biasflow.papers.frames import NOT_ASKED
 from biasflow.papers.ledger import (
     CAPTIONS,
     COLUMNS,
     DISAGREES,
-    IN_NO_TABLE,
     NOT_COMPARABLE,
     NOT_RUN,
     OFF,
@@ -28,10 +26,10 @@ from biasflow.papers.ledger import (
     of_paper,
     summary,
 )
-from biasflow.papers.liang2020.ledger import WITHOUT_METRIC
-from biasflow.papers.orgad2022 import ledger as of_orgad2022
+from biasflow.papers.liang2020 import targets as of_liang
+from biasflow.papers.orgad2022 import targets as of_orgad2022
 from biasflow.papers.paper import HERE, load, load_tables
-from biasflow.papers.published import printed_numbers, read_published
+from biasflow.papers.printed import read_printed
 from biasflow.registry import PAPERS
 from tests.unit.papers.dawkins2024 import made_up as dawkins
 from tests.unit.papers.liang2020 import made_up as liang
@@ -39,11 +37,6 @@ from tests.unit.papers.orgad2022 import made_up as orgad
 
 NAMES = ["name", "kind", "attribute", "value"]
 WITH_NUMBERS = [name for name in PAPERS if (HERE / name / "paper.yaml").is_file() and load(name).encoders]
-# Columns of the data files that hold no result: keys, texts, and numbers about another number.
-NO_RESULT = "level settings table example context_id stereoset_id label swapped digest id where quantity unit decimals"
-NO_RESULT += " of"
-NO_RESULT += " encoder eraser places dataset metric variant source task stage model intrinsic sd star iteration gender"
-NO_RESULT += " rank word strength_settings distance_settings fairness_settings"
 
 
 def named(run, kind="encoder", **about):
@@ -60,23 +53,37 @@ def identity(paper, printed, **changes):
 # Every printed number, once
 
 
-@pytest.mark.parametrize(("paper", "numbers"), [("liang2020", 245), ("dawkins2024", 548), ("orgad2022", 435)])
-def test_there_is_a_place_for_every_number_in_the_files(paper, numbers):
-    cells = 0
-    for path in (HERE / paper / "published").glob("*.csv"):
-        with path.open(encoding="utf-8") as file:
-            cells += sum(bool(row[key]) for row in csv.DictReader(file) for key in row if key not in NO_RESULT.split())
-    found = printed_numbers(load(paper))
-    assert len(found) == cells == numbers
-    assert not found.duplicated(["file", "line", "column"]).any()
-    assert (found["table"] != "").all() and set(found["encoder"]) <= {"", *load(paper).encoders}
+@pytest.mark.parametrize(
+    ("paper", "numbers", "keys"),
+    [
+        ("liang2020", 245, ["stage", "eraser", "places", "dataset", "variant"]),
+        ("dawkins2024", 548, ["level", "settings", "example", "label", "swapped"]),
+        ("orgad2022", 435, ["task", "stage", "model", "intrinsic", "dataset", "variant"]),
+    ],
+)
+def test_every_printed_number_stands_once_with_its_key(paper, numbers, keys):
+    found = read_printed(paper)
+    assert len(found) == numbers and not found.duplicated(["table", "encoder", "metric", *keys]).any()
+    assert (found[["table", "metric", "printed"]] != "").all(axis=None)
+    assert set(found["encoder"]) <= {"", *load(paper).encoders}
 
 
 def test_a_number_keeps_its_printed_decimals():
-    found = printed_numbers(load("dawkins2024"))
-    accuracy = found[(found["file"] == "table7") & (found["column"] == "accuracy")].iloc[0]
-    assert (accuracy["printed"], accuracy["row"], accuracy["table"]) == ("0.3840", "level base", "table 7")
+    found = read_printed("dawkins2024")
+    accuracy = found[(found["table"] == "table 7") & (found["metric"] == "accuracy")].iloc[0]
+    assert (accuracy["printed"], accuracy["level"], accuracy["value"]) == ("0.3840", "base", 0.384)
     assert decimals_of(accuracy["printed"]) == 4 and decimals_of("242") == 0
+
+
+@pytest.mark.parametrize(
+    "text", ["metric,printed\na,1\nb,2,3\n", 'metric,printed\n"a,1\n', "metric,printed,sd\na,x,\n"]
+)
+def test_a_damaged_file_is_named_in_one_line(text, tmp_path):
+    (tmp_path / "p").mkdir()
+    (tmp_path / "p" / "printed.csv").write_text(text)
+    with pytest.raises(BiasflowError, match=r"printed\.csv: not valid CSV: .*") as raised:
+        read_printed("p", tmp_path)
+    assert "\n" not in str(raised.value)
 
 
 def test_the_encoders_are_those_of_the_papers_own_configuration():
@@ -195,11 +202,11 @@ def test_what_the_paper_prints_at_odds_with_itself_is_off_where_all_else_is_repr
 
 def test_a_number_that_others_contradict_says_what_they_give(reproduced):
     disputed = reproduced[reproduced["audit"].str.startswith(DISAGREES)].set_index(["table", "row", "measure"])
-    assert len(disputed) == 5  # every row of disputed.csv is a printed number
+    assert len(disputed) == 5
     rho = disputed.loc[("sec. 5", "quantity Spearman's rho of Strength and fairness score", "spearman-rho")]
     assert rho["ours"] == pytest.approx(-0.0382, abs=5e-5) and "-0.0382" in rho["audit"]
     assert "0.0690" in disputed.loc[("table 7", "level sent; settings 1", "fairness"), "audit"]
-    printed = read_published("dawkins2024", "table7")
+    printed = dawkins.PRINTED
     wrong = printed[(printed["accuracy"] * printed["parity"] - printed["fairness"]).abs() > 0.001]
     assert wrong[["level", "settings"]].to_numpy().tolist() == [["sent", "1"]]
 
@@ -241,13 +248,11 @@ def test_another_encoder_is_not_compared_however_near_its_numbers_are(about):
 
 @pytest.mark.parametrize(
     ("occupations", "statuses"),
-    [("dev2020", {"snli_accuracy": True, "parity": True}), ("planted", {"snli_accuracy": True, "parity": False})],
+    [("dev2020", {"snli": True, "nli": True}), ("planted", {"snli": True, "nli": False})],
 )
 def test_other_pairs_of_occupations_make_what_is_measured_on_them_incomparable(occupations, statuses):
-    run, numbers = dawkins.run_of(dawkins.NOTHING), printed_numbers(load("dawkins2024"))
-    reasons = of_dawkins.other_data(named(run, "task", nli={"occupations": occupations}), numbers)
-    for measure, same in statuses.items():
-        assert (reasons[numbers["measure"] == measure] == "").all() == same
+    reasons = of_dawkins.other_data(named(dawkins.run_of(dawkins.NOTHING), "task", nli={"occupations": occupations}))
+    assert {data: reasons[data] == "" for data in statuses} == statuses
 
 
 # Liang, Dufter & Schütze (2020)
@@ -255,9 +260,8 @@ def test_other_pairs_of_occupations_make_what_is_measured_on_them_incomparable(o
 
 def test_a_number_stands_beside_the_method_and_words_that_it_is_of():
     frame = liang.scores(encoder="bert-base-uncased")
-    printed = read_published("liang2020", "values").set_index(["encoder", "eraser", "dataset", "metric"])["value"]
     own = (frame["method"] == "none") & (frame["dataset"] == "C6") & (frame["metric"] == "weat_effect_size")
-    frame.loc[own, "value"] = printed["bert-base-uncased", "", "C6", "weat_effect_size"]
+    frame.loc[own, "value"] = 0.6581
     # A repository that is named without its owner is the same one.
     about = identity("liang2020", "bert-base-uncased", id="bert-base-uncased")
     run = named(liang.run(frame), **{"bert-base-uncased": about})
@@ -270,7 +274,7 @@ def test_a_number_stands_beside_the_method_and_words_that_it_is_of():
     rows, tables = (rows[rows["table"].str.startswith("table") == of_table] for of_table in (False, True))
     glue = tables[tables["measure"] == "glue"]  # of the very encoder, too, nobody knows which metric is printed
     assert len(glue) == 56 and set(glue["status"]) == {NOT_COMPARABLE}
-    assert set(glue.loc[glue["encoder"] == "bert-base-uncased", "reason"]) == {WITHOUT_METRIC}
+    assert set(glue.loc[glue["encoder"] == "bert-base-uncased", "reason"]) == {of_liang.other_data(run)["glue"]}
     assert tables["audit"].str.startswith("agrees").sum() == 8 and not tables["audit"].str.startswith("disagrees").any()
     assert rows.loc[rows["status"] == REPRODUCED, ["row", "measure"]].to_numpy().tolist() == [
         ["dataset C6", "weat_effect_size"]
@@ -294,8 +298,8 @@ def orgad_run(frame, *, text="reddit-2014.jsonl", bios=BIOS, about=None):
     options = {"encoders": ["roberta-base"], "task": "bios", "strategies": orgad.STRATEGIES, "seeds": [0, 5, 11]}
     options |= {"coreference": None, "ceat_text": text}
     columns = ["block", "encoder", "training", "method", "metric", "dataset", "status", "reason"]
-    published = partial(read_published, "orgad2022")
-    run = dawkins.Run(frame, pd.DataFrame(columns=columns), pd.DataFrame(columns=NAMES), published, {}, options)
+    printed, plan = read_printed("orgad2022"), pd.DataFrame(columns=columns)
+    run = dawkins.Run(frame, plan, pd.DataFrame(columns=NAMES), printed, {}, options)
     return named(named(run, **{"roberta-base": about}), "task", bios=bios)
 
 
@@ -327,7 +331,7 @@ def test_a_number_that_is_printed_twice_has_the_same_of_ours_and_says_what_the_o
 
 def test_numbers_of_no_table_say_so(of_orgad):
     appendix = of_orgad[of_orgad["table"].str.startswith("app.")]
-    assert set(appendix["reason"]) == {IN_NO_TABLE} and len(appendix) == 7
+    assert set(appendix["reason"]) == {"no table of ours has it"} and len(appendix) == 7
     share = appendix.set_index("measure").loc["unmapped-share"]
     assert (share["printed"], share["audit"]) == ("21.4", f"{DISAGREES}: the printed counts give 20.69")  # 6 of 29
 
@@ -337,19 +341,17 @@ def test_coreference_that_no_task_is_named_for_is_not_run(of_orgad):
 
 
 @pytest.mark.parametrize(
-    ("changes", "measure", "here"),
+    ("changes", "data", "here"),
     [
-        ({"text": None}, "ceat_effect_size", "Reddit comments, here the run's own text"),
-        ({"text": "wikitext-2"}, "ceat_effect_size", "Reddit comments, here wikitext-2"),
-        ({"bios": {"data": "planted"}}, "accuracy", "Bias in Bios, here planted"),
+        ({"text": None}, "contexts", "Reddit comments, here the run's own text"),
+        ({"text": "wikitext-2"}, "contexts", "Reddit comments, here wikitext-2"),
+        ({"bios": {"data": "planted"}}, "occupation", "Bias in Bios, here planted"),
     ],
 )
-def test_other_data_are_not_compared(changes, measure, here):
-    numbers = printed_numbers(load("orgad2022"))
-    own = (numbers["measure"] == measure) & numbers["row"].str.startswith("task occupation")
+def test_other_data_are_not_compared(changes, data, here):
     frame = orgad.scores(encoder="roberta-base", tests=("C6",), parts=("ceat",))
-    assert set(of_orgad2022.other_data(orgad_run(frame, **changes), numbers)[own]) == {f"other data: printed of {here}"}
-    assert set(of_orgad2022.other_data(orgad_run(frame), numbers)[own]) == {""}
+    assert of_orgad2022.other_data(orgad_run(frame, **changes))[data] == f"other data: printed of {here}"
+    assert of_orgad2022.other_data(orgad_run(frame))[data] == ""
 
 
 # All papers together
@@ -361,7 +363,7 @@ def test_the_summary_counts_each_number_once(of_orgad, reproduced):
     counts = found[[status.replace(" ", "_") for status in STATUSES]]
     assert counts.sum(axis=1).to_dict() == found["numbers"].to_dict() == {"orgad2022": 435, "dawkins2024": 548}
     assert found.loc["orgad2022", "disputed_by_audit"] == 13
-    assert f"{IN_NO_TABLE} (7)" in found.loc["orgad2022", "reasons"]
+    assert "no table of ours has it (7)" in found.loc["orgad2022", "reasons"]
 
 
 def test_a_run_without_papers_has_an_empty_ledger():

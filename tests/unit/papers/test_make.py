@@ -24,7 +24,7 @@ PLAN = pd.DataFrame(
     columns=["block", "encoder", "training", "method", "metric", "dataset", "status", "reason"],
 )
 NAMES = pd.DataFrame([["a-mlm", "encoder", "parent", "a"]], columns=["name", "kind", "attribute", "value"])
-RUN = Run(pd.DataFrame(), PLAN, NAMES, published=lambda name: pd.DataFrame())
+RUN = Run(pd.DataFrame(), PLAN, NAMES)
 
 
 def values(run):

@@ -67,8 +67,8 @@ def test_the_value_of_an_encoder_is_the_mean_of_its_items_which_leave_their_vari
     empty = pd.DataFrame()
     for direction, sign in (("up", 1), ("down", -1)):
         options = {"given": {"coin": direction}}
-        found = given_values(Run(empty, empty, empty, None, files, options), ["a", "b"])
+        found = given_values(Run(empty, empty, empty, empty, files, options), ["a", "b"])
         assert found["measure"].tolist() == ["coin (given)"] * 2 and set(found["sign"]) == {sign}
         assert found["value"].tolist() == [3, 4]
         assert found["error"].iloc[0] == pytest.approx(7 / 3) and np.isnan(found["error"].iloc[1])
-    assert given_values(Run(empty, empty, empty, None), ["a"]).empty
+    assert given_values(Run(empty, empty, empty), ["a"]).empty

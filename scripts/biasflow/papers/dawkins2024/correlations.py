@@ -6,7 +6,6 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from biasflow.base.errors import BiasflowError
 from biasflow.papers.dawkins2024.rows import (
     AFTER,
     BLOCK,
@@ -18,6 +17,7 @@ from biasflow.papers.dawkins2024.rows import (
     nli,
     printed_inside,
     printed_nli,
+    printed_settings,
     published_where,
 )
 from biasflow.papers.dawkins2024.table7 import table7, viable_settings
@@ -35,7 +35,7 @@ _KEYS = ["interventions", "models", "level", "measure", "parity", "method"]
 
 def with_printed(run: Run) -> pd.DataFrame:
     """The rows of table 7 that have both kinds of scores, then the printed table 7 as the encoder `printed`."""
-    rows, published = table7(run), run.published("table7")
+    rows, published = table7(run), printed_settings(run)
     complete = rows[(rows["status"] == RUN) & (rows["nli_status"] == RUN)]
     printed = published[[*SETTING, *MEASURES, *PRINTED_SCORES]].assign(
         encoder=PRINTED,
@@ -75,7 +75,7 @@ def correlations(run: Run) -> pd.DataFrame:
             for method in METHODS:
                 numbers = _numbers(both[measure], both[fairness], both["level"], seeds, method)
                 rows.append(about | named | {"method": method} | numbers)
-    table = merge_published(pd.DataFrame(rows), _of_text(run.published("text")), on=_KEYS, values=["estimate", "p"])
+    table = merge_published(pd.DataFrame(rows), _of_text(run.printed), on=_KEYS, values=["estimate", "p"])
     same = (table["encoder"] == PRINTED) | (printed_inside(run, table) & printed_nli(run, table))
     return published_where(same, table, ["estimate", "p"]).drop(columns="p_difference")
 
@@ -103,10 +103,7 @@ def _numbers(x: pd.Series, y: pd.Series, levels: pd.Series, seeds: pd.DataFrame,
 
 def _of_text(text: pd.DataFrame) -> pd.DataFrame:
     """The correlation of section 5, one row, with the keys of what it was computed on."""
-    values = text.set_index("id")["value"]
-    missing = [name for name in ("spearman-rho", "spearman-p") if name not in values]
-    if missing:
-        raise BiasflowError(f"the numbers of the paper's text have no row {missing[0]!r}; add it to text.csv")
+    values = text[text["quantity"] != ""].set_index("metric")["value"]
     keys = dict(zip(_KEYS, (AFTER, ALL, ALL, "strength", "majority", "spearman"), strict=True))
     return pd.DataFrame([keys | {"estimate": values["spearman-rho"], "p": values["spearman-p"]}])
 

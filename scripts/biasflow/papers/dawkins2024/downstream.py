@@ -16,6 +16,8 @@ from biasflow.papers.dawkins2024.rows import (
     nli,
     not_run,
     printed_nli,
+    printed_settings,
+    printed_table,
     published_where,
 )
 from biasflow.papers.dawkins2024.table7 import against_base, in_printed_order, nli_by_setting
@@ -42,8 +44,8 @@ def table6(run: Run) -> pd.DataFrame:
 
     Per encoder and reading of the interventions, beside the printed table 6. Encoders without NLI scores have empty
     rows with the reason as `status`."""
-    published = run.published("table6")
-    judged = nli_by_setting(run, run.published("table7"))
+    published = printed_table(run.printed, 6)
+    judged = nli_by_setting(run, printed_settings(run))
     blocks = []
     for encoder in encoders(run):
         of_encoder = judged[judged["encoder"] == encoder]
@@ -94,7 +96,7 @@ def nli_intervals(run: Run) -> pd.DataFrame:
         scores[f"{column}_high"] = (column, lambda values: t_interval(values)[1])
     groups = seeds.groupby([*READING, *SETTING], as_index=False)
     table = groups.agg(seeds=("seed", "size"), **scores, viable_share=("viable", "mean"))
-    return in_printed_order(table, run.published("table7"))
+    return in_printed_order(table, printed_settings(run))
 
 
 def finetuning(run: Run) -> pd.DataFrame:

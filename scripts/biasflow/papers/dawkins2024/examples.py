@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.shipped import shipped
 from biasflow.base.tabular import read_parquet, read_text_csv
 from biasflow.metrics.stereoset import ANTI, STEREOTYPE, UNRELATED, triple_distances, triple_strengths
 from biasflow.papers.dawkins2024.blocks import encoders_inside
@@ -17,6 +18,7 @@ from biasflow.results.scores import NONE
 from biasflow.results.tables import merge_published
 
 SWAPPED = "stereoset-swapped"
+_SENTENCES = shipped("papers/dawkins2024/examples.csv")
 _OTHER_LABEL = {STEREOTYPE: ANTI, ANTI: STEREOTYPE, UNRELATED: UNRELATED}
 _EXAMPLE = ["example", "chosen", "triple", "swapped", "sentence_a", "sentence_b", "label"]
 _MENDED = ["example", "triple", "authors_triple", "change", "label", "original_context"]
@@ -36,9 +38,24 @@ def digest(context: str, next_sentence: str) -> str:
     return hashlib.sha256(f"{context}\n{next_sentence}".encode()).hexdigest()[:12]
 
 
+def printed_examples(printed: pd.DataFrame) -> pd.DataFrame:
+    """The printed triples of tables 1, 3 and 4 with their numbers: a row per sentence, the columns of examples.csv and
+    p, s and d."""
+    sentences, keys = _printed_sentences("1", "3", "4"), ["table", "example", "label", "swapped"]
+    numbers = printed.pivot_table(index=keys, columns="metric", values="value")[["p", "s", "d"]].reset_index()
+    numbers = numbers.assign(table=numbers["table"].str.removeprefix("table "))
+    rows = sentences.merge(numbers, on=keys, how="left", validate="one_to_one")
+    return rows.assign(swapped=rows["swapped"] == "True")
+
+
+def _printed_sentences(*tables: str) -> pd.DataFrame:
+    sentences = read_text_csv(_SENTENCES)
+    return sentences[sentences["table"].isin(tables)]
+
+
 def examples_of(number: int, run: Run) -> pd.DataFrame:
     """Table 1, 3 or 4 for every encoder and stimuli set that was read, see `examples`. A note names the others."""
-    published, tables, missing = run.published("tables1_3_4"), {}, []
+    published, tables, missing = printed_examples(run.printed), {}, []
     stimuli = {name: read_text_csv(path) for name, path in run.files.get("stimuli", {}).items()}
     for encoder in encoders_inside(run.options):
         read = {name: _untouched(run, encoder, name) for name in stimuli}
@@ -100,7 +117,7 @@ def table2(run: Run) -> pd.DataFrame:
     for encoder in encoders_inside(run.options):
         before, after = (_untouched(run, encoder, stimuli) for stimuli in (SWAPPED, AUTHORS))
         if changes is not None and before is not None and after is not None:
-            table = mended(read_text_csv(changes), before, after, run.published("table2"))
+            table = mended(read_text_csv(changes), before, after, _printed_sentences("2"))
             tables.append(table.assign(encoder=encoder, status=RUN))
         else:
             status = not_run(run, encoder, INSIDE, f"it needs the stimuli {AUTHORS} and {SWAPPED}")

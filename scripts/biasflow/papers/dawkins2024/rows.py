@@ -1,9 +1,10 @@
 """A run's scores in the terms of this paper: by level and settings of its grid, inside the encoders and in NLI."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from pathlib import PurePath
 
+import numpy as np
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError
@@ -70,6 +71,22 @@ def other_nli_data(run: Run, *, occupations: bool = False) -> str:
 
 def _of_papers_encoder(run: Run, rows: pd.DataFrame) -> pd.Series:
     return rows["encoder"].isin([name for name in rows["encoder"].unique() if is_papers_encoder(run, name)])
+
+
+def printed_table(printed: pd.DataFrame, number: int, keys: Sequence[str] = ("level",)) -> pd.DataFrame:
+    """A printed table, its rows by `keys` in their order: a column per measure, and `<measure>_settings` for what
+    stands beside a number."""
+    rows = printed[(printed["table"] == f"table {number}") & (printed["quantity"] == "")]
+    values = rows.pivot(index=[*keys], columns="metric", values="value")
+    settings = rows.pivot(index=[*keys], columns="metric", values="at").replace("", np.nan).dropna(axis=1, how="all")
+    settings = settings.fillna("").add_suffix("_settings")
+    table = values[rows["metric"].unique()].join(settings).reset_index()
+    return rows[[*keys]].drop_duplicates().merge(table, on=[*keys])
+
+
+def printed_settings(run: Run) -> pd.DataFrame:
+    """The printed table 7: a row per setting, in their order."""
+    return printed_table(run.printed, 7, SETTING)
 
 
 def published_where(same: pd.Series, table: pd.DataFrame, values: Iterable[str]) -> pd.DataFrame:

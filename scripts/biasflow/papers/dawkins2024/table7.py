@@ -26,6 +26,7 @@ from biasflow.papers.dawkins2024.rows import (
     not_run,
     printed_inside,
     printed_nli,
+    printed_settings,
     published_where,
 )
 from biasflow.papers.frames import RUN, Run
@@ -42,7 +43,7 @@ def table7(run: Run) -> pd.DataFrame:
     reading of the interventions adds rows for the settings that it has. `viable` is "yes" or "no", "" without NLI
     scores. `status` and `nli_status` say why an encoder has no scores on stimuli (it has no stimuli then) or in NLI.
     BiasflowError names the first setting that is missing, or that the printed table does not have."""
-    published = run.published("table7")
+    published = printed_settings(run)
     measured, judged = _inside(run, published), nli_by_setting(run, published)
     blocks = []
     for encoder in encoders(run):

@@ -18,6 +18,7 @@ from biasflow.papers.dawkins2024.rows import (
     not_run,
     printed_inside,
     printed_nli,
+    printed_table,
     published_where,
     shares,
 )
@@ -32,7 +33,7 @@ PLAIN = "plain"  # a subspace that was fitted with no other intervention active
 
 def table5(run: Run) -> pd.DataFrame:
     """The best of each level beside the printed table 5, see `best_of_levels`."""
-    table = best_of_levels(table7(run), run.published("table5"))
+    table = best_of_levels(table7(run), printed_table(run.printed, 5))
     intrinsic = [name for measure in MEASURES for name in (measure, f"{measure}_settings")]
     table = published_where(printed_inside(run, table), table, intrinsic)
     return published_where(printed_nli(run, table), table, ["fairness", "fairness_settings", "snli_accuracy"])

@@ -30,9 +30,8 @@ from biasflow.results.statistics import correlation
 from biasflow.results.tables import merge_published
 from biasflow.text.occupation_pairs import load_pairs
 
-# What a number is of (the column `of` of the published file).
-ON_STIMULI, ON_SNLI, ON_NLI, ON_BOTH, OF_ENCODER = "stimuli", "snli", "nli", "both", "encoder"
-OF_STEREOSET, OF_OCCUPATIONS = "stereoset", "occupations"
+# What a number is of (the column `of` of the printed numbers).
+ON_STIMULI, ON_SNLI, ON_NLI, ON_BOTH, OF_ENCODER = "stimuli", "snli", "nli", "stimuli nli", "encoder"
 UNWEIGHTED_PLANE = "0,1"  # n = 0, c = 1: two dimensions without information weighting
 _UNITS = {"percent": 100}
 
@@ -42,7 +41,8 @@ def text(run: Run) -> pd.DataFrame:
 
     Counts, shares or percents, as printed (`unit`); models are viable as in table 7, and the best layer-11 model is the
     viable one with the largest fairness. Empty where the run has nothing of it, with the reason as `status`."""
-    published, rows = run.published("text"), []
+    published, rows = run.printed[run.printed["quantity"] != ""], []
+    published = published.rename(columns={"metric": "id", "table": "where"})
     units = published.set_index("id")["unit"].map(_UNITS).fillna(1)
     blocks = table7(run)
     heads = _heads(run)

@@ -8,6 +8,7 @@ from biasflow.papers.frames import NLI_SCORES, RUN, Run, nli_rows
 from biasflow.papers.liang2020.blocks import AT_EVALUATION, IN_TRAINING, PLAIN, WITH
 from biasflow.papers.liang2020.rows import (
     KEY,
+    NOTEBOOKS,
     PLACEMENT,
     Rows,
     change_from_none,
@@ -62,7 +63,7 @@ def perplexities(ours: Rows) -> pd.DataFrame:
     return table.merge(pseudo, on=unit, how="outer", validate="one_to_one")
 
 
-def perplexity(run: Run) -> pd.DataFrame:
+def perplexity(run: Run, source: str = NOTEBOOKS) -> pd.DataFrame:
     """Return `perplexities` by encoder, text, stage, method and placement, with the change from the untouched encoder.
 
     Published is the batch perplexity. `pseudo_status` is the status of the pseudo-perplexity. Raises BiasflowError
@@ -72,7 +73,7 @@ def perplexity(run: Run) -> pd.DataFrame:
     table = ordered(perplexities(ours).rename(columns=names), ["encoder", "text", "stage"], ours)
     table = change_from_none(table, ["text", "stage"], ["perplexity", "batch_perplexity", "pseudo_perplexity"])
     table = first(table, ["encoder", "text", "stage", "method", *PLACEMENT])
-    printed = perplexity_rows(published_rows(ours)).rename(columns=names)
+    printed = perplexity_rows(published_rows(ours, source)).rename(columns=names)
     printed = wide(printed, keys, ["batch_perplexity"])
     rows = with_not_run(table, ours, "perplexity", printed[keys])
     rows = merge_published(rows, printed, on=keys, values=["batch_perplexity"])

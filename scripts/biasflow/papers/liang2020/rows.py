@@ -17,6 +17,7 @@ PLACEMENT = ["eraser", "places"]
 KEY = ["encoder", "method", *PLACEMENT]  # of the tables
 PRETRAINED, FINETUNED = "pretrained", "finetuned"
 CHINESE = "chinese-professions"
+NOTEBOOKS, TABLES = "released notebook", "table of"  # how the places begin where the paper's numbers stand
 # Measure of the tables -> its cells in the plan; the others are named as their metric.
 _CELLS = {
     "any": {},
@@ -115,22 +116,18 @@ def of_paper(run: Run, *, chinese: bool = False) -> Rows:
     return Rows(run, scores, layers[layers["task"] == NA], shown, methods)
 
 
-def published_rows(ours: Rows) -> pd.DataFrame:
-    """The printed values in the form of `Rows.scores`, of the encoders that are shown: each beside every method of the
-    same placement, and under no method's name where there is none."""
+def published_rows(ours: Rows, source: str = NOTEBOOKS) -> pd.DataFrame:
+    """The printed values of a source in the form of `Rows.scores`, of the encoders that are shown: each beside every
+    method of the same placement, and under no method's name where there is none."""
     names = pd.DataFrame([(name, *placement) for name, placement in ours.methods.items()], columns=KEY[1:])
-    printed = printed_rows(ours.run)
+    printed = ours.run.printed
+    printed = printed[printed["table"].str.startswith(source)]
+    absent = [key for key in KEYS if key not in printed and key != "method"]
+    printed = printed.assign(**dict.fromkeys(absent, NA), set=printed["dataset"])
+    parents, stages = printed["encoder"].str.removesuffix(finetuned("")), printed["stage"].replace("", PRETRAINED)
+    printed = printed.assign(encoder=parents, stage=stages)
     rows = printed[printed["encoder"].isin(ours.encoders)].merge(names, on=PLACEMENT, how="left")
     return rows.fillna({"method": _PRINTED_ONLY})
-
-
-def printed_rows(run: Run) -> pd.DataFrame:
-    """The printed values of all encoders in the form of `Rows.scores`, without names of methods."""
-    printed = run.published("values")
-    names = set(printed["encoder"])
-    trained = {finetuned(name) for name in names}
-    absent = [key for key in KEYS if key not in printed and key != "method"]
-    return _staged(printed.assign(**dict.fromkeys(absent, NA)), sorted(names - trained))
 
 
 def placements(run: Run, names: Sequence[str]) -> dict[str, Placement]:

@@ -13,6 +13,7 @@ from biasflow.papers.liang2020.rows import (
     CHINESE,
     FINETUNED,
     KEY,
+    NOTEBOOKS,
     PLACEMENT,
     PRETRAINED,
     Rows,
@@ -121,13 +122,13 @@ def main(run: Run) -> pd.DataFrame:
     )
 
 
-def occtmp(run: Run) -> pd.DataFrame:
+def occtmp(run: Run, source: str = NOTEBOOKS) -> pd.DataFrame:
     """OCCTMP on every set, by encoder, set, method and placement: the metrics of `metrics.occtmp`, published values.
 
     Single layers are in a figure. Raises BiasflowError naming encoder and method for a gap."""
     ours = of_paper(run)
     table = _occtmp(of_metrics(ours.inside, "occtmp"), ours)
-    printed = of_metrics(published_rows(ours), "occtmp")
+    printed = of_metrics(published_rows(ours, source), "occtmp")
     values = [metric for metric in OCCTMP if metric in set(printed["metric"])]
     printed = wide(printed, [*KEY, "set"], values, complete=False)
     rows = with_not_run(table, ours, "occtmp", printed[[*KEY, "set"]])
@@ -144,7 +145,7 @@ def chinese(run: Run) -> pd.DataFrame:
     return with_not_run(change_from_none(table, [], ["diff", "signed_diff"]), ours, "chinese")
 
 
-def association(run: Run) -> pd.DataFrame:
+def association(run: Run, source: str = NOTEBOOKS) -> pd.DataFrame:
     """Every association test by encoder, test, pooling, method and placement, with Holm's correction and a verdict.
 
     An exact p of 0 is given as its bound (see `with_bound`). p_holm corrects for the `tests` with a p-value of the same
@@ -162,7 +163,7 @@ def association(run: Run) -> pd.DataFrame:
     measured = ["effect_size", "p_value", "p_value_bound", "p_holm"]
     order = ["encoder", "set", "variant", "method", *PLACEMENT, *measured]
     table = ordered(table, ["encoder", "set", "variant"], ours)[[*order, "verdict", "tests", "exact", "partitions"]]
-    printed = wide(_association(published_rows(ours)), keys, ["effect_size", "p_value"], complete=False)
+    printed = wide(_association(published_rows(ours, source)), keys, ["effect_size", "p_value"], complete=False)
     names = {"set": "test", "variant": "pooling"}
     table, printed, keys = table.rename(columns=names), printed.rename(columns=names), [*KEY, *names.values()]
     rows = with_not_run(table, ours, "association", printed[keys])

@@ -58,15 +58,25 @@ def table2(run: Run, *, half: Half = OCCUPATION) -> pd.DataFrame:
     points with p < 0.05, tested on raw biographies. CEAT is C6, or the first test that the run has. BiasflowError
     naming encoder and strategy for a hole in the scores."""
     encoders = named_encoders(run.options, half.encoders)
-    return _fits(run, half, [*(encoders[:1] if half is OCCUPATION else encoders), ENCODER])
+    return _shown(run, half, [*(encoders[:1] if half is OCCUPATION else encoders), ENCODER])
 
 
 def table6(run: Run) -> pd.DataFrame:
     """Return `table2` for the other encoders, the replicas."""
-    return _fits(run, OCCUPATION, [*run.options["encoders"][1:], REPLICA])
+    return _shown(run, OCCUPATION, [*run.options["encoders"][1:], REPLICA])
 
 
-def _fits(run: Run, half: Half, encoders: Sequence[str]) -> pd.DataFrame:
+def _shown(run: Run, half: Half, encoders: Sequence[str]) -> pd.DataFrame:
+    table = fitted(run, half, encoders)
+    tested = ["tested"] if len(half.inputs) > 1 else []
+    columns = ["encoder", *tested, "intrinsic", "intrinsic_variant", "coded", "points", "measure", "variant"]
+    for stage in (BEFORE, AFTER):
+        columns += [stage, stage + PUBLISHED, stage + DIFFERENCE, f"n_{stage}"]
+    return table[[*columns, "status"]].astype({"n_before": "Int64", "n_after": "Int64"})
+
+
+def fitted(run: Run, half: Half, encoders: Sequence[str]) -> pd.DataFrame:
+    """R^2 of every extrinsic measure (metric and variant) with the intrinsic ones, beside the printed values."""
     chosen, encoders = select(run, half), list(dict.fromkeys(encoders))
     stages = [BEFORE, AFTER]
     before, after = (
@@ -90,12 +100,7 @@ def _fits(run: Run, half: Half, encoders: Sequence[str]) -> pd.DataFrame:
         points=[SIGNIFICANT, EVERY],
         key=[measure.key for measure in half.measures],
     )
-    tested = ["tested"] if len(half.inputs) > 1 else []
-    columns = ["encoder", *tested, "intrinsic", "intrinsic_variant", "coded", "points", "measure", "variant"]
-    for stage in stages:
-        columns += [stage, stage + PUBLISHED, stage + DIFFERENCE, f"n_{stage}"]
-    table = with_coded(chosen, table)[[*columns, "status"]]
-    return table.astype({"n_before": "Int64", "n_after": "Int64"})
+    return with_coded(chosen, table)
 
 
 def _fitted(table: pd.DataFrame, stage: str, chosen: Selection) -> pd.DataFrame:

@@ -7,7 +7,7 @@ import pandas as pd
 from biasflow.papers.frames import RUN, Run
 from biasflow.papers.orgad2022.halves import RAW, Half
 from biasflow.papers.orgad2022.measures import COMPRESSION_VALUE
-from biasflow.papers.orgad2022.selection import BASELINES, Selection
+from biasflow.papers.orgad2022.selection import BASELINES, PLAIN, Selection
 from biasflow.registry import STRATEGIES
 from biasflow.results.tables import DIFFERENCE, PUBLISHED
 
@@ -19,15 +19,16 @@ ENCODER, REPLICA = "roberta-base", "deberta-base"  # the printed values stand be
 PROBED_ON = dict.fromkeys(BASELINES, RAW) | {strategy.label: strategy.text for strategy in STRATEGIES.values()}
 
 
+# Model in print -> in our tables.
+LABELS = {name: strategy.label for name, strategy in STRATEGIES.items() if name != PLAIN}
+
+
 def printed_values(run: Run, half: Half, *tables: str) -> pd.DataFrame:
-    """Return the printed values of a half in these tables, with the test input that we take them to have; text columns
-    have no NaN, and models have our names."""
-    values = run.published("values")
+    """Return the printed values of a half in these tables, with the test input that we take them to have; models have
+    our names."""
+    values = run.printed.assign(table=run.printed["table"].str.removeprefix("table "))
     values = values[(values["task"] == half.kind) & values["table"].isin(tables)]
-    text = [column for column in values if column not in ("value", "sd")]
-    values = values.astype(dict.fromkeys(text, object)).fillna(dict.fromkeys(text, ""))
-    labels = {name: strategy.label for name, strategy in STRATEGIES.items()}
-    values = values.assign(model=values["model"].map(lambda name: labels.get(name, name)))
+    values = values.assign(model=values["model"].replace(LABELS), sd=values["value_sd"])
     text = values["model"].map(PROBED_ON).where(values["metric"] == COMPRESSION_VALUE, RAW)
     return values.assign(text=text.where(values["model"] != "", ""))
 

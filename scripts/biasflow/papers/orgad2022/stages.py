@@ -58,6 +58,20 @@ def table8(run: Run) -> pd.DataFrame:
 
 
 def _stage_table(run: Run, half: Half, stage: str) -> pd.DataFrame:
+    """The columns of `compared` that the tables of a stage show."""
+    heads, by_encoder = (["n_heads"], ["p_by_encoder", "p_by_encoder_holm"]) if stage == AFTER else ([], [])
+    coded = [] if stage == FROZEN else ["coded"]
+    setting = ["setting"] if len(half.inputs) > 1 else []
+    columns = ["encoder", "measure", "variant", "strategy", *setting, "mean", "mean_published", "mean_difference"]
+    columns += ["difference_in_printed_sd", "sd", "sd_published", "n", *heads, *coded, "change", "pairs"]
+    columns += ["p", "p_one_sided", "p_holm", *by_encoder, *_STARS, "stars_agree"]
+    columns += ["undefined_cells", "diverged", "status"]
+    table = compared(run, half, stage).rename(columns={"model": "strategy", "text": "setting"})[columns]
+    return table.astype(dict.fromkeys(["n", *heads, *coded, "pairs"], "Int64"))
+
+
+def compared(run: Run, half: Half, stage: str) -> pd.DataFrame:
+    """Every measure of a stage (metric and variant), model and test input (text), with the printed values beside it."""
     chosen = select(run, half)
     encoders = encoders_of(chosen)
     ours = comparisons(chosen, stage, half.measures)
@@ -81,22 +95,13 @@ def _stage_table(run: Run, half: Half, stage: str) -> pd.DataFrame:
         diverged=[chosen.diverged_seeds(*model) for model in models] if chosen.lost(stage) else "",
         status=[row.status or why(row) for row in table.itertuples()],
     )
-    table = arranged(
+    return arranged(
         table,
         encoder=encoders,
         key=[measure.key for measure in half.measures],
         model=[*chosen.models, *PROBED_ON],
         text=half.inputs,
     )
-    heads, by_encoder = (["n_heads"], ["p_by_encoder", "p_by_encoder_holm"]) if stage == AFTER else ([], [])
-    coded = [] if stage == FROZEN else ["coded"]
-    setting = ["setting"] if len(half.inputs) > 1 else []
-    columns = ["encoder", "measure", "variant", "strategy", *setting, "mean", "mean_published", "mean_difference"]
-    columns += ["difference_in_printed_sd", "sd", "sd_published", "n", *heads, *coded, "change", "pairs"]
-    columns += ["p", "p_one_sided", "p_holm", *by_encoder, *_STARS, "stars_agree"]
-    columns += ["undefined_cells", "diverged", "status"]
-    table = table.rename(columns={"model": "strategy", "text": "setting"})[columns]
-    return table.astype(dict.fromkeys(["n", *heads, *coded, "pairs"], "Int64"))
 
 
 def _agreeing(two_sided: str, one_sided: str, printed: str) -> str:

@@ -6,10 +6,13 @@ import numpy as np
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.shipped import shipped
+from biasflow.base.tabular import read_text_csv
 from biasflow.corpora.bios import SUMMARY_COLUMNS, left_out
 from biasflow.papers.frames import RUN, Run, status
 from biasflow.papers.orgad2022.items import item_file, read_item
 
+WORDS = shipped("papers/orgad2022/words.csv")  # as printed, in this order
 ALL = "all"  # professions; iterations together
 PRINTED_OF = {"9": ALL, "10": "nurse"}  # table -> whose words the paper prints
 _TOP = ["part", "seed", "iteration", "gender", "rank", "word", "accuracy", "majority_share", "converged"]
@@ -121,8 +124,8 @@ def _words(run: Run, number: str, parts: Sequence[str]) -> pd.DataFrame:
     parts = [part for part in parts if part in set(top["part"])]
     if not parts:
         raise BiasflowError(f"table {number}: {item_file(run, 'top_words')} has no words for it; look for them first")
-    printed = run.published("words")
-    printed_of = {PRINTED_OF[number]: printed[printed["table"] == number].sort_values("rank")}
+    printed = read_text_csv(WORDS)
+    printed_of = {PRINTED_OF[number]: printed[printed["table"] == number]}
     return pd.concat(
         [words_table(top[top["part"] == part], printed_of.get(part), part) for part in parts], ignore_index=True
     )

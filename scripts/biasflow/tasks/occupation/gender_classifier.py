@@ -3,7 +3,7 @@
 A logistic regression predicts gender from the bag of words. The words with the largest weights for either gender are
 scrubbed as well, and it is fitted again, and so on. The paper prints the most relevant words of 5 seeds with 10 words
 per gender and iteration, and neither the number of iterations nor in which one a word was found: in
-papers/orgad2022/published/words.csv, where the printed words stand, `iteration` is 0 for that reason. There `rank` is
+papers/orgad2022/words.csv, where the printed words stand, `iteration` is 0 for that reason. There `rank` is
 the order in print; which column of table 9 `gender`, `listed`, `md`, `known` and `theory` belong to was inferred from
 the widths of the columns, since the text that was at hand had lost them.
 

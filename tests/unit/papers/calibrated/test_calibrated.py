@@ -74,7 +74,7 @@ def run(tmp_path_factory):
             units = units.assign(stereotype=["F", "F", "M", "M"], gender=["F", "M", "M", "M"], times=[3, 1, 2, 0])
             units = units.assign(preference_before=[1, 2, 3, 4], preference_after=[dose + seed, dose, dose, 0.5])
             units.to_csv(path, index=False)
-    return Run(tidy(pd.DataFrame(rows)), pd.DataFrame(), pd.DataFrame(), lambda name: pd.DataFrame(), files, OPTIONS)
+    return Run(tidy(pd.DataFrame(rows)), pd.DataFrame(), pd.DataFrame(), files=files, options=OPTIONS)
 
 
 @pytest.fixture(scope="module")

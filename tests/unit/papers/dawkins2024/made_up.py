@@ -2,20 +2,29 @@
 
 import zlib
 from collections.abc import Mapping, Sequence
-from functools import partial
 
 import numpy as np
 import pandas as pd
 
 from biasflow.metrics.stereoset import LABELS
 from biasflow.papers.dawkins2024.examples import digest
-from biasflow.papers.dawkins2024.rows import BASE, CONTROLS, DURING, HEADS, MEASURES, SCORES, SETTING, key_of
+from biasflow.papers.dawkins2024.rows import (
+    BASE,
+    CONTROLS,
+    DURING,
+    HEADS,
+    MEASURES,
+    SCORES,
+    SETTING,
+    key_of,
+    printed_table,
+)
 from biasflow.papers.frames import Run
-from biasflow.papers.published import read_published
+from biasflow.papers.printed import read_printed
 from biasflow.results.scores import COLUMNS, KEYS, NA, NONE, tidy
 
-published = partial(read_published, "dawkins2024")
-PRINTED = published("table7")
+NUMBERS = read_printed("dawkins2024")
+PRINTED = printed_table(NUMBERS, 7, SETTING)
 GRID = "dawkins2024"
 TOPS = {0.05: "top=5%", 0.1: "top=10%", 0.2: "top=20%", 1.0: "top=100%"}
 OPTIONS = {
@@ -140,15 +149,13 @@ def run_of(
     not_run: Mapping[tuple[str, str], str] | None = None,
     settings_in_training: pd.DataFrame | None = None,
     files: Mapping | None = None,
-    printed: Mapping[str, pd.DataFrame] | None = None,
     about: Mapping[str, Mapping[str, str]] | None = None,
     **options: object,
 ) -> Run:
     """A run of these scores. encoders: those asked for, all that have scores if None; not_run: (encoder, metric) ->
-    reason; settings_in_training: the settings that are methods of `during`; printed: published tables to replace;
-    about: encoder -> its attributes."""
+    reason; settings_in_training: the settings that are methods of `during`; about: encoder -> its attributes."""
     columns = ["block", "encoder", "training", "method", "metric", "dataset", "status", "reason"]
-    not_run, printed = not_run or {}, printed or {}
+    not_run = not_run or {}
     plan = [(GRID, encoder, NA, GRID, metric, NA, "not run", why) for (encoder, metric), why in not_run.items()]
     alone = [] if settings_in_training is None else settings_in_training[SETTING].itertuples(index=False, name=None)
     named = {name_of(*setting): " ".join(setting).strip() for setting in alone}
@@ -161,7 +168,7 @@ def run_of(
         scores,
         pd.DataFrame(plan, columns=columns),
         pd.DataFrame(names, columns=["name", "kind", "attribute", "value"]),
-        lambda name: printed[name] if name in printed else published(name),
+        NUMBERS,
         files or {},
         OPTIONS | asked | options,
     )

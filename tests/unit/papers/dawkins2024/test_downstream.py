@@ -10,23 +10,23 @@ from hypothesis import strategies as st
 
 from biasflow.papers.dawkins2024.correlations import correlations
 from biasflow.papers.dawkins2024.downstream import finetuning, nli_intervals, table6, weighting_pairs
-from biasflow.papers.dawkins2024.rows import DURING
+from biasflow.papers.dawkins2024.rows import DURING, printed_table
 from biasflow.papers.dawkins2024.table7 import table7
 from biasflow.text.occupation_pairs import OccupationPairs, save_pairs
 from tests.unit.papers.dawkins2024.made_up import (
     BERT,
     NO_HEAD,
     NOTHING,
+    NUMBERS,
     PRINTED,
     inside_scores,
     nli_scores,
     of_levels,
-    published,
     run_of,
     together,
 )
 
-TABLE6, TEXT = published("table6"), published("text")
+TABLE6 = printed_table(NUMBERS, 6)
 SOME = of_levels("layer-12")
 
 

@@ -6,10 +6,11 @@ import pytest
 
 from biasflow.base.errors import BiasflowError
 from biasflow.metrics import stereoset
-from biasflow.papers.dawkins2024.examples import digest, examples, mended, table1, table2
-from tests.unit.papers.dawkins2024.made_up import BERT, NO_HEAD, NOTHING, published, run_of, stimuli, worded
+from biasflow.metrics.stereoset import triple_distances, triple_strengths
+from biasflow.papers.dawkins2024.examples import digest, examples, mended, printed_examples, table1, table2
+from tests.unit.papers.dawkins2024.made_up import BERT, NO_HEAD, NOTHING, NUMBERS, run_of, stimuli, worded
 
-EXAMPLES = published("tables1_3_4")
+EXAMPLES = printed_examples(NUMBERS)
 WORDED = worded(EXAMPLES)
 KNOWN = EXAMPLES["context_id"].unique().tolist()
 
@@ -139,8 +140,9 @@ def read(tmp_path):
     return files
 
 
-def test_examples_are_those_of_the_untouched_model_on_each_stimuli_set(read):
-    asked = {"encoders": ["tiny"], "not_run": NO_HEAD, "files": read, "printed": {"tables1_3_4": WORDED}}
+def test_examples_are_those_of_the_untouched_model_on_each_stimuli_set(read, monkeypatch):
+    monkeypatch.setattr("biasflow.papers.dawkins2024.examples.printed_examples", lambda printed: WORDED)
+    asked = {"encoders": ["tiny"], "not_run": NO_HEAD, "files": read}
     table = table1(run_of(NOTHING, **asked, about={"tiny": BERT}))
     assert set(table["encoder"]) == {"tiny"} and "no NSP head" in table.attrs["note"]
     assert table.groupby("chosen")["p_published"].count()["printed"] == 3
@@ -159,3 +161,15 @@ def test_table_2_says_why_an_encoder_has_none(read):
     del read["stereoset-changes"]
     planted = table2(run_of(NOTHING, encoders=["tiny"], files=read))
     assert len(planted) == 1 and list(planted)[1:] == list(table)
+
+
+def test_printed_s_and_d_follow_from_printed_p():
+    for (table, _), group in EXAMPLES[EXAMPLES["table"] != "1"].groupby(["table", "example"]):
+        p = group.set_index(["label", "swapped"])["p"]
+        if table == "3":
+            four = [[p[label, swapped]] for swapped in (False, True) for label in ("stereotype", "anti-stereotype")]
+            assert triple_strengths(*four) == pytest.approx(group["s"].iloc[0], abs=6e-4)
+        else:
+            assert triple_distances([p["unrelated", False]], [p["unrelated", True]]) == pytest.approx(
+                group["d"].iloc[0]
+            )

@@ -1,12 +1,11 @@
 """A made-up run for the tests of the tables and figures of Liang, Dufter & Schütze (2020)."""
 
 from collections.abc import Mapping
-from functools import partial
 
 import pandas as pd
 
 from biasflow.papers.frames import Run
-from biasflow.papers.published import read_published
+from biasflow.papers.printed import read_printed
 from biasflow.registry import METRICS
 from biasflow.results.scores import tidy
 
@@ -114,7 +113,7 @@ def run(frame: pd.DataFrame, *, places=PLACES, reasons=(), encoders=None, files=
         frame,
         plan_of(frame, reasons),
         pd.DataFrame(names, columns=["name", "kind", "attribute", "value"]),
-        partial(read_published, "liang2020"),
+        read_printed("liang2020"),
         files=files or {},
         options={"encoders": encoders, "methods": list(places), "inside_only": []},
     )

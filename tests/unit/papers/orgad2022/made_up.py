@@ -1,13 +1,12 @@
 """A made-up run for the tests of the tables and figures of Orgad, Goldfarb-Tarrant & Belinkov (2022)."""
 
-from functools import partial
 from itertools import product
 
 import numpy as np
 import pandas as pd
 
 from biasflow.papers.frames import Run
-from biasflow.papers.published import read_published
+from biasflow.papers.printed import read_printed
 from biasflow.results.scores import NA, tidy
 from biasflow.stimuli.ceat_sets import WORDS, ceat_tests, words_of
 
@@ -238,7 +237,7 @@ def run(frame, *, not_run=None, lacks=None, files=None, **options):
         frame,
         plan.assign(block="orgad2022", method="none", dataset=NA, status="not run"),
         pd.DataFrame(columns=["name", "kind", "attribute", "value"]),
-        partial(read_published, "orgad2022"),
+        read_printed("orgad2022"),
         files=files or {},
         options=default | {"encoders": encoders} | options,
     )

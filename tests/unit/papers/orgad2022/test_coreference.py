@@ -9,14 +9,14 @@ from biasflow.metrics.coreference import METRICS as F1_METRICS
 from biasflow.metrics.winobias import KINDS, SIDES, class_rows
 from biasflow.papers.orgad2022.halves import COREFERENCE, F1_DIFFERENCE
 from biasflow.papers.orgad2022.targets import TABLES
-from biasflow.papers.published import read_published
+from biasflow.papers.printed import read_printed
 from biasflow.results.scores import NA
 from tests.unit.papers.orgad2022.made_up import COREFERENCE as ASKED
 from tests.unit.papers.orgad2022.made_up import READINGS, SIX, coreference_scores, without
 from tests.unit.papers.orgad2022.made_up import run as run_of
 
 ROBERTA = "roberta-base"
-PRINTED = read_published("orgad2022", "values").query("task == 'coreference'").fillna({"stage": "", "variant": ""})
+PRINTED = read_printed("orgad2022").query("task == 'coreference' and quantity == ''")
 MODEL_TABLES = ["table1b", "table2_coreference", "table7", "table8", "ceat_coreference"]
 OTHERS = ["data_coreference", "correlations_coreference"]
 

@@ -10,7 +10,7 @@ from scipy import stats
 from biasflow.papers.orgad2022 import correlations as internal
 from biasflow.papers.orgad2022.correlations import correlations
 from biasflow.papers.orgad2022.fits import line, table2
-from biasflow.papers.published import read_published
+from biasflow.papers.printed import read_printed
 from biasflow.results.statistics import correlation
 from tests.unit.papers.orgad2022.made_up import (
     MODELS,
@@ -23,7 +23,7 @@ from tests.unit.papers.orgad2022.made_up import (
     without,
 )
 
-PRINTED = read_published("orgad2022", "values").query("task == 'occupation'")
+PRINTED = read_printed("orgad2022").query("task == 'occupation' and quantity == ''")
 ROBERTA, DEBERTA = "roberta-base", "deberta-base"
 PARTS = ["before", "after", "compression", "ceat", "training"]
 FINITE = st.floats(-1e3, 1e3).map(lambda value: round(value, 3))

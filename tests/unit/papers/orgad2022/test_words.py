@@ -4,11 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from biasflow.base.tabular import read_text_csv
+from biasflow.papers.orgad2022.words import WORDS as FILE
 from biasflow.papers.orgad2022.words import gender_told, words_table
-from biasflow.papers.published import read_published
 from tests.unit.papers.orgad2022.made_up import run, scores
 
-WORDS = read_published("orgad2022", "words")
+WORDS = read_text_csv(FILE)
 PRINTED = dict(list(WORDS.groupby("table")))
 
 

@@ -48,4 +48,4 @@ def run_of(said: Said, options: Mapping = OPTIONS, **files: Mapping) -> Run:
                         for method in methods
                     ]
     scores = tidy(pd.DataFrame(rows))
-    return Run(scores, pd.DataFrame(), pd.DataFrame(), lambda name: pd.DataFrame(), files, options)
+    return Run(scores, pd.DataFrame(), pd.DataFrame(), files=files, options=options)

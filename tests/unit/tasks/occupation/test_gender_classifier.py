@@ -13,7 +13,7 @@ from biasflow.tasks.occupation.gender_classifier import COLUMNS, top_words
 # Share of the texts of (women, men) that hold the word: two words a gender, from telling to less telling.
 SHARES = {"husband": (0.5, 0.02), "wife": (0.02, 0.5), "ballet": (0.4, 0.1), "football": (0.1, 0.4)}
 FILLERS = ["works", "lives", "studied", "joined", "enjoys", "since", "city", "school"]
-PUBLISHED = Path(__file__).parents[4] / "scripts/biasflow/papers/orgad2022/published/words.csv"
+PUBLISHED = Path(__file__).parents[4] / "scripts/biasflow/papers/orgad2022/words.csv"
 
 
 def biographies(n=400, seed=0):
