@@ -18,7 +18,7 @@ sys.path.insert(0, str(ROOT / "scripts"))  # before an installed biasflow of ano
 
 from biasflow.asking.paths import CORPORA, package_file, package_folder
 from biasflow.base.errors import BiasflowError
-from biasflow.base.failures import LastWord, ended, failures
+from biasflow.base.terminal import LastWord, ended, failures
 from biasflow.base.files import check_path, check_writable
 from biasflow.papers.paper import load as load_paper, load_tables, role
 from biasflow.base.planned import check_finished, planned_jobs

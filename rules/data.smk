@@ -1,7 +1,7 @@
 # What encoders are trained and measured on: external files, texts, stimuli, and the data of tasks.
 from biasflow.corpora.stereoset import AUTHORS_STIMULI
 from biasflow.plan import datasets
-from biasflow.text.occupation_templates import PRONOUNS
+from biasflow.stimuli.densray_sets import PRONOUNS
 
 corpus = PATHS.corpus  # an external file by its name in the catalogue
 CEAT = config["metrics"]["ceat"]

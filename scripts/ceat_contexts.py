@@ -6,7 +6,7 @@ from _rule import model_folder, rule
 def main(smk) -> None:
     with rule(smk) as facts:
         from biasflow.base.tabular import write_csv, write_parquet
-        from biasflow.corpora.plain_text import read_texts
+        from biasflow.corpora.documents import read_texts
         from biasflow.corpora.wikipedia import ENGLISH_WIKIPEDIA, read_paragraphs
         from biasflow.corpora.word_sets import read_word_sets
         from biasflow.encoders.batches import longest_input

@@ -4,7 +4,7 @@ import pandas as pd
 
 from _rule import rule
 from biasflow.base.tabular import write_csv
-from biasflow.corpora.origins import COLUMNS, origin_of
+from biasflow.corpora.verified import COLUMNS, origin_of
 
 
 def main(smk) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from _rule import by_role, rule
 from biasflow.base.provenance import git_commit
 from biasflow.base.tabular import read_text_csv, write_csv
-from biasflow.corpora.origins import remark
+from biasflow.corpora.verified import remark
 from biasflow.overview import agreement
 from biasflow.overview.about import about
 from biasflow.overview.calibrated import calibrations_of_run, kind_of

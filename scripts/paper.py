@@ -2,7 +2,7 @@
 
 from _rule import by_role, items, rule
 from biasflow.base.tabular import read_text_csv
-from biasflow.corpora.origins import remark
+from biasflow.corpora.verified import remark
 from biasflow.papers.frames import Run
 from biasflow.papers.make import make_paper
 from biasflow.papers.printed import read_printed

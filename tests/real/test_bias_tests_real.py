@@ -12,12 +12,12 @@ from biasflow.corpora import bec_pro, stereoset, winogender
 from biasflow.corpora.catalogue import read_catalogue
 from biasflow.corpora.crows_pairs import DIRECTIONS, items
 from biasflow.corpora.gest import read_gest
-from biasflow.corpora.professions import read_professions
 from biasflow.corpora.records import read_records
+from biasflow.corpora.word_sets import read_professions
 from biasflow.readouts.likelihoods import shared_places
 from biasflow.readouts.masked_words import in_sentence, tokens_of_words
 from biasflow.readouts.reader import Reader
-from biasflow.text.occupation_templates import MASK, PRONOUNS, occupation_sentences
+from biasflow.stimuli.densray_sets import MASK, PRONOUNS, occupation_sentences
 from tests.real.files import DATA, needs_data
 
 pytestmark = needs_data

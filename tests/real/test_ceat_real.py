@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from transformers import BertTokenizer, RobertaTokenizer
 
-from biasflow.corpora.plain_text import read_texts
+from biasflow.corpora.documents import read_texts
 from biasflow.encoders.load import load_encoder
 from biasflow.metrics.association import ceat
 from biasflow.metrics.combined_effect import ceat_rows, draw_effects

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from biasflow.corpora.analogies import read_family_pairs
+from biasflow.corpora.word_sets import read_family_pairs
 from biasflow.encoders.edit import edited
 from biasflow.encoders.load import load_encoder
 from biasflow.erasers import densray

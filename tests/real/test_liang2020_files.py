@@ -7,14 +7,14 @@ import pytest
 
 from biasflow.corpora.catalogue import read_catalogue
 from biasflow.corpora.glue import SIZES, TASKS, read_glue
-from biasflow.corpora.professions import read_chinese_professions, read_professions
+from biasflow.corpora.word_sets import read_chinese_professions, read_professions
 from biasflow.encoders.load import load_encoder
 from biasflow.metrics import perplexity
 from biasflow.metrics.occtmp import occtmp
 from biasflow.readouts.losses import masked_losses
 from biasflow.readouts.masked_words import log_probabilities
 from biasflow.readouts.reader import Reader
-from biasflow.text.occupation_templates import PRONOUNS, occupation_sentences
+from biasflow.stimuli.densray_sets import PRONOUNS, occupation_sentences
 from tests.real.files import DATA, LITWIKI, needs_data
 
 pytestmark = needs_data

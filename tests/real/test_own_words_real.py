@@ -5,13 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from biasflow.corpora.word_pairs import read_word_pairs
-from biasflow.corpora.word_sets import read_word_sets
+from biasflow.corpora.word_sets import read_word_pairs, read_word_sets, split_words
 from biasflow.encoders.load import load_encoder
 from biasflow.metrics.association import score
 from biasflow.readouts import vectors
 from biasflow.readouts.source import Source
-from biasflow.text.pieces import split_words
 from tests.real.files import SPLADE, needs
 
 LISTS = Path(__file__).parents[2] / "docs/words"

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from biasflow.corpora.plain_text import read_texts
+from biasflow.corpora.documents import read_texts
 from tests.real.files import DATA, needs_data
 
 pytestmark = needs_data

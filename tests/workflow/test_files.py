@@ -3,7 +3,7 @@
 import hashlib
 
 from biasflow.base.tabular import read_text_csv
-from biasflow.corpora.origins import remark
+from biasflow.corpora.verified import remark
 from tests.workflow.conftest import TINY
 
 CONFIG = {

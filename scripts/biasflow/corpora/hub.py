@@ -12,8 +12,7 @@ from safetensors import SafetensorError, safe_open
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_json, read_text, sha256, whole_folder
-from biasflow.corpora.form import refuse_page
-from biasflow.corpora.lock import agree
+from biasflow.corpora.verified import agree, refuse_page
 
 TOKENIZER = ("tokenizer.json", "vocab.txt", "vocab.json")  # any one of them makes a tokenizer
 WEIGHTS_INDEX = "model.safetensors.index.json"

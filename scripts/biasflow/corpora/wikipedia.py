@@ -8,7 +8,7 @@ from pathlib import Path
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import is_parquet, read_text
-from biasflow.corpora.plain_text import parquet_texts
+from biasflow.corpora.documents import parquet_texts
 
 ENGLISH_WIKIPEDIA = "english-wikipedia"  # a sharded data set of the catalogue
 CHARACTERS = 1_000_000  # of the hub's file a small part does

@@ -12,7 +12,7 @@ import pandas as pd
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import is_parquet, read_text
-from biasflow.corpora.plain_text import parquet_texts
+from biasflow.corpora.documents import parquet_texts
 
 TITLE = re.compile(r"= (?!=).*(?<!=) =")
 UNKNOWN = "<unk>"

@@ -1,18 +1,24 @@
-"""Association tests as tables of words: four sets, a word a row."""
+"""Lists of words: association tests and word pairs as tables, a user's; the word pairs of the Google analogy test set
+(Mikolov et al. 2013); 320 English occupations (Bolukbasi et al. 2016) and 302 Chinese ones (Liang et al. 2020)."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.files import read_json, read_text
 from biasflow.corpora.records import columns_of, read_records, refuse, refuse_unknown
 from biasflow.corpora.seat import ROLES, AssociationTest, ExampleSet
 
 COLUMNS = ("role", "set_name", "word")
 LEAST = 2  # words of a set: one alone has no spread
 SINGLE = re.compile(r"\w+")
+SECTION = "family"  # of the Google analogy test set: masculine-feminine word pairs
+ENGLISH_NAME = re.compile(r"[a-z]+(_[a-z]+)*")
+CHINESE_NAME = re.compile(r"[\u4e00-\u9fff]+")
 
 
 def read_word_sets(path: str | Path, name: str, *, single: bool = False) -> AssociationTest:
@@ -66,3 +72,120 @@ def _set(path: str | Path, test: str, role: str, rows: pd.DataFrame) -> ExampleS
     if len(names) > 1:
         raise BiasflowError(f"{path}: test {test}: role {role} has two names, {names[0]!r} and {names[1]!r}; keep one.")
     return ExampleSet(names[0], tuple(members["word"]))
+
+
+def read_family_pairs(path: str | Path) -> tuple[tuple[str, str], ...]:
+    """Read the pairs (masculine, feminine) of the section `family`: each once, in the order in which they first occur.
+
+    A section is a line `: NAME` and the lines up to the next such line; each holds an analogy of four words, a b c d (a
+    is to b as c is to d), hence the pairs (a, b) and (c, d). Words are lower-cased. BiasflowError names the file, and
+    the line where there is one: not readable, not UTF-8, no such section or an empty one, a line without exactly four
+    words, a word that is masculine in one pair and feminine in another."""
+    pairs: dict[tuple[str, str], None] = {}
+    gender: dict[str, int] = {}
+    for number, words in _section(Path(path)):
+        if len(words) != 4:
+            raise BiasflowError(f"{path}: line {number}: {len(words)} words; an analogy has four.")
+        for pair in (tuple(words[:2]), tuple(words[2:])):
+            for place, word in enumerate(pair):
+                if gender.setdefault(word, place) != place:
+                    raise BiasflowError(
+                        f"{path}: line {number}: {word!r} is both masculine and feminine; the first word of a pair "
+                        "must be the masculine one."
+                    )
+            pairs[pair] = None
+    if not pairs:
+        raise BiasflowError(f"{path}: no analogies in a section `: {SECTION}`; is this the Google analogy test set?")
+    return tuple(pairs)
+
+
+def _section(path: Path) -> list[tuple[int, list[str]]]:
+    """The lines of the section: number (from 1) and words; blank lines are left out."""
+    lines, inside = [], False
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
+        if line.startswith(":"):
+            inside = line[1:].strip() == SECTION
+        elif inside and line.strip():
+            lines.append((number, line.lower().split()))
+    return lines
+
+
+def read_professions(path: str | Path) -> list[str]:
+    """The occupations of professions.json in its order, with spaces for underscores ("adjunct professor").
+
+    The file is a list of [name, definitional score, stereotype score]; the scores are not read. BiasflowError names
+    the file and the entry (from 1) that is no such list, or whose name is no lower-case English one or is repeated."""
+    entries = read_json(path)
+    if not isinstance(entries, list):
+        raise BiasflowError(f"{path}: the file holds no list of occupations; is it professions.json?")
+    for number, entry in enumerate(entries, start=1):
+        if not (isinstance(entry, list) and entry and isinstance(entry[0], str)):
+            raise BiasflowError(f"{path}: entry {number}: {entry!r} is no list that begins with a name; mend it.")
+    names = _checked(path, "entry", ((number, entry[0]) for number, entry in enumerate(entries, start=1)), ENGLISH_NAME)
+    return [name.replace("_", " ") for name in names]
+
+
+def read_chinese_professions(path: str | Path) -> list[str]:
+    """The occupations of the Chinese list in its order, one a line; blank lines are skipped.
+
+    BiasflowError names the file and the line whose name is not in Chinese characters or is repeated."""
+    lines = ((number, line.strip()) for number, line in enumerate(read_text(path).split("\n"), start=1))
+    return _checked(path, "line", ((number, line) for number, line in lines if line), CHINESE_NAME)
+
+
+def _checked(path: str | Path, unit: str, names: Iterable[tuple[int, str]], pattern: re.Pattern) -> list[str]:
+    """The names, each of which matches `pattern` and occurs once."""
+    places: dict[str, int] = {}
+    for number, name in names:
+        if not pattern.fullmatch(name):
+            raise BiasflowError(f"{path}: {unit} {number}: {name!r} is not the name of an occupation; mend the file.")
+        if name in places:
+            raise BiasflowError(f"{path}: {unit} {number}: {name!r} is in {unit} {places[name]} already; name it once.")
+        places[name] = number
+    if not places:
+        raise BiasflowError(f"{path}: no occupation; check the file.")
+    return list(places)
+
+
+class WordPairs(NamedTuple):
+    """Pairs of words. groups: the names of the two groups; words: those of the first and of the second, row by row."""
+
+    groups: tuple[str, str]
+    words: tuple[Sequence[str], Sequence[str]]
+
+
+def read_word_pairs(path: str | Path) -> WordPairs:
+    """Read a table of two columns, whose header names the two groups, with a pair of words a row: CSV, or what else
+    `read_records` reads.
+
+    BiasflowError names the file, the line and what is wrong: another number of columns, an empty cell, more than one
+    word in a cell, a word of both groups (capitals do not make another word), a pair that is there twice, no pair."""
+    groups = tuple(read_records(path).attrs["columns"])
+    if len(groups) != 2 or not all(map(str.strip, groups)):
+        raise BiasflowError(
+            f"{path}: {len(groups)} columns; give two, headed by the names of the groups, with a pair of words a row."
+        )
+    table = text_columns(path, groups)
+    folded = table.map(str.casefold)
+    for group, other in (groups, groups[::-1]):
+        several = ~table[group].map(lambda word: bool(SINGLE.fullmatch(word)))
+        refuse(path, table[group], several, "is more than one word; texts are searched for single words")
+        both = folded[group].isin(folded[other])
+        refuse(path, table[group], both, f"is in the column {other}, too; a word belongs to one group")
+    refuse(path, table[groups[0]], folded.duplicated(), "appears twice with the same partner; remove one of the rows")
+    first, second = (tuple(table[group]) for group in groups)
+    return WordPairs(groups, (first, second))
+
+
+def split_words(tokenizer, words: Iterable[str]) -> list[str]:
+    """Return the words that a tokenizer (of the package tokenizers) splits into several tokens within a text, or does
+    not know."""
+    tokenizer.no_padding()  # which a file may hold, as do those of sentence encoders
+    tokenizer.no_truncation()
+    unknown = getattr(tokenizer.model, "unk_token", None)
+    result = []
+    for word in dict.fromkeys(words):
+        tokens = tokenizer.encode(f" {word}", add_special_tokens=False).tokens
+        if len(tokens) != 1 or tokens[0] == unknown:
+            result.append(word)
+    return result

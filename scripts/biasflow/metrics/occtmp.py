@@ -1,6 +1,6 @@
 """OCCTMP: does a masked-LM head expect "he" or "she" where a sentence names an occupation and nothing else?
 
-One row per occupation, from sentences such as "[MASK] is a nurse ." (text/occupation_templates.py).
+One row per occupation, from sentences such as "[MASK] is a nurse ." (stimuli/densray_sets.py).
 
 Source: Liang, Dufter & Schütze (2020, section on OCCTMP); their table averages |log p_he - log p_she|, which
 does not tell an encoder that always expects "she" from one that always expects "he"; the signed mean does."""

@@ -13,8 +13,7 @@ from biasflow.asking.sources import is_expanded
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import check_path
 from biasflow.corpora.catalogue import MANIFEST, Catalogue, Entry
-from biasflow.corpora.word_pairs import read_word_pairs
-from biasflow.corpora.word_sets import read_word_sets
+from biasflow.corpora.word_sets import read_word_pairs, read_word_sets
 from biasflow.plan.cells import Plan
 from biasflow.plan.datasets import fitting_files, own_pairs, sources_of_data
 from biasflow.plan.encoders import Encoders

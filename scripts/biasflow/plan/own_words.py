@@ -5,13 +5,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from biasflow.base.errors import printable
-from biasflow.corpora.word_pairs import read_word_pairs
-from biasflow.corpora.word_sets import read_word_sets
+from biasflow.corpora.word_sets import read_word_pairs, read_word_sets, split_words
 from biasflow.plan.datasets import own_pairs
 from biasflow.plan.jobs import Plan
 from biasflow.plan.methods import sources
 from biasflow.plan.setup import Setup
-from biasflow.text.pieces import split_words
 
 SHOWN = 5  # words that a warning names
 

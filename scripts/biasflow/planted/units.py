@@ -15,8 +15,8 @@ import pandas as pd
 from biasflow.base.errors import BiasflowError
 from biasflow.base.genders import FEMALE, MALE
 from biasflow.corpora.bios import collect_bios
+from biasflow.corpora.documents import read_texts
 from biasflow.corpora.labour import read_labour
-from biasflow.corpora.plain_text import read_texts
 from biasflow.text.gender_swap import gender_of, genders_in, swap_triple
 
 LEAST_UNITS, LEAST_OCCUPATIONS = 1000, 20

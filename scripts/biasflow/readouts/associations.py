@@ -12,14 +12,13 @@ import numpy as np
 
 from biasflow.base.files import explained, reserve
 from biasflow.base.sample import sampled
-from biasflow.corpora.word_sets import read_word_sets
+from biasflow.corpora.word_sets import read_word_sets, split_words
 from biasflow.readouts.cosines import drawn_cosines
 from biasflow.readouts.files import array_on_disk
 from biasflow.readouts.reader import open_reader
 from biasflow.readouts.source import Source
 from biasflow.readouts.word_contexts import by_word, read_word_contexts, word_batches
 from biasflow.stimuli.ceat_sets import ceat_tests, sets_of_vectors, words_of
-from biasflow.text.pieces import split_words
 
 
 def read(source: Source, output: Path, *, draws: int, seed: int, missing: str, limit: int | None = None) -> dict:

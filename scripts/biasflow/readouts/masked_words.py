@@ -20,8 +20,7 @@ from biasflow.readouts.cloze import Cloze, Made, check_known, items_of, log_prob
 from biasflow.readouts.files import under_methods
 from biasflow.readouts.reader import Reader, open_reader
 from biasflow.readouts.source import Source
-from biasflow.stimuli.densray_sets import read_occupation_set
-from biasflow.text.occupation_templates import MASK
+from biasflow.stimuli.densray_sets import MASK, read_occupation_set
 
 BEGINNING = re.compile(r"(?:^|[.!?]\s)\W*$")  # of what stands before the first word of a sentence
 

@@ -14,15 +14,14 @@ from transformers import BatchEncoding, PreTrainedTokenizerBase
 from biasflow.base.errors import AbsentError, BiasflowError, check_choice
 from biasflow.base.left_out import most
 from biasflow.corpora.seat import AssociationTest, examples_of, in_templates
+from biasflow.corpora.word_sets import split_words
 from biasflow.encoders.batches import encode
 from biasflow.encoders.taps import last_state
 from biasflow.readouts.cloze import made_of
 from biasflow.readouts.files import save_arrays
 from biasflow.readouts.reader import Reader, open_reader
 from biasflow.readouts.source import Source
-from biasflow.stimuli.densray_sets import read_own_test, read_test
-from biasflow.text.occupation_templates import MASK
-from biasflow.text.pieces import split_words
+from biasflow.stimuli.densray_sets import MASK, read_own_test, read_test
 
 Pooling = Literal["cls", "mean", "first-piece", "target"]
 POOLINGS = get_args(Pooling)

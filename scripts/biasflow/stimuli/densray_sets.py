@@ -1,18 +1,21 @@
-"""The occupations and association tests of paper A by the names that the configuration gives them."""
+"""The occupations and association tests of paper A by the names that the configuration gives them, and the sentences
+of OCCTMP: an occupation, and [MASK] where the pronoun would be (Liang, Dufter & Schütze 2020). Imports no torch."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import pandas as pd
+
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_text
+from biasflow.base.genders import OF_WORDS
 from biasflow.base.tabular import table_rows
-from biasflow.corpora.professions import read_chinese_professions, read_professions
 from biasflow.corpora.seat import DENSRAY_TESTS, AssociationTest, densray_tests, in_sentences, read_association_test
-from biasflow.corpora.word_sets import read_word_sets, text_columns
+from biasflow.corpora.word_sets import read_chinese_professions, read_professions, read_word_sets, text_columns
 from biasflow.planted.association import PLANTED, planted_test
 from biasflow.planted.world import load_world
-from biasflow.text.occupation_templates import MASK, PRONOUNS, occupation_sentences
+from biasflow.text.articles import article_by_sound
 
 PLANTED_OCCUPATIONS = "planted-occupations"  # for the log-odds, which are compared with the planted shares of women
 # Set of occupations -> external file and template of `occupation_sentences`; the planted sets need no file.
@@ -27,6 +30,19 @@ READERS = {"professions": read_professions, "chinese-professions": read_chinese_
 CHINESE = "chinese-professions"
 LONGEST = 200  # characters of an occupation in a user's list
 OWN_SLOT = "{occupation}"
+UNIT = ("item",)  # whose rows a limited sample keeps together
+MASK = "[MASK]"
+# The name of a template -> how an occupation goes into it, and the sentence.
+# "released": what the authors' code runs, "a" before vowels as well; the paper itself prints "an". Both are kept.
+# "said": for the planted occupations, which the planted corpus has in such sentences.
+TEMPLATES = {
+    "released": ("a {}".format, "[MASK] is {} ."),
+    "article": (article_by_sound, "[MASK] is {} ."),
+    "chinese": (str, "[MASK]是一个{}。"),
+    "said": (str, "The {} said that [MASK] was late."),
+}
+# The pronouns that stand for [MASK] in each template: masculine, feminine.
+PRONOUNS = {"released": ("he", "she"), "article": ("he", "she"), "chinese": ("他", "她"), "said": ("he", "she")}
 
 
 @dataclass(frozen=True)
@@ -117,3 +133,38 @@ def read_test(name: str, path: str | Path | None = None) -> tuple[AssociationTes
         source = DENSRAY_TESTS[name]
         return densray_tests({source: read_association_test(path, source)}, [name])[name], True
     return read_association_test(path, name), False
+
+
+def items(
+    occupations: str | Path | None = None,
+    *,
+    name: str,
+    template: str | None = None,
+    pronouns: Sequence[str] | None = None,
+) -> pd.DataFrame:
+    """What a user's log-probabilities are joined to: both pronouns in the sentence of every occupation, the feminine
+    ones after the masculine ones. Columns set (its name), item (the occupation), sentence (with [MASK]), word, gender.
+
+    Arguments and errors as of `read_occupation_set`."""
+    occupation_set = read_occupation_set(name, occupations, template=template, pronouns=pronouns)
+    table = pd.DataFrame({"set": name, "item": occupation_set.occupations, "sentence": occupation_set.sentences})
+    pairs = zip(occupation_set.pronouns, OF_WORDS, strict=True)
+    return pd.concat([table.assign(word=word, gender=gender) for word, gender in pairs], ignore_index=True)
+
+
+def occupation_sentences(occupations: Sequence[str], template: str = "released") -> list[str]:
+    """One sentence with one [MASK] per occupation, in their order.
+
+    template: "released" ("[MASK] is a accountant ."), "article" ("[MASK] is an accountant ."), "chinese"
+    ("[MASK]是一个会计。") or "said" ("The accountant said that [MASK] was late."); their pronouns are in PRONOUNS.
+    BiasflowError: another template, or an occupation that is absent or empty.
+    """
+    if template not in TEMPLATES:
+        raise BiasflowError(f"occupation template {template!r} is unknown; choose from {', '.join(TEMPLATES)}.")
+    if not len(occupations):
+        raise BiasflowError("occupations: there are none; name at least one.")
+    for number, occupation in enumerate(occupations, start=1):
+        if not occupation.strip():
+            raise BiasflowError(f"occupations: number {number} is empty; give its name.")
+    phrase, sentence = TEMPLATES[template]
+    return [sentence.format(phrase(occupation)) for occupation in occupations]

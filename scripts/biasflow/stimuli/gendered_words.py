@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from biasflow.base.genders import FEMALE, MALE, OF_WORDS
-from biasflow.corpora.analogies import read_family_pairs
-from biasflow.corpora.word_pairs import WordPairs, read_word_pairs
+from biasflow.corpora.word_sets import WordPairs, read_family_pairs, read_word_pairs
 from biasflow.planted.frames import PRONOUNS
 from biasflow.planted.world import World, load_world
 

@@ -15,8 +15,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase, TrainerCallba
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_text
-from biasflow.corpora.documents import NEEDED, read_documents
-from biasflow.corpora.plain_text import read_texts
+from biasflow.corpora.documents import NEEDED, read_documents, read_texts
 from biasflow.encoders.described import ABOUT
 from biasflow.encoders.examples import IGNORED, Sentences, blocks_of, draw_pairs, mask_tokens, pack
 from biasflow.encoders.masked_lm import outputs_at

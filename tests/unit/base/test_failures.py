@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.failures import GROUP_ERROR, JOB_ERROR, LastWord, ended, failures
 from biasflow.base.provenance import rule_log
+from biasflow.base.terminal import GROUP_ERROR, JOB_ERROR, LastWord, ended, failures
 
 
 def fail(path, rule, error):

@@ -3,7 +3,7 @@
 import pytest
 
 from biasflow.base.errors import BiasflowError
-from biasflow.corpora.analogies import read_family_pairs
+from biasflow.corpora.word_sets import read_family_pairs
 
 TEXT = """: capitals
 Paris France Rome Italy

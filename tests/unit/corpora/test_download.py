@@ -23,9 +23,8 @@ from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.catalogue import Entry
-from biasflow.corpora.download import check_reachable, fetch
-from biasflow.corpora.lock import agree
-from biasflow.corpora.transfer import BLOCK, Limits, Retry
+from biasflow.corpora.download import BLOCK, Limits, Retry, check_reachable, fetch
+from biasflow.corpora.verified import agree
 from tests.loopback import serving
 
 BODY = bytes(range(256)) * 1500

@@ -8,7 +8,7 @@ import pytest
 
 from biasflow.base.records import write_record
 from biasflow.base.tabular import read_text_csv, write_csv
-from biasflow.corpora.origins import COLUMNS, Origin, origin_of, remark
+from biasflow.corpora.verified import COLUMNS, Origin, origin_of, remark
 
 
 @pytest.fixture

@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 
 from biasflow.base.errors import BiasflowError
-from biasflow.corpora.documents import read_sentences
-from biasflow.corpora.plain_text import COLUMNS, FIRST, read_texts
+from biasflow.corpora.documents import COLUMNS, FIRST, read_sentences, read_texts
 
 TEXTS = ["He sat.", "Zoë was\u2028late.", "NASA"]
 LINES = "\ufeffHe sat.\n\n  \nZoë was\u2028late.\r\nNASA"

@@ -10,8 +10,7 @@ from biasflow.corpora.gest import read_gest
 from biasflow.corpora.labour import read_labour
 from biasflow.corpora.nli import read_nli
 from biasflow.corpora.published_scores import check_kind, read_scores
-from biasflow.corpora.word_pairs import read_word_pairs
-from biasflow.corpora.word_sets import read_word_sets
+from biasflow.corpora.word_sets import read_word_pairs, read_word_sets
 
 TEXTS = ['"Hello; there," she said', 'a "nurse", then;', '"quoted"', "None", "tab\there"]
 

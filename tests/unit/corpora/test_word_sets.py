@@ -4,11 +4,9 @@ import pytest
 
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.seat import in_sentences
-from biasflow.corpora.word_pairs import read_word_pairs
-from biasflow.corpora.word_sets import read_word_sets
+from biasflow.corpora.word_sets import read_word_pairs, read_word_sets, split_words
 from biasflow.stimuli.densray_sets import read_occupation_set
 from biasflow.stimuli.gendered_words import read_gendered_words, read_word_groups
-from biasflow.text.pieces import split_words
 from tests.unit.fake_tokenizer import byte_tokenizer, word_tokenizer
 
 SETS = ["X,names,Ann", "X,names,May Lee", "Y,places,Rome", "Y,places,Oslo", "A,good,joy", "A,good,love", "B,bad,war"]

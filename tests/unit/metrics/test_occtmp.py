@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
-from biasflow.corpora.professions import read_chinese_professions, read_professions
+from biasflow.corpora.word_sets import read_chinese_professions, read_professions
 from biasflow.metrics.occtmp import occtmp, score
-from biasflow.text.occupation_templates import MASK, PRONOUNS, TEMPLATES, occupation_sentences
+from biasflow.stimuli.densray_sets import MASK, PRONOUNS, TEMPLATES, occupation_sentences
 
 PAIRS = st.lists(st.tuples(st.floats(-20, 0), st.floats(-20, 0)), min_size=2, max_size=20)
 

@@ -47,7 +47,7 @@ FILES = {
     },
     "strength": {"stimuli": TRIPLES.to_csv(index=False)},
 }
-LISTED = {"occtmp": "stimuli.occupations", "winogender": "corpora.winogender", "strength": "stimuli.triples"}
+LISTED = {"occtmp": "stimuli.densray_sets", "winogender": "corpora.winogender", "strength": "stimuli.triples"}
 OF = {"occtmp": OWN, "strength": {"name": "planted"}, "winogender": {}}
 
 
@@ -140,7 +140,7 @@ def test_any_order_of_rows_gives_the_same_scores(tmp_path_factory, found, order)
     tables = []
     for rows in (table, table.iloc[list(order)]):
         rows.to_csv(path, index=False)
-        about = {"items": "biasflow.stimuli.occupations", "of": OWN, "metric": "occtmp", "columns": [""]}
+        about = {"items": "biasflow.stimuli.densray_sets", "of": OWN, "metric": "occtmp", "columns": [""]}
         read([path], {"occupations": (data,)}, folder / "out.parquet", **about)
         tables.append(pd.read_parquet(folder / "out.parquet"))
     assert tables[0].equals(tables[1])
