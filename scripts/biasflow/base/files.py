@@ -216,6 +216,18 @@ def read_json(path: str | Path, **options) -> object:
         raise BiasflowError(
             f"{path}: line {error.lineno}, column {error.colno}: not valid JSON: {error.msg}; save or copy it again."
         ) from error
+    except ValueError as error:  # `named_once`
+        raise BiasflowError(f"{path}: {error}") from error
+
+
+def named_once(pairs: list[tuple[str, object]]) -> dict:
+    """Return an object of JSON (`object_pairs_hook` of json.loads); ValueError for a name that is there twice."""
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{twice[:30]!r} appears twice; keep one of the two")
+    return record
 
 
 def sha256(path: str | Path) -> str:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import sha256
-from biasflow.corpora.nli import LABELS, NO_GOLD_LABEL
+from biasflow.corpora.nli import LABELS, NO_GOLD_LABEL, gold_labels, in_one_line
 from biasflow.corpora.records import columns_of, read_records, refuse
 
 log = logging.getLogger(__name__)
@@ -165,26 +165,16 @@ def _examples(path: Path, entry: GlueTask, raw: pd.DataFrame) -> tuple[pd.DataFr
     # A question of QQP may be empty, so only an example without any text is wrong.
     empty = ~raw[list(entry.texts)].map(lambda text: bool(text.strip())).any(axis=1)
     refuse(path, raw[entry.texts[-1]], empty, "is empty")
-    labels_in_file = raw[LABEL].map(lambda value: "" if value is None else str(value).strip())
-    refuse(path, labels_in_file, labels_in_file == "", "is empty; give a label, or -1 where there is none")
-    labels = _class_names(path, entry.labels, labels_in_file) if entry.labels else _gold_scores(path, labels_in_file)
+    labels = gold_labels(path, raw[LABEL], entry.labels) if entry.labels else _gold_scores(path, raw[LABEL])
     gold = labels != NO_GOLD_LABEL
-    texts = {column: raw[column].astype("str").str.replace(r"[\r\n]+", " ", regex=True) for column in entry.texts}
-    examples = pd.DataFrame(texts)[gold].assign(**{LABEL: labels[gold].astype("str" if entry.labels else float)})
+    examples = raw[[*entry.texts]].apply(in_one_line)[gold]
+    examples[LABEL] = labels[gold].astype("str" if entry.labels else float)
     return examples.reset_index(drop=True), int((~gold).sum())
 
 
-def _class_names(path: Path, labels: Sequence[str], labels_in_file: pd.Series) -> pd.Series:
-    names = {name: name for name in labels} | {str(number): name for number, name in enumerate(labels)}
-    class_names = labels_in_file.map(names | dict.fromkeys(("-", "-1"), NO_GOLD_LABEL))
-    known = ", ".join((*labels, *map(str, range(len(labels)))))
-    refuse(path, labels_in_file, class_names.isna(), f"is none of {known}, - and -1")
-    return class_names
-
-
-def _gold_scores(path: Path, labels_in_file: pd.Series) -> pd.Series:
+def _gold_scores(path: Path, column: pd.Series) -> pd.Series:
     """Scores in [0, 5]; -1, which no score is, stands for none."""
-    scores = pd.to_numeric(labels_in_file, errors="coerce")
+    scores = pd.to_numeric(column, errors="coerce")
     low, high = SCORE_RANGE
-    refuse(path, labels_in_file, ~(scores.between(low, high) | (scores == -1)), f"is no score from {low:g} to {high:g}")
+    refuse(path, column, ~(scores.between(low, high) | (scores == -1)), f"is no score from {low:g} to {high:g}")
     return scores.astype(object).mask(scores == -1, NO_GOLD_LABEL)

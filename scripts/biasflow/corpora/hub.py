@@ -12,7 +12,7 @@ from safetensors import SafetensorError, safe_open
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_json, read_text, sha256, whole_folder
-from biasflow.corpora.verified import agree, refuse_page
+from biasflow.corpora.verified import DownloadError, agree, refuse_page
 
 TOKENIZER = ("tokenizer.json", "vocab.txt", "vocab.json")  # any one of them makes a tokenizer
 WEIGHTS_INDEX = "model.safetensors.index.json"
@@ -130,8 +130,8 @@ def _check_form(id: str, folder: Path, name: str) -> None:
             with safe_open(path, "np"):  # the header must be whole, and the file as long as it says
                 pass
         elif not read_text(path).strip():
-            raise BiasflowError("empty")
-    except (BiasflowError, SafetensorError) as error:
+            raise DownloadError("empty")
+    except (BiasflowError, DownloadError, SafetensorError) as error:
         raise _altered(id, name, _line(error).removeprefix(f"{path}: ").rstrip(".")) from error
     stated = path.resolve().name  # the cache calls a large file by its sha256, as the hub states it
     if re.fullmatch("[0-9a-f]{64}", stated) and stated != (came := sha256(path)):

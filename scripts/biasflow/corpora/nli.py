@@ -1,6 +1,6 @@
 """Natural language inference: readers of SNLI (Bowman et al. 2015), MultiNLI (Williams et al. 2018) and our own CSV."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,8 +16,6 @@ TEXTS = ("premise", "hypothesis")
 COLUMNS = (*TEXTS, "label")
 NAMINGS = (COLUMNS, ("sentence1", "sentence2", "gold_label"))  # ours and the hub's; the original distributions'
 NO_GOLD_LABEL = ""  # stands for "-" and -1: the annotators did not agree
-LABEL_OF = {**{label: label for label in LABELS}, **{str(number): label for number, label in enumerate(LABELS)}}
-LABEL_OF |= dict.fromkeys(("-", "-1"), NO_GOLD_LABEL)
 
 
 @dataclass(frozen=True)
@@ -119,20 +117,30 @@ def _labelled(path: Path, raw: pd.DataFrame) -> NliData:
     """Check the columns as the file has them, drop pairs without gold label, and name and spell all as we do.
 
     raw: one row per pair, columns as in one of NAMINGS; its index, named "line" or "row", is the place in `path`."""
-    naming = columns_of(path, raw, *NAMINGS)
-    labels_in_file = raw[naming[2]].map(lambda value: "" if value is None else str(value).strip())
-    labels = labels_in_file.map(LABEL_OF)
-    refuse(path, labels_in_file, labels_in_file == "", "is empty; give a label, or - where there is none")
-    refuse(path, labels_in_file, labels.isna(), f"is none of {', '.join(LABELS)}, 0, 1, 2, - and -1")
+    raw = raw[list(columns_of(path, raw, *NAMINGS))]
+    labels = gold_labels(path, raw.iloc[:, 2], LABELS)
     gold = labels != NO_GOLD_LABEL
     if not gold.any():
         raise BiasflowError(f"{path}: no pairs with a gold label ({len(raw)} without one); check the file.")
-    pairs = {}
-    for name, column in zip(COLUMNS[:2], naming[:2], strict=True):
-        texts = raw.loc[gold, column]
-        refuse(
-            path, texts, ~texts.map(lambda text: isinstance(text, str) and bool(text.strip())), "is empty or no text"
-        )
-        pairs[name] = texts.astype("str").str.replace(r"[\r\n]+", " ", regex=True)
-    table = pd.DataFrame({**pairs, COLUMNS[2]: labels[gold]}, dtype="str").reset_index(drop=True)
-    return NliData(table, dropped=int((~gold).sum()))
+    for _, texts in raw.loc[gold].iloc[:, :2].items():
+        filled = texts.map(lambda text: isinstance(text, str) and bool(text.strip()))
+        refuse(path, texts, ~filled, "is empty or no text")
+    pairs = raw.set_axis(COLUMNS, axis=1).assign(label=labels)[gold].astype("str").reset_index(drop=True)
+    pairs[[*TEXTS]] = pairs[[*TEXTS]].apply(in_one_line)
+    return NliData(pairs, dropped=int((~gold).sum()))
+
+
+def gold_labels(path: Path, column: pd.Series, labels: Sequence[str]) -> pd.Series:
+    """The labels of a column of `read_records`, which has them by name or by their number in `labels`; NO_GOLD_LABEL
+    for those that say that there is none. BiasflowError for an empty cell and any other value."""
+    given = column.map(lambda value: "" if value is None else str(value).strip())
+    known = {label: label for label in labels} | {str(number): label for number, label in enumerate(labels)}
+    named = given.map(known | dict.fromkeys(("-", "-1"), NO_GOLD_LABEL))
+    refuse(path, given, given == "", "is empty; give a label, or -1 where there is none")
+    refuse(path, given, named.isna(), f"is none of {', '.join(known)}, - and -1")
+    return named
+
+
+def in_one_line(texts: pd.Series) -> pd.Series:
+    """Texts with a space for every line break."""
+    return texts.astype("str").str.replace(r"[\r\n]+", " ", regex=True)

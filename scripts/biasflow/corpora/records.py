@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError, printable
-from biasflow.base.files import is_parquet, text_lines
+from biasflow.base.files import is_parquet, named_once, text_lines
 from biasflow.base.left_out import leave_out, most
 from biasflow.base.tabular import table_rows
 
@@ -169,7 +169,7 @@ def json_lines(path: str | Path) -> Iterator[tuple[int, object]]:
         if not line.strip():
             continue
         try:
-            yield number, json.loads(line, object_pairs_hook=_named_once)
+            yield number, json.loads(line, object_pairs_hook=named_once)
         except json.JSONDecodeError as error:
             place = f"line {number}, column {error.colno}"
             raise BiasflowError(
@@ -179,15 +179,6 @@ def json_lines(path: str | Path) -> Iterator[tuple[int, object]]:
             raise BiasflowError(f"{path}: line {number}: nested too deeply; mend it.") from error
         except ValueError as error:  # a name that is there twice, a number with thousands of digits
             raise BiasflowError(f"{path}: line {number}: {one_line(error)}.") from error
-
-
-def _named_once(pairs: list[tuple[str, object]]) -> dict:
-    record = dict(pairs)
-    if len(record) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{one_line(repr(twice), 30)} appears twice; keep one of the two")
-    return record
 
 
 def _separated(

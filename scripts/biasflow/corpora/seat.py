@@ -8,14 +8,12 @@ In the files the targets are `targ1` and `targ2` (X and Y), the attributes `attr
 
 Paper A's WEAT has them the other way round in all three (see `densray_tests`); its SEAT takes the files as they are."""
 
-import json
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from biasflow.base.errors import AbsentError, BiasflowError
-from biasflow.base.files import read_json, read_text
+from biasflow.base.files import named_once, read_json
 
 ROLES = {"X": "targ1", "Y": "targ2", "A": "attr1", "B": "attr2"}
 WORD_TESTS = ("weat6", "weat6b", "weat7", "weat7b", "weat8", "weat8b")
@@ -78,18 +76,12 @@ def read_association_test(path: str | Path, name: str | None = None) -> Associat
 
     The file is one JSON object (over many lines, in spite of the ending .jsonl) with the keys of ROLES, each
     {"category": text, "examples": [text, ...]}. Words and sentences stay as they are. BiasflowError names the file and
-    the line: no JSON, a key that is missing or there twice, a set without examples, an example that is no text."""
+    the key: no JSON, a key that is missing or there twice, a set without examples, an example that is no text."""
     path = Path(path)
-    text = read_text(path)
-    keys = read_json(path, object_pairs_hook=_Object)
+    keys = read_json(path, object_pairs_hook=named_once)
     if not isinstance(keys, dict):
-        raise BiasflowError(f"{path}: line 1: not a JSON object with the keys {', '.join(ROLES.values())}.")
-    _refuse_repeated(path, text, keys)
-    missing = [key for key in ROLES.values() if key not in keys]
-    if missing:
-        last = text.rstrip().count("\n") + 1
-        raise BiasflowError(f"{path}: line {last}: key {missing[0]}: missing; the object ends without it.")
-    sets = {role: _example_set(path, text, key, keys[key]) for role, key in ROLES.items()}
+        raise BiasflowError(f"{path}: not a JSON object with the keys {', '.join(ROLES.values())}; check the file.")
+    sets = {role: _example_set(f"{path}: key {key}", keys.get(key)) for role, key in ROLES.items()}
     return AssociationTest(name or path.stem, **sets)
 
 
@@ -151,48 +143,19 @@ def words_about(examples: Iterable[str]) -> tuple[int, ...]:
     return tuple(about)
 
 
-class _Object(dict):
-    """A JSON object that remembers which keys it was given twice."""
-
-    def __init__(self, pairs: list[tuple[str, object]]):
-        super().__init__(pairs)
-        self.repeated = [key for key, count in Counter(key for key, _ in pairs).items() if count > 1]
-
-
-def _refuse_repeated(path: Path, text: str, keys: _Object, *above: str) -> None:
-    """BiasflowError for a key that is there twice; above: the keys that lead to the object."""
-    for key in keys.repeated:
-        line = _line(text, [*above, key, key])
-        raise BiasflowError(f"{path}: line {line}: key {key}: there a second time; remove one of the two.")
-
-
-def _example_set(path: Path, text: str, key: str, value: object) -> ExampleSet:
-    where = f"{path}: line {_line(text, [key])}: key {key}"
+def _example_set(where: str, value: object) -> ExampleSet:
     if not isinstance(value, dict) or not {"category", "examples"} <= value.keys():
         raise BiasflowError(f"{where}: must be an object with the keys category and examples.")
-    _refuse_repeated(path, text, value, key)
     category, examples = value["category"], value["examples"]
     if not _is_text(category):
         raise BiasflowError(f"{where}: category {category!r} is no name; write one.")
     if not isinstance(examples, list) or not examples:
         raise BiasflowError(f"{where}: examples must be a list of at least one word or sentence.")
-    for example in examples:
+    for number, example in enumerate(examples, start=1):
         if not _is_text(example):
-            line = _line(text, [key, "examples", example])
-            raise BiasflowError(f"{path}: line {line}: key {key}: example {example!r} is no word or sentence.")
+            raise BiasflowError(f"{where}: example {number}, {example!r}, is no word or sentence; mend it.")
     return ExampleSet(category, tuple(examples), words_about(examples))
 
 
 def _is_text(value: object) -> bool:
     return isinstance(value, str) and bool(value.strip())
-
-
-def _line(text: str, values: Iterable[object]) -> int:
-    """The line (from 1) where the last of `values` stands, each looked for after the one before."""
-    position = 0
-    for value in values:
-        start = text.find(json.dumps(value, ensure_ascii=False), position)
-        if start < 0:  # spelt otherwise (escapes, spaces): the line of the value before is near enough
-            break
-        position = start + 1
-    return text.count("\n", 0, position) + 1

@@ -30,6 +30,10 @@ VERIFIED_BY = {
 UNVERIFIED = {key for key, meaning in VERIFIED_BY.items() if meaning.startswith("unverified: ")}
 
 
+class DownloadError(Exception):
+    """A file was not got, or is not what was expected. Its message says why; whoever asked names the file."""
+
+
 def agree(lock_file: str | Path, downloads: Mapping[str, Mapping]) -> None:
     """Record each download ({name: {sha256, bytes, url}}) on its first sight; later ones must be the same.
 
@@ -69,31 +73,29 @@ def _read(lock_file: Path) -> dict:
 
 
 def refuse_page(path: str | Path) -> None:
-    """Raise BiasflowError if the file begins as an HTML page does: no external file is one."""
+    """Raise DownloadError if the file begins as an HTML page does: no external file is one."""
     with open(path, "rb") as stream:
         start = stream.read(1024)
     if start.removeprefix(b"\xef\xbb\xbf").lstrip().lower().startswith(_PAGES):
-        raise BiasflowError(f"{path}: {PAGE}.")
+        raise DownloadError(PAGE)
 
 
 def check_form(path: str | Path, *, parquet: bool, columns: Collection[str], rows: int | None) -> None:
-    """BiasflowError unless the file can be read (as Parquet: its magic bytes and footer; else as separated text or JSON
+    """DownloadError unless the file can be read (as Parquet: its magic bytes and footer; else as separated text or JSON
     lines, whole), has these columns and, where that is known, so many rows. Other contents of that form pass."""
     from biasflow.corpora.records import read_records  # slow to load, and most files have a sha256
 
     if parquet and not is_parquet(path):
-        raise BiasflowError(f"{path}: not a Parquet file; fetch it again.")
-    table = read_records(path, wanted=())
-    lacking = [name for name in columns if name not in table.attrs["columns"]]
-    if lacking:
-        raise BiasflowError(
-            f"{path}: no column {', '.join(lacking)}; biasflow/data/corpora.yaml expects {', '.join(columns)}; fetch "
-            "it again."
-        )
+        raise DownloadError("not a Parquet file; fetch it again")
+    try:
+        table = read_records(path, wanted=())
+    except BiasflowError as error:
+        raise DownloadError(str(error).removeprefix(f"{path}: ").rstrip(".")) from error
+    expects = "biasflow/data/corpora.yaml expects"
+    if lacking := [name for name in columns if name not in table.attrs["columns"]]:
+        raise DownloadError(f"no column {', '.join(lacking)}, but {expects} {', '.join(columns)}; fetch it again")
     if rows is not None and len(table) != rows:
-        raise BiasflowError(
-            f"{path}: it has {len(table)} rows, but biasflow/data/corpora.yaml expects {rows}; fetch it again."
-        )
+        raise DownloadError(f"it has {len(table)} rows, but {expects} {rows}; fetch it again")
 
 
 @dataclass(frozen=True)

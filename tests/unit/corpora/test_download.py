@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.catalogue import Entry
-from biasflow.corpora.download import BLOCK, Limits, Retry, check_reachable, fetch
+from biasflow.corpora.download import BLOCK, Limits, check_reachable, fetch
 from biasflow.corpora.verified import agree
 from tests.loopback import serving
 
@@ -110,9 +110,9 @@ def get(tmp_path, server, waits):
 
     def get(behaviours=(), *, entry=None, **options):
         server.behaviours.extend(behaviours)
-        retry = Retry(attempts=options.pop("attempts", 4), timeout=(1, 1), sleep=waits.append)
+        limits = Limits(**{"attempts": 4, "timeout": (1, 1), "sleep": waits.append} | options.pop("limits", {}))
         entry = entry or file_at(server.url)
-        return fetch(entry, get.folder / "target", lock_file=tmp_path / "lock.json", retry=retry, **options)
+        return fetch(entry, get.folder / "target", lock_file=tmp_path / "lock.json", limits=limits, **options)
 
     get.folder = tmp_path / "out"
     return get
@@ -330,13 +330,7 @@ def test_the_sha256_that_the_host_states_is_checked(get, server, tmp_path):
 # A server that takes what it can
 
 
-@pytest.fixture
-def take(get):
-    """fetch with limits."""
-    return lambda *behaviours, match, **options: fails(get, *behaviours, match=match, limits=LIMITS, **options)
-
-
-LIMITS = Limits(largest=100_000, slowest=1_000_000, window=0.1, deadline=2)
+LIMITS = {"largest": 100_000, "slowest": 1_000_000, "window": 0.1, "deadline": 2, "attempts": 2}
 
 
 def trickles(body, *, pause, times=200):
@@ -358,14 +352,14 @@ def trickles(body, *, pause, times=200):
 HEADERS = f"HTTP/1.0 200 OK\r\nContent-Length: {SIZE}\r\nX-Name: ".encode()
 
 
-def test_a_server_that_is_too_slow_is_tried_again_and_given_up(take, server):
-    take(*[trickles(HEADERS + b"\r\n\r\n", pause=0.01)] * 2, match="a second", attempts=2)
+def test_a_server_that_is_too_slow_is_tried_again_and_given_up(get, server):
+    fails(get, *[trickles(HEADERS + b"\r\n\r\n", pause=0.01)] * 2, match="a second", limits=LIMITS)
     assert len(server.ranges) == 2
 
 
-def test_a_server_that_never_ends_its_headers_meets_the_deadline(take):
+def test_a_server_that_never_ends_its_headers_meets_the_deadline(get):
     started = time.monotonic()
-    take(trickles(HEADERS, pause=0.02), match="not complete after 2 s")
+    fails(get, trickles(HEADERS, pause=0.02), match="not complete after 2 s", limits=LIMITS)
     assert time.monotonic() - started < 10
     assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
 
