@@ -59,30 +59,26 @@ def test_paper_a_exchanges_the_roles_and_lower_cases(write):
 
 
 def changed(key, **values):
-    return json.dumps(KEYS | {key: KEYS[key] | values}, indent=2)
+    return json.dumps(KEYS | {key: KEYS[key] | values})
 
 
-# One line of indented JSON: { 1, targ1 2-8, targ2 9-16, attr1 17-23, attr2 24-30, } 31
 @pytest.mark.parametrize(
-    ("text", "line", "named"),
+    ("text", "named"),
     [
-        ("", 1, "JSON"),
-        (json.dumps(KEYS, indent=2)[: -len('"oak"\n    ]\n  }\n}')], 28, "JSON"),
-        (json.dumps(KEYS, indent=2) + "\n{}", 32, "JSON"),
-        ("[1]", 1, "targ1"),
-        (json.dumps({key: KEYS[key] for key in ("targ1", "targ2", "attr2")}, indent=2), 24, "attr1"),
-        (json.dumps(KEYS | {"attr1": "honey"}, indent=2), 17, "attr1"),
-        (changed("attr2", category=" "), 24, "attr2"),
-        (changed("targ2", examples=[]), 9, "targ2"),
-        (changed("targ2", examples="saw"), 9, "targ2"),
-        (changed("attr1", examples=["honey", "  "]), 21, "attr1"),
-        (changed("attr1", examples=["honey", 7]), 21, "7"),
-        (json.dumps(KEYS, indent=2).replace('"attr2"', '"attr1"'), 24, "attr1"),
-        (json.dumps(KEYS, indent=2).replace('"Hard",', '"Hard", "category": "Old",'), 25, "category"),
+        (json.dumps(KEYS)[:-9], "line 1, column .*JSON"),
+        ("[1]", "targ1"),
+        (json.dumps({key: KEYS[key] for key in ("targ1", "targ2", "attr2")}), "key attr1"),
+        (json.dumps(KEYS | {"attr1": "honey"}), "key attr1"),
+        (changed("attr2", category=" "), "key attr2"),
+        (changed("targ2", examples=[]), "key targ2"),
+        (changed("targ2", examples="saw"), "key targ2"),
+        (changed("attr1", examples=["honey", "  "]), "key attr1: example 2"),
+        (changed("attr1", examples=["honey", 7]), "key attr1: example 2, 7"),
+        (json.dumps(KEYS).replace('"attr2"', '"attr1"'), "'attr1' appears twice"),
+        (json.dumps(KEYS).replace('"Hard",', '"Hard", "category": "Old",'), "'category' appears twice"),
     ],
 )
-def test_what_is_wrong_is_named_with_its_line(write, text, line, named):
+def test_what_is_wrong_is_named_with_its_key(write, text, named):
     path = write(text)
-    with pytest.raises(BiasflowError, match=rf"{path}: line {line}\b.*{named}") as caught:
+    with pytest.raises(BiasflowError, match=f"{path}: .*{named}"):
         seat.read_association_test(path)
-    assert "\n" not in str(caught.value)
