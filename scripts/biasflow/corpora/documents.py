@@ -74,7 +74,7 @@ def write_documents(documents: Iterable[Sequence[str]], path: str | Path) -> Non
 
 
 def read_sentences(path: str | Path) -> list[str]:
-    """All sentences of a corpus file in their order: what `plain_text.read_texts` takes, a sentence a line or row."""
+    """All sentences of a corpus file in their order: what `read_texts` takes, a sentence a line or row."""
     return [sentence.strip() for sentence in read_texts(path)]
 
 
