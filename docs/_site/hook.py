@@ -17,7 +17,8 @@ ELSEWHERE = {  # file of the project -> page of the site
     "config/README.md": "configuration.md",
     "results/README.md": "results.md",
 }
-GENERATED = {  # file of the code -> generated page of the site that shows it; a git host shows the file itself
+GENERATED = {  # file -> page of the site that stands in its place; a git host shows the file itself
+    "README.md": "index.md",
     "scripts/biasflow/plan/schema.yaml": "reference/keys.md",
     "scripts/biasflow/data/meanings.yaml": "reference/measures.md",
     "scripts/biasflow/registry.py": "reference/methods.md",
