@@ -40,19 +40,21 @@ def masked(ids: Sequence[int], at: Sequence[int], mask: int) -> Cloze:
     return Cloze(tuple(text), tuple(at), tuple(ids[place] for place in at))
 
 
-def log_probabilities_of(reader: Reader, clozes: Sequence[Cloze], description: str) -> np.ndarray:
-    """log p(token | text) of every wanted token, one cloze after the other, in nats: [methods, wanted tokens].
+def unmasked(ids: Sequence[int], at: Sequence[int]) -> Cloze:
+    """The tokens at the positions `at` where they stand, none of them masked."""
+    return Cloze(tuple(ids), tuple(at), tuple(ids[place] for place in at))
 
-    A text that several clozes share goes through the model once, and a position that several tokens are wanted at is
-    scored once."""
-    return read_at(reader, clozes, description, log_p_at)
+
+def one_by_one(ids: Sequence[int], at: Sequence[int], mask: int) -> list[Cloze]:
+    """The tokens at the positions `at`, one cloze for each, in which it alone is masked."""
+    return [masked(ids, [place], mask) for place in at]
 
 
 def read_at(
     reader: Reader,
     clozes: Sequence[Cloze],
     description: str,
-    forward: Callable[..., torch.Tensor],
+    forward: Callable[..., torch.Tensor] | None = None,
     per_token: int = 0,
     *,
     whole: bool = False,
@@ -60,10 +62,12 @@ def read_at(
     """What `forward` (model, batch, rows, positions, tokens) returns of every wanted token, one cloze after the other:
     [methods, wanted tokens]; if it returns `per_token` numbers for each token, [methods, wanted tokens, per_token].
 
-    whole: see `methods.passes.passes`."""
+    forward: by default `log_p_at`, log p(token | text) in nats; whole: see `methods.passes.passes`. A text that several
+    clozes share goes through the model once, and a position that several tokens are wanted at is scored once."""
+    forward = forward or log_p_at
     texts: dict[tuple[int, ...], int] = {}
     numbers = [texts.setdefault(cloze.ids, len(texts)) for cloze in clozes]
-    text_of = np.repeat(numbers, [len(cloze.at) for cloze in clozes])
+    text_of = np.repeat(np.array(numbers, dtype=int), [len(cloze.at) for cloze in clozes])
     at, tokens = (
         np.fromiter((value for cloze in clozes for value in getattr(cloze, name)), dtype=np.int64)
         for name in ("at", "tokens")
@@ -78,6 +82,20 @@ def read_at(
     for _, (wanted, values) in reader.batches(at_occurrences(read, text_of), encoded, description):
         outputs[:, wanted] = values
     return outputs
+
+
+def sums_at(
+    reader: Reader, groups: Sequence[Sequence[Cloze]], description: str, **options: object
+) -> tuple[np.ndarray, np.ndarray]:
+    """The sums of `read_at` over all tokens that each group of clozes wants, [methods, groups], NaN where it wants
+    none; and how many tokens these are, [groups]. options: of `read_at`."""
+    clozes = [cloze for group in groups for cloze in group if cloze.at]
+    values = read_at(reader, clozes, description, **options)
+    sizes = np.array([sum(len(cloze.at) for cloze in group) for group in groups])
+    starts, some = np.cumsum(sizes) - sizes, sizes > 0
+    sums = np.full((len(values), len(groups), *values.shape[2:]), np.nan)
+    sums[:, some] = np.add.reduceat(values, starts[some], axis=1)
+    return sums, sizes
 
 
 def log_p_at(

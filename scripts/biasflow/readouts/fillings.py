@@ -8,9 +8,7 @@ import torch
 from transformers import BatchEncoding, PreTrainedModel
 
 from biasflow.base.errors import AbsentError
-from biasflow.base.tabular import write_parquet
 from biasflow.readouts.cloze import Cloze, distributions_at, items_of, made_of, read_at
-from biasflow.readouts.files import under_methods
 from biasflow.readouts.reader import open_reader
 from biasflow.readouts.source import Source
 
@@ -40,8 +38,7 @@ def read(
     best = read_at(reader, clozes, "blanks", _best_at, BEST).astype(int)
     names = np.array(tokenizer.convert_ids_to_tokens(range(len(tokenizer))), dtype=object)
     columns = {f"filling_{number + 1}": names[best[..., number]] for number in range(BEST)}
-    write_parquet(under_methods(reader.axis, table.drop(columns="masked"), **columns), output)
-    return reader.facts()
+    return reader.write(output, table.drop(columns="masked"), **columns)
 
 
 def _best_at(

@@ -2,6 +2,7 @@
 
 Source: Salazar et al. (2020). Masking each token by itself costs a pass per token."""
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import chain
@@ -10,9 +11,8 @@ from typing import Literal, get_args
 
 import numpy as np
 import pandas as pd
-from transformers import PreTrainedTokenizerBase
 
-from biasflow.base.errors import AbsentError, BiasflowError, check_choice
+from biasflow.base.errors import AbsentError, check_choice
 from biasflow.base.sample import sampled
 from biasflow.base.tabular import write_parquet
 from biasflow.corpora.documents import read_sentences, sample_sentences
@@ -23,19 +23,21 @@ from biasflow.readouts.cloze import (
     Cloze,
     attended_log_p_at,
     items_of,
-    log_probabilities_of,
+    log_p_at,
     made_of,
     masked,
-    read_at,
+    one_by_one,
+    sums_at,
+    unmasked,
 )
 from biasflow.readouts.files import under_methods
 from biasflow.readouts.reader import Reader, open_reader
 from biasflow.readouts.source import Source
 
 SEED = 0  # of the sample
+SIDES = ("first", "second")  # the sentences of a pair
 Masking = Literal["shared", "differing", "nothing", "attended"]
 ATTENDED = "attended"  # left out for an encoder that returns no attention weights
-UNMASKED = ("nothing", ATTENDED)
 
 
 def read(
@@ -62,14 +64,12 @@ def read(
     if items is None:
         fitting = sentences_that_fit(reader, read_sentences(source.file("text")))
         sample = pd.DataFrame({"text": sample_sentences(fitting, pseudo_sentences, seed=SEED)})
-        sample = sampled(sample, limit)["text"].tolist()
-        log_likelihoods, tokens = pseudo_log_likelihoods(reader, sample)
-        table = pd.DataFrame({"sentence": range(len(sample)), "text": sample, "tokens": tokens})
-        scores = under_methods(reader.axis, table, log_likelihood=log_likelihoods)
-    else:
-        possible = [masking for masking in maskings if masking != ATTENDED or returns_attention(reader.model)]
-        scores = pair_likelihoods(reader, items_of(reader, source, items, of, limit), possible)
-    write_parquet(scores, output)
+        sample = sampled(sample, limit)
+        log_likelihoods, tokens = pseudo_log_likelihoods(reader, sample["text"])
+        sample.insert(0, "sentence", range(len(sample)))
+        return reader.write(output, sample.assign(tokens=tokens), log_likelihood=log_likelihoods)
+    possible = [masking for masking in maskings if masking != ATTENDED or returns_attention(reader.model)]
+    write_parquet(pair_likelihoods(reader, items_of(reader, source, items, of, limit), possible), output)
     return reader.facts()
 
 
@@ -84,55 +84,48 @@ def pair_likelihoods(reader: Reader, pairs: pd.DataFrame, maskings: Sequence[Mas
     different lengths, too.
 
     Left out (`made_of`): a pair of which one sentence has no token to score by one of the maskings."""
-    special = len(special_tokens(reader.tokenizer))
     for masking in maskings:
         check_choice("likelihoods: masking", masking, get_args(Masking))
 
-    def clozes(_: tuple, *encodings: Mapping[str, list]) -> list[list[tuple[list[Cloze], int]]]:
+    def clozes(_: tuple, *encodings: Mapping[str, list]) -> list[list[list[Cloze]]]:
+        """The clozes of both sentences, by each masking."""
         sentences = [encoding["input_ids"] for encoding in encodings]
-        return [_clozes_of_pair(sentences, masking, reader.tokenizer, special) for masking in maskings]
+        shared = shared_places(*sentences)
+        return [
+            [_clozes(reader, *side, masking) for side in zip(sentences, shared, strict=True)] for masking in maskings
+        ]
 
-    pairs, made = made_of(reader, pairs, ["first", "second"], clozes)
+    pairs, made = made_of(reader, pairs, SIDES, clozes)
     tables = []
     for masking, of_pairs in zip(maskings, zip(*made, strict=True), strict=True):
-        clozes_of, tokens = zip(*chain.from_iterable(of_pairs), strict=True)
-        log_p = _log_p(reader, [*chain.from_iterable(clozes_of)], masking)
-        sums = np.add.reduceat(log_p, np.cumsum([0, *tokens[:-1]]), axis=1).reshape(len(reader.axis), -1, 2)
-        sizes = np.reshape(tokens, (-1, 2))
-        scored = pairs.assign(masking=masking, tokens_first=sizes[:, 0], tokens_second=sizes[:, 1])
-        tables.append(under_methods(reader.axis, scored, log_p_first=sums[..., 0], log_p_second=sums[..., 1]))
+        attended = masking == ATTENDED
+        options = {"description": f"pairs of sentences, masking {masking}", "whole": attended}
+        with by_hand(reader.model) if attended else contextlib.nullcontext():
+            forward = attended_log_p_at if attended else log_p_at
+            log_p, tokens = sums_at(reader, [*chain.from_iterable(of_pairs)], forward=forward, **options)
+        scored = pairs.assign(masking=masking, **{f"tokens_{side}": tokens[n::2] for n, side in enumerate(SIDES)})
+        sums = {f"log_p_{side}": log_p[:, n::2] for n, side in enumerate(SIDES)}
+        tables.append(under_methods(reader.axis, scored, **sums))
     return pd.concat(tables, ignore_index=True)
 
 
-def _clozes_of_pair(
-    pair: Sequence[Sequence[int]], masking: Masking, tokenizer: PreTrainedTokenizerBase, special: int
-) -> list[tuple[list[Cloze], int]]:
-    """The clozes of both sentences of a pair, which have so many special tokens, and how many tokens they score.
+def _clozes(reader: Reader, ids: Sequence[int], shared: set[int], masking: Masking) -> list[Cloze]:
+    """The clozes of one sentence of a pair, of whose tokens those at `shared` are in the other one, too.
 
-    AbsentError: one sentence has none."""
-    found = []
-    for ids, shared in zip(pair, shared_places(*pair), strict=True):
-        unmasked = masking in UNMASKED
-        places = range(1, len(ids) - special + 1)
-        at = [place for place in places if unmasked or (place in shared) == (masking == "shared")]
-        if not at:
-            raise AbsentError(f"no {masking} token to score")
-        if unmasked:
-            clozes = [Cloze(tuple(ids), tuple(at), tuple(ids[place] for place in at))]
-        elif masking == "shared":
-            clozes = one_by_one(ids, at, tokenizer)
-        else:
-            clozes = [masked(ids, at, tokenizer.mask_token_id)]
-        found.append((clozes, len(at)))
-    return found
+    AbsentError: it has no token to score."""
+    places, mask = places_of(reader, ids), reader.tokenizer.mask_token_id
+    if masking in ("shared", "differing"):
+        places = [place for place in places if (place in shared) == (masking == "shared")]
+    if not places:
+        raise AbsentError(f"no {masking} token to score")
+    if masking == "shared":
+        return one_by_one(ids, places, mask)
+    return [masked(ids, places, mask) if masking == "differing" else unmasked(ids, places)]
 
 
-def _log_p(reader: Reader, clozes: Sequence[Cloze], masking: Masking) -> np.ndarray:
-    description = f"pairs of sentences, masking {masking}"
-    if masking != ATTENDED:
-        return log_probabilities_of(reader, clozes, description)
-    with by_hand(reader.model):
-        return read_at(reader, clozes, description, attended_log_p_at, whole=True)
+def places_of(reader: Reader, ids: Sequence[int]) -> range:
+    """The positions of the tokens of a sentence that are not special."""
+    return range(1, len(ids) - len(special_tokens(reader.tokenizer)) + 1)
 
 
 def shared_places(first: Sequence[int], second: Sequence[int]) -> tuple[set[int], set[int]]:
@@ -147,28 +140,10 @@ def shared_places(first: Sequence[int], second: Sequence[int]) -> tuple[set[int]
 def pseudo_log_likelihoods(reader: Reader, sentences: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     """PLL(W) = sum_t log p(w_t | all other tokens of W), in nats, [methods, sentences], and their tokens [sentences].
 
-    Special tokens are neither masked nor counted. Another measure than the losses of readouts/losses.py: here the model
-    sees all but one token. BiasflowError: no sentence, an empty one, or one longer than the encoder takes (its number
-    is named, from 1)."""
-    tokenizer = reader.tokenizer
-    around = len(special_tokens(tokenizer))
-    longest = reader.longest_input - around
-    if not len(sentences):
-        raise BiasflowError("sentences: there are none; give at least one.")
-    encoded = encode(tokenizer, sentences, verbose=False)["input_ids"]
-    lengths = np.array([len(ids) - around for ids in encoded])
-    for number, length in enumerate(lengths, start=1):
-        if not 0 < length <= longest:
-            raise BiasflowError(f"sentence {number} has {length} tokens, the encoder takes 1 to {longest}; drop it.")
-    places = [range(1, length + 1) for length in lengths]
-    clozes = [cloze for ids, at in zip(encoded, places, strict=True) for cloze in one_by_one(ids, at, tokenizer)]
-    log_p = log_probabilities_of(reader, clozes, "tokens by themselves")
-    return np.add.reduceat(log_p, np.cumsum(lengths) - lengths, axis=1), lengths
-
-
-def one_by_one(ids: Sequence[int], at: Sequence[int], tokenizer: PreTrainedTokenizerBase) -> list[Cloze]:
-    """The tokens at the positions `at`, one cloze for each, in which it alone is masked."""
-    return [masked(ids, [place], tokenizer.mask_token_id) for place in at]
+    The sentences are those of `sentences_that_fit`. Special tokens are neither masked nor counted. Another measure than
+    the losses of readouts/losses.py: here the model sees all but one token."""
+    encoded, mask = encode(reader.tokenizer, sentences, verbose=False)["input_ids"], reader.tokenizer.mask_token_id
+    return sums_at(reader, [one_by_one(ids, places_of(reader, ids), mask) for ids in encoded], "tokens by themselves")
 
 
 def sentences_that_fit(reader: Reader, sentences: Sequence[str]) -> list[str]:

@@ -5,18 +5,14 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import torch
-from transformers import BatchEncoding, PreTrainedTokenizerBase
+from transformers import PreTrainedTokenizerBase
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_text
-from biasflow.base.progress import Progress
 from biasflow.base.sample import sampled
 from biasflow.base.tabular import write_parquet
-from biasflow.encoders.batches import batchwise
 from biasflow.encoders.examples import IGNORED, blocks_of, mask_tokens
-from biasflow.encoders.masked_lm import log_p_of, logits_at
-from biasflow.encoders.taps import name_of
+from biasflow.readouts.cloze import Cloze, read_at
 from biasflow.readouts.files import under_methods
 from biasflow.readouts.reader import Reader, open_reader
 from biasflow.readouts.source import Source
@@ -63,12 +59,12 @@ def masked_losses(
         raise BiasflowError(f"max_length: {length} is more than the {longest} tokens that the encoder takes.")
     blocks = blocks_of(reader.tokenizer, text, max_length=length)
     some = sampled(pd.DataFrame({"row": range(len(blocks))}), limit and -(-limit * TOKENS // length))["row"].to_numpy()
-    tables, counted = [], Progress(len(seeds) * len(some), "masked tokens")
+    tables = []
     for seed in seeds:
         ids, labels = (array[some] for array in draw_masks(reader.tokenizer, blocks, seed=seed))
         block = np.nonzero(labels != IGNORED)[0].astype(np.int32)
         items = pd.DataFrame({"readout_seed": seed, "block": block})
-        losses = losses_at(reader, ids, labels, counted).astype(np.float32)
+        losses = losses_at(reader, ids, labels).astype(np.float32)
         tables.append(under_methods(reader.axis, items, loss=losses))
     return pd.concat(tables, ignore_index=True)
 
@@ -84,28 +80,12 @@ def draw_masks(tokenizer: PreTrainedTokenizerBase, blocks: np.ndarray, *, seed: 
     return input_ids, labels
 
 
-def losses_at(reader: Reader, input_ids: np.ndarray, labels: np.ndarray, counted: Progress | None = None) -> np.ndarray:
+def losses_at(reader: Reader, input_ids: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """-log p of the label at every masked position in reading order, in nats, [methods, positions]; only these are
-    scored. counted: where the blocks that are done are counted."""
-
-    def losses(ids: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        batch = BatchEncoding({"input_ids": ids, "attention_mask": torch.ones_like(ids)})
-        chosen = labels != IGNORED
-        tokens = labels[chosen]
-        positions = torch.arange(len(tokens), device=tokens.device)
-        return -log_p_of(logits_at(reader.model, batch, chosen), positions, tokens)
-
-    def of_blocks(rows: range) -> np.ndarray:
-        if not (labels[rows] != IGNORED).any():  # a short batch may have no mask
-            return np.empty((len(reader.axis), 0))
-        batch = [torch.from_numpy(array[rows]).to(reader.model.device) for array in (input_ids, labels)]
-        return reader.under_each(losses, *batch)
-
-    def name(row: int) -> str:
-        return f"masked tokens: {name_of(reader.model)}: a block of {labels.shape[1]} tokens"
-
-    parts, counted = [], counted or Progress(len(labels), "masked tokens")
-    for rows, part in batchwise(of_blocks, range(len(labels)), batch_size=reader.batch_size, name=name):
-        parts.append(part)
-        counted.advance(len(rows))
-    return np.concatenate(parts, axis=1)
+    scored."""
+    clozes = [
+        Cloze(tuple(ids), tuple(at), tuple(of_block[at]))
+        for ids, of_block in zip(input_ids.tolist(), labels, strict=True)
+        if len(at := np.flatnonzero(of_block != IGNORED))
+    ]
+    return -read_at(reader, clozes, "masked tokens")

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,10 +13,8 @@ from transformers import PreTrainedTokenizerBase
 from biasflow.base.errors import AbsentError, BiasflowError
 from biasflow.base.genders import OF_WORDS
 from biasflow.base.sample import sampled
-from biasflow.base.tabular import write_parquet
 from biasflow.encoders.batches import require_offsets
-from biasflow.readouts.cloze import Cloze, Made, check_known, items_of, log_probabilities_of, made_of, masked
-from biasflow.readouts.files import under_methods
+from biasflow.readouts.cloze import Cloze, Made, check_known, items_of, made_of, masked, read_at, sums_at
 from biasflow.readouts.reader import Reader, open_reader
 from biasflow.readouts.source import Source
 from biasflow.stimuli.densray_sets import MASK, read_occupation_set
@@ -51,8 +48,7 @@ def read(
         table, log_p = _of_occupations(reader, source, template, pronouns, limit)
     else:
         table, log_p = piece_log_probabilities(reader, items_of(reader, source, items, of, limit))
-    write_parquet(under_methods(reader.axis, table, log_p=log_p), output)
-    return reader.facts()
+    return reader.write(output, table, log_p=log_p)
 
 
 def _of_occupations(
@@ -107,12 +103,12 @@ def piece_log_probabilities(reader: Reader, words: pd.DataFrame) -> tuple[pd.Dat
     clozes = [
         cloze
         for filling, (ids, at) in zip(words["filling"], tokens, strict=True)
-        for cloze in FILLINGS[filling](ids, at, reader.tokenizer)
+        for cloze in FILLINGS[filling](ids, at, reader.tokenizer.mask_token_id)
     ]
     sizes = [len(word.at) for word in tokens]
     rows = words.iloc[np.repeat(np.arange(len(words)), sizes)].reset_index(drop=True)
     rows = rows.assign(piece=[number for size in sizes for number in range(size)])
-    return rows, log_probabilities_of(reader, clozes, "masked words")
+    return rows, read_at(reader, clozes, "masked words")
 
 
 def in_sentence(tokenizer: PreTrainedTokenizerBase, word: WordOfText, encoding: Mapping[str, list]) -> WordInSentence:
@@ -199,35 +195,24 @@ def word_log_probabilities(reader: Reader, tokens: Sequence[Sequence[WordInSente
 
     a true probability of the word among all of k tokens, in k passes. k differs between words, and each k has
     probabilities of its own: compare only words of as many tokens, or say so."""
-    words = list(chain.from_iterable(tokens))
-    clozes = [cloze for ids, at in words for cloze in from_the_left(ids, at, reader.tokenizer)]
-    starts = np.cumsum([0, *(len(word.at) for word in words)])[:-1]
-    sums = np.add.reduceat(log_probabilities_of(reader, clozes, "masked words"), starts, axis=1)
+    words = [from_the_left(*word, reader.tokenizer.mask_token_id) for words in tokens for word in words]
+    sums, _ = sums_at(reader, words, "masked words")
     return sums.reshape(len(reader.axis), len(tokens), -1)
 
 
-def from_the_left(ids: Sequence[int], at: Sequence[int], tokenizer: PreTrainedTokenizerBase) -> list[Cloze]:
+def from_the_left(ids: Sequence[int], at: Sequence[int], mask: int) -> list[Cloze]:
     """The tokens at the neighbouring positions `at`, one after the other, each with the later ones masked."""
-    all_masked = masked(ids, at, tokenizer.mask_token_id)
-    first = at[0]
-    return [
-        Cloze((*ids[:place], *all_masked.ids[place:]), (place,), (token,))
-        for place, token in zip(range(first, first + len(at)), all_masked.tokens, strict=True)
-    ]
+    return [Cloze(masked(ids, at[number:], mask).ids, (place,), (ids[place],)) for number, place in enumerate(at)]
 
 
-def together(ids: Sequence[int], at: Sequence[int], tokenizer: PreTrainedTokenizerBase) -> list[Cloze]:
+def together(ids: Sequence[int], at: Sequence[int], mask: int) -> list[Cloze]:
     """The tokens at the positions `at`, all masked at once."""
-    return [masked(ids, at, tokenizer.mask_token_id)]
+    return [masked(ids, at, mask)]
 
 
-def one_mask(ids: Sequence[int], at: Sequence[int], tokenizer: PreTrainedTokenizerBase) -> list[Cloze]:
+def one_mask(ids: Sequence[int], at: Sequence[int], mask: int) -> list[Cloze]:
     """The tokens at the neighbouring positions `at`, one after the other, each without the later ones."""
-    end = at[-1] + 1
-    return [
-        Cloze((*ids[:place], tokenizer.mask_token_id, *ids[end:]), (place,), (ids[place],))
-        for place in range(at[0], end)
-    ]
+    return [Cloze((*ids[:place], mask, *ids[at[-1] + 1 :]), (place,), (ids[place],)) for place in at]
 
 
 FILLINGS = {"together": together, "left-to-right": from_the_left, "one-mask": one_mask}

@@ -9,11 +9,10 @@ import torch
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.sample import sampled
-from biasflow.base.tabular import read_text_csv, write_parquet
+from biasflow.base.tabular import read_text_csv
 from biasflow.encoders import taps
 from biasflow.encoders.tokens import Tokens
 from biasflow.readouts.cloze import items_of
-from biasflow.readouts.files import under_methods
 from biasflow.readouts.reader import Reader, open_reader
 from biasflow.readouts.source import Source
 from biasflow.stimuli.triples import sentence_pairs
@@ -43,9 +42,7 @@ def read(
         pairs = items_of(reader, source, items, of, limit).rename(columns=texts)
     tokens = pair_tokens(reader, pairs)
     p = next_sentence_probabilities(reader, tokens)
-    rows = pairs.drop(columns=["first", "second"]).assign(truncated=tokens.cut)
-    write_parquet(under_methods(reader.axis, rows, p=p), output)
-    return reader.facts()
+    return reader.write(output, pairs.drop(columns=["first", "second"]).assign(truncated=tokens.cut), p=p)
 
 
 def pair_tokens(reader: Reader, pairs: pd.DataFrame) -> Tokens:

@@ -4,21 +4,18 @@ Source: Zalkikar & Chandra (2024; ranks and probabilities of each masked token),
 Bollegala (2022; the tokens that differ, given the others)."""
 
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 import torch
 from transformers import BatchEncoding, PreTrainedModel
 
-from biasflow.base.tabular import write_parquet
-from biasflow.encoders.examples import special_tokens
-from biasflow.readouts.cloze import distributions_at, items_of, log_p_at, made_of, masked, read_at
-from biasflow.readouts.files import under_methods
-from biasflow.readouts.likelihoods import one_by_one, shared_places
+from biasflow.readouts.cloze import distributions_at, items_of, made_of, masked, one_by_one, sums_at
+from biasflow.readouts.likelihoods import SIDES, places_of, shared_places
 from biasflow.readouts.reader import Reader, open_reader
 from biasflow.readouts.source import Source
 
-SIDES = ("first", "second")
 Pair = Sequence[Sequence[int]]  # the token ids of both sentences, special ones included
 
 
@@ -37,59 +34,36 @@ def read(
     reader = open_reader(source, "masked_lm").reaching(words=True)
     pairs = items_of(reader, source, items, of, limit)
     pairs, sentences = made_of(reader, pairs, SIDES, lambda _, *pair: [side["input_ids"] for side in pair])
-    quality = _qualities(reader, sentences)
-    differing = _differing(reader, sentences)
     columns = {
-        f"{name}_{side}": values[..., number]
-        for name, values in (("crr", quality[..., 0]), ("delta_p", quality[..., 1]), ("differing", differing))
+        f"{name}_{side}": values[:, number :: len(SIDES)]
+        for name, values in _means(reader, sentences).items()
         for number, side in enumerate(SIDES)
     }
-    write_parquet(under_methods(reader.axis, pairs, **columns), output)
-    return reader.facts()
+    return reader.write(output, pairs, **columns)
 
 
-def _qualities(reader: Reader, pairs: Sequence[Pair]) -> np.ndarray:
-    """Mean 1 - 1 / rank and mean ln p(likeliest) - ln p of the tokens of both sentences: [methods, pairs, sides, 2]."""
-    special = len(special_tokens(reader.tokenizer))
-    sentences = [ids for pair in pairs for ids in pair]
-    sizes = [len(ids) - special for ids in sentences]
-    clozes = [
-        cloze
-        for ids, size in zip(sentences, sizes, strict=True)
-        for cloze in one_by_one(ids, range(1, size + 1), reader.tokenizer)
-    ]
-    log_p, of_likeliest, rank = np.moveaxis(read_at(reader, clozes, "tokens by themselves", _ranked_at, 3), -1, 0)
-    tokens = np.stack([1 - 1 / rank, of_likeliest - log_p], axis=-1)
-    sums = np.add.reduceat(tokens, np.cumsum([0, *sizes[:-1]]), axis=1)
-    return (sums / np.array(sizes)[:, None]).reshape(len(reader.axis), len(pairs), 2, 2)
+def _means(reader: Reader, pairs: Sequence[Pair]) -> dict[str, np.ndarray]:
+    """The means of `read` over the tokens of each sentence: name -> [methods, sentences], those of a pair in a row."""
+    sentences, mask = [*chain.from_iterable(pairs)], reader.tokenizer.mask_token_id
+    places = [places_of(reader, ids) for ids in sentences]
+    shared = chain.from_iterable(shared_places(*pair) for pair in pairs)
+    differing = [[at for at in of_one if at not in both] for of_one, both in zip(places, shared, strict=True)]
+    single = [one_by_one(*one, mask) for one in zip(sentences, places, strict=True)]
+    qualities, sizes = sums_at(reader, single, "tokens by themselves", forward=_qualities_at, per_token=2)
+    together = [[masked(*one, mask)] for one in zip(sentences, differing, strict=True)]
+    sums, numbers = sums_at(reader, together, "tokens that differ")
+    crr, delta_p = np.moveaxis(qualities / sizes[:, None], -1, 0)
+    return {"crr": crr, "delta_p": delta_p, "differing": sums / numbers}
 
 
-def _differing(reader: Reader, pairs: Sequence[Pair]) -> np.ndarray:
-    """Mean ln p of the tokens that the other sentence lacks, all masked at once: [methods, pairs, 2]; NaN without."""
-    special = len(special_tokens(reader.tokenizer))
-    means = np.full((len(reader.axis), 2 * len(pairs)), np.nan)
-    places = [
-        [at for at in range(1, len(ids) - special + 1) if at not in shared]
-        for pair in pairs
-        for ids, shared in zip(pair, shared_places(*pair), strict=True)
-    ]
-    some = [number for number, at in enumerate(places) if at]
-    if some:
-        sentences = [ids for pair in pairs for ids in pair]
-        clozes = [masked(sentences[number], places[number], reader.tokenizer.mask_token_id) for number in some]
-        log_p = read_at(reader, clozes, "tokens that differ", log_p_at)
-        sizes = np.array([len(places[number]) for number in some])
-        means[:, some] = np.add.reduceat(log_p, np.cumsum(sizes) - sizes, axis=1) / sizes
-    return means.reshape(len(reader.axis), len(pairs), 2)
-
-
-def _ranked_at(
+def _qualities_at(
     model: PreTrainedModel, batch: BatchEncoding, rows: torch.Tensor, at: torch.Tensor, tokens: torch.Tensor
 ) -> torch.Tensor:
-    """ln p of the tokens at these rows and positions, ln p of the likeliest token there, and the rank: [tokens, 3].
+    """1 - 1 / rank, and ln p(likeliest token) - ln p(token), of the tokens at these rows and positions: [tokens, 2].
 
     The rank of a token is 1 plus the number of tokens that are likelier."""
     distributions, place = distributions_at(model, batch, rows, at)
     log_p = distributions[place]
     of_tokens = log_p.gather(1, tokens[:, None])
-    return torch.cat([of_tokens, log_p.amax(1, keepdim=True), 1 + (log_p > of_tokens).sum(1, keepdim=True)], 1)
+    rank = 1 + (log_p > of_tokens).sum(1).double()
+    return torch.stack([1 - 1 / rank, log_p.amax(1) - of_tokens[:, 0]], dim=1)

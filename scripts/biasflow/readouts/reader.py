@@ -5,13 +5,16 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import torch
 from transformers import BatchEncoding, PreTrainedModel, PreTrainedTokenizerBase
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.left_out import LeftOut
+from biasflow.base.tabular import write_parquet
 from biasflow.encoders.batches import Result, longest_input, over_batches, shortened
 from biasflow.encoders.device import resolve_device
 from biasflow.encoders.load import Head, load_model
@@ -20,6 +23,7 @@ from biasflow.encoders.tokens import Tokens, tokenise
 from biasflow.methods.fitted import NONE, Active, Fitted, load
 from biasflow.methods.passes import Reports, add_report, passes
 from biasflow.methods.sweep import check_reports, sentence_vectors
+from biasflow.readouts.files import under_methods
 from biasflow.readouts.source import Source, load_for
 from biasflow.readouts.states import all_reaching
 
@@ -122,6 +126,11 @@ class Reader:
         """(row numbers, read(row numbers, padded batch on the model's device)): see `over_batches`."""
         options = {"batch_size": self.batch_size, "description": description}
         return over_batches(read, encoded, self.model, self.tokenizer, **options)
+
+    def write(self, output: Path, items: pd.DataFrame, **values: np.ndarray) -> dict[str, object]:
+        """Write the table of a readout, `items` under every method with `values` [methods, items]; return `facts`."""
+        write_parquet(under_methods(self.axis, items, **values), output)
+        return self.facts()
 
     def facts(self) -> dict[str, object]:
         """The device, one row per edit of what it did, how many texts were cut, if any could be, and which items were

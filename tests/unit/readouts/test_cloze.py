@@ -7,7 +7,7 @@ import torch
 from transformers import BertConfig, BertForMaskedLM
 
 from biasflow.encoders.attention import by_hand
-from biasflow.readouts.cloze import Cloze, log_probabilities_of, masked
+from biasflow.readouts.cloze import Cloze, masked, read_at
 from biasflow.readouts.likelihoods import pair_likelihoods
 from biasflow.readouts.masked_words import piece_log_probabilities
 from biasflow.readouts.reader import Reader
@@ -56,7 +56,7 @@ def test_every_wanted_token_has_the_models_own_log_probability(encoder, log_p, b
     he, she = encoder[1].convert_tokens_to_ids(["he", "she"])
     one, two = masked(ids, [4], encoder[1].mask_token_id), masked(ids, [2, 4], encoder[1].mask_token_id)
     clozes = [two, Cloze(one.ids, (4, 4), (he, she)), Cloze(tuple(ids), (2,), (ids[2],))]
-    (found,) = log_probabilities_of(reader(*encoder, batch_size=batch_size), clozes, "x")
+    (found,) = read_at(reader(*encoder, batch_size=batch_size), clozes, "x")
     expected = [
         log_p("the [MASK] said [MASK] was late .", "nurse"),
         log_p("the [MASK] said [MASK] was late .", "he", 4),
