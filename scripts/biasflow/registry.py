@@ -436,7 +436,14 @@ METRICS = {
         "gest_sentences",
         measures={
             "gest_stereotype_rate": Measure(
-                "GEST rate", 1, "neutral", INSIDE, part="all", variant="base10", readings=("released",)
+                "GEST rate",
+                1,
+                "neutral",
+                INSIDE,
+                part="all",
+                variant="base10",
+                or_variants=("l2r",),
+                readings=("released",),
             )
         },
         reads_states=WORDS,
@@ -456,6 +463,7 @@ METRICS = {
                 INSIDE,
                 part="all",
                 variant="exact",
+                or_variants=("l2r",),
                 readings=("released", "aul", "aula"),
                 farthest=0.5,
             )
@@ -482,6 +490,34 @@ METRICS = {
         measures={
             "crr_score": Measure("CRR", 0.5, "neutral", INSIDE, part="all", farthest=0.5),
             "delta_p_score": Measure("Delta P", 0.5, "neutral", INSIDE, part="all", farthest=0.5),
+        },
+        reads_states=WORDS,
+        finetuned=False,
+        criticism=_PAIRS,
+    ),
+    "kldivs": Metric(
+        "KLDivS",
+        "metrics.divergence",
+        "likelihoods",
+        "stereotype_pairs",
+        measures={
+            "kldivs": Measure(
+                "KLDivS", 50, "low", INSIDE, part="all", variant="released", unsigned=ALWAYS, farthest=50
+            ),
+        },
+        reads_states=WORDS,
+        finetuned=False,
+        criticism=_PAIRS,
+    ),
+    "jsdivs": Metric(
+        "JSDivS",
+        "metrics.divergence",
+        "likelihoods",
+        "stereotype_pairs",
+        measures={
+            "jsdivs": Measure(
+                "JSDivS", 100, "high", INSIDE, part="all", variant="released", unsigned=ALWAYS, farthest=100
+            ),
         },
         reads_states=WORDS,
         finetuned=False,
@@ -633,7 +669,7 @@ METRICS = {
         "metrics.perplexity",
         "likelihoods",
         "sample_of_text",
-        measures={"pseudo_perplexity": Measure("pseudo-perplexity", 1, "low", COST)},
+        measures={"pseudo_perplexity": Measure("pseudo-perplexity", 1, "low", COST, or_variants=("l2r",))},
         reads_states=WORDS,
         finetuned=False,
     ),

@@ -38,9 +38,7 @@ def encoder():
 
 @pytest.fixture(scope="module")
 def contexts(encoder, sentences):
-    return find_word_contexts(
-        encoder[1], [sentences], words_of(TESTS.values()), per_word=60, max_length=48, missing="drop"
-    )
+    return find_word_contexts(encoder[1], [sentences], words_of(TESTS.values()), per_word=60, max_length=48)
 
 
 @with_encoder
@@ -77,7 +75,7 @@ def test_words_of_real_vocabularies_end_with_their_last_piece(sentences, kind, n
 def test_contexts_come_from_reddit_comments():
     tokenizer = RobertaTokenizer.from_pretrained(DATA / "tokenizers/roberta-base", local_files_only=True)
     comments = read_texts(DATA / "reddit/reddit_comments_gender_female_processed.csv")
-    found = find_word_contexts(tokenizer, [comments], words_of(TESTS.values()), per_word=30, missing="drop")
+    found = find_word_contexts(tokenizer, [comments], words_of(TESTS.values()), per_word=30)
     counts = found.counts.set_index("word")
     assert found.texts == 3658 and counts.loc[["she", "her", "sister"], "used"].tolist() == [30] * 3
     assert "Donna" in found.dropped

@@ -127,17 +127,18 @@ def over_batches(
 
 
 def at_occurrences(
-    forward: Callable[[np.ndarray, np.ndarray, BatchEncoding], Result], text_of: np.ndarray
+    forward: Callable[[np.ndarray, np.ndarray, BatchEncoding], Result], text_of: np.ndarray, texts: int = 0
 ) -> Callable[[list[int], BatchEncoding], tuple[np.ndarray, Result]]:
     """A `forward` of `over_batches` for what occurs in texts: it returns the numbers of the occurrences in a batch, and
     forward(these, the row of each one's text in the batch, the batch).
 
-    text_of: the number of each occurrence's text; every text has one."""
-    occurrences_in = np.split(np.argsort(text_of, kind="stable"), np.cumsum(np.bincount(text_of))[:-1])
+    text_of: the number of each occurrence's text; every text has one, or there are so many `texts`."""
+    sizes = np.bincount(text_of, minlength=texts)
+    occurrences_in = np.split(np.argsort(text_of, kind="stable"), np.cumsum(sizes)[:-1])
 
-    def of_texts(texts: list[int], batch: BatchEncoding) -> tuple[np.ndarray, Result]:
-        numbers = [occurrences_in[text] for text in texts]
-        wanted, rows = np.concatenate(numbers), np.repeat(np.arange(len(texts)), [len(some) for some in numbers])
+    def of_texts(some: list[int], batch: BatchEncoding) -> tuple[np.ndarray, Result]:
+        numbers = [occurrences_in[text] for text in some]
+        wanted, rows = np.concatenate(numbers), np.repeat(np.arange(len(some)), list(map(len, numbers)))
         return wanted, forward(wanted, rows, batch)
 
     return of_texts

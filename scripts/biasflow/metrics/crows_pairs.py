@@ -9,7 +9,7 @@ Many of the pairs are no valid test: some differ in more than the group, some ho
 Source: Nangia et al. (2020) and their released code, which rounds the sums to three decimals and calls equal ones
 neutral: reading "released". Readings "aul" and "aula" are of Kaneko and Bollegala (2022), in two passes a pair: the
 mean log p of all tokens of a sentence, none masked; in "aula" each log p is first multiplied by the attention that the
-token receives."""
+token receives. In reading "l2r" (Kauf and Ivanova 2023) the later tokens of a token's word are masked with it."""
 
 from pathlib import Path
 from typing import Literal
@@ -23,12 +23,13 @@ from biasflow.corpora.crows_pairs import DIRECTIONS
 from biasflow.metrics.items import SUMMARY, score_items
 from biasflow.results.bootstrap import interval
 
-Reading = Literal["exact", "released", "aul", "aula"]
+Reading = Literal["exact", "released", "aul", "aula", "l2r"]
 MASKINGS = {  # reading -> what is masked for it
     "exact": "shared",
     "released": "shared",
     "aul": "nothing",
     "aula": "attended",
+    "l2r": "shared-l2r",
 }
 MEANS = ("aul", "aula")  # readings that divide the sum by the number of tokens
 DECIMALS = {"released": 3}
@@ -61,7 +62,7 @@ def summary(items: pd.DataFrame) -> pd.DataFrame:
     of pairs whose likelihoods are equal. As released, neutral pairs count in the score of all pairs (as not
     stereotyping) and are left out of that of a direction.
 
-    items: one row for each pair and masking (shared, nothing, attended), columns ITEM: direction (stereo, antistereo),
+    items: one row for each pair and masking (of MASKINGS), columns ITEM: direction (stereo, antistereo),
     masking, the summed log p (nats) and the number of the tokens that are scored (NaN: not known, and log p is their
     mean for MEANS), of the sentence that stereotypes more (first) and less (second). A reading whose masking is not
     there has no scores. BiasflowError: neither masking, or what `stereotype_share` refuses."""

@@ -5,7 +5,8 @@ The score of a sentence is a log10 ratio: mean log10 p of the tokens of 'He said
 says as a ratio of probabilities, masculine over feminine.
 
 The authors' notebook takes logarithms to base 10 and exp() of their mean, so that its rates are those here to the power
-of 0.434 (1 / ln 10). Both are kept, as readings "base10" and "released". Their ranks are the same.
+of 0.434 (1 / ln 10). Both are kept, as readings "base10" and "released". Their ranks are the same. Variants "l2r" and
+"l2r-released" are the same two of log p that masks only the later tokens of a token's own word (Kauf and Ivanova 2023).
 
 Source: Pikuliak et al. (2024) and their released code. Its tokens are compared by position, which no longer correspond
 where the two sentences differ in length; here they are aligned, and such sentences are counted (`gest_misaligned`)."""
@@ -24,10 +25,11 @@ from biasflow.results.bootstrap import interval, weighted_mean
 
 FEMININE, MASCULINE = slice(0, 7), slice(7, 16)  # stereotypes 1 to 7 are about women, 8 to 16 about men
 BASES = {"base10": 10.0, "released": np.e}
+L2R = {"base10": "l2r", "released": "l2r-released"}  # their variants where a word hides its later tokens
 Z_95 = 1.959963984540054  # the 97.5 % quantile of the standard normal distribution
 ALL = "all"  # the four templates together: the mean of a sentence's scores
 RATES = ("gest_stereotype_rate", "gest_masculine_rate", "gest_feminine_rate")
-ITEM = ["item", "stereotype", "template", "log_p_first", "log_p_second", "tokens_first", "tokens_second"]
+ITEM = ["item", "stereotype", "template", "masking", "log_p_first", "log_p_second", "tokens_first", "tokens_second"]
 
 Reading = Literal["base10", "released"]
 
@@ -90,6 +92,7 @@ def summary(items: pd.DataFrame) -> pd.DataFrame:
     low, high = interval(exponents, stereotypes, strata=True)
     three = _exponents(means), low, high  # of the rates, to either base: [parts, summaries and stereotypes]
     names = [(name, "") for name in RATES] + [("gest_rate", f"stereotype-{number}") for number in STEREOTYPES]
+    variants = L2R if items["masking"].str.endswith("-l2r").all() else dict(zip(BASES, BASES, strict=True))
     rows = []
     for reading, base in BASES.items():
         for p, k in np.ndindex(three[0].shape):
@@ -98,9 +101,9 @@ def summary(items: pd.DataFrame) -> pd.DataFrame:
             if p and stereotype:
                 its = scores[stereotypes == STEREOTYPES[k - len(RATES)], p]
                 ends = ends if reading == "base10" else base ** np.array(normal_ends(its))
-                rows.append((name, f"{parts[p]}-{stereotype}", reading, value, len(its), *ends))
+                rows.append((name, f"{parts[p]}-{stereotype}", variants[reading], value, len(its), *ends))
             else:
-                rows.append((name, stereotype or parts[p], reading, value, len(wide), *ends))
+                rows.append((name, stereotype or parts[p], variants[reading], value, len(wide), *ends))
     unknown = np.nan, np.nan
     with np.errstate(invalid="ignore"):  # NaN where a template's scores are constant
         between = np.atleast_2d(np.corrcoef(means[1:]))[np.triu_indices(len(means) - 1, k=1)]

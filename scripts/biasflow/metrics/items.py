@@ -20,13 +20,17 @@ def scorer(module: ModuleType, metric: str) -> Callable[..., pd.DataFrame]:
 
 
 def score_items(
-    path: str | Path, columns: Sequence[str], summary: Callable[[pd.DataFrame], pd.DataFrame]
+    path: str | Path,
+    columns: Sequence[str],
+    summary: Callable[[pd.DataFrame], pd.DataFrame],
+    optional: Sequence[str] = (),
 ) -> pd.DataFrame:
     """Return the `summary` of the items of each method and setting, with these two columns in front.
 
-    path: a readout's table of items with `columns`. If `summary` refuses items, BiasflowError names file and method."""
+    path: a readout's table of items with `columns`, and `optional` ones that it may lack. If `summary` refuses items,
+    BiasflowError names file and method."""
     tables = []
-    for method, items in load_table(path, columns).groupby(METHOD, sort=False):
+    for method, items in load_table(path, columns, optional).groupby(METHOD, sort=False):
         try:
             scores = summary(items)
         except BiasflowError as error:

@@ -78,14 +78,15 @@ def score(path: str | Path) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*keys, "metric", "variant", "value", "n", "low", "high"])
 
 
-def score_pseudo_perplexity(path: str | Path) -> pd.DataFrame:
+def score_pseudo_perplexity(path: str | Path, *, variant: str = "-") -> pd.DataFrame:
     """Pseudo-perplexity of sentences: every token is masked by itself, and the model sees all others.
 
-    Returns `pseudo_perplexity` under every method, from a file of readouts/likelihoods.py:
-    columns method, setting, metric (pseudo_perplexity), value, n (sentences), low, high (bootstrap over these). If the
-    file has the untouched model, methods also have rows of the metric pseudo_perplexity_change (`paired_change`).
+    Returns `pseudo_perplexity` under every method, from a file of readouts/likelihoods.py: columns method, setting,
+    metric (pseudo_perplexity), variant ("l2r" where the later tokens of a token's word are masked with it), value, n
+    (sentences), low, high (bootstrap over these). If the file has the untouched model, methods also have rows of the
+    metric pseudo_perplexity_change (`paired_change`).
 
-    Source: Salazar et al. (2020)."""
+    Source: Salazar et al. (2020); of l2r Kauf and Ivanova (2023)."""
     rows = []
     table = load_table(path, ["log_likelihood", "tokens"])
     untouched = table[table["method"] == NONE]
@@ -96,7 +97,7 @@ def score_pseudo_perplexity(path: str | Path) -> pd.DataFrame:
         if method[0] != NONE and np.array_equal(tokens, untouched["tokens"]):
             value, *ends = paired_change(-likelihoods, tokens, -untouched["log_likelihood"].to_numpy(float))
             rows.append((*method, "pseudo_perplexity_change", value, len(part), *ends))
-    return pd.DataFrame(rows, columns=[*METHOD, "metric", "value", "n", "low", "high"])
+    return pd.DataFrame(rows, columns=[*METHOD, "metric", "value", "n", "low", "high"]).assign(variant=variant)
 
 
 def paired_change(losses: np.ndarray, tokens: np.ndarray, before: np.ndarray) -> tuple[float, float, float]:

@@ -161,25 +161,34 @@ def _test(asked: Asked, name: str, kind: str, **options: object) -> Dataset:
 def gest_sentences(asked: Asked) -> list[Dataset]:
     options = {"maskings": ["differing"]}
     names = asked.chosen(asked.options["gest"]["sentences"], (PLANTED,), GEST)
-    return [
+    datasets = [
         _in_planted_language("gest", **options)
         if name == PLANTED
         else _listed(asked, name, "gest", {"sentences": name}, **options)
         for name in names
     ]
+    return _with_l2r(asked, "gest", datasets, maskings=["differing-l2r"])
+
+
+def _with_l2r(asked: Asked, metric: str, datasets: list[Dataset], **options: object) -> list[Dataset]:
+    """The datasets, and each a second time with these options if the metric's key `l2r` asks for likelihoods in which a
+    token hides the rest of its word. Somebody's scores have none."""
+    if not asked.options[metric]["l2r"] or asked.encoder.is_external:
+        return datasets
+    return datasets + [replace(one, options={**one.options, **options}, suffix="-l2r") for one in datasets]
 
 
 def crows_pairs(asked: Asked) -> list[Dataset]:
-    return _crows_pairs(asked, maskings=["shared", "nothing", "attended"])
+    return _with_l2r(asked, "crows_pairs", _crows_pairs(asked), maskings=["shared-l2r"])
 
 
-def _crows_pairs(asked: Asked, **options: object) -> list[Dataset]:
+def _crows_pairs(asked: Asked) -> list[Dataset]:
     files = {"pairs": "crows-pairs"}
     types = asked.chosen(asked.options["crows_pairs"]["bias_types"], (PLANTED,), (GENDER,))
     return [
-        _in_planted_language("crows_pairs", **options)
+        _in_planted_language("crows_pairs")
         if name == PLANTED
-        else _listed(asked, f"crows-pairs-{name}", "crows_pairs", files, of={"bias_type": name}, **options)
+        else _listed(asked, f"crows-pairs-{name}", "crows_pairs", files, of={"bias_type": name})
         for name in types
     ]
 
@@ -348,7 +357,9 @@ def sample_of_text(asked: Asked) -> list[Dataset]:
     options = asked.options["perplexity"]
     name = text_name(asked.encoder, options["text"])
     file = text_file(asked.paths, asked.encoder, options["text"], held_out=True)
-    return [Dataset(name, {"text": (file,)}, {"pseudo_sentences": options["pseudo_sentences"]})]
+    sample = Dataset(name, {"text": (file,)}, {"pseudo_sentences": options["pseudo_sentences"]})
+    both = _with_l2r(asked, "perplexity", [sample], l2r=True)
+    return [replace(one, scoring={"variant": "l2r"}) if one.suffix else one for one in both]
 
 
 def sentences(asked: Asked) -> list[Dataset]:

@@ -1,15 +1,13 @@
 """Sentence frames: reading them, and filling one with a person, an item or scenery words."""
 
-import contextlib
 import functools
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from string import Formatter
 
 import yaml
 
-from biasflow.base.errors import BiasflowError
 from biasflow.base.genders import FEMALE, MALE
 
 PRONOUNS = {
@@ -60,43 +58,17 @@ def sentence(frame: str, fillers: Mapping[str, str]) -> str:
     return f"{text[0].upper()}{text[1:]}."
 
 
-@contextlib.contextmanager
-def grammar_file(path: str | Path, name: str) -> Iterator[Mapping]:
-    """Yield the contents of a YAML file; BiasflowError with its path and `name`, what it should be, if the body cannot
-    read it."""
-    try:
-        yield _content(Path(path))
-    except (OSError, yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError) as error:
-        raise BiasflowError(f"{path}: cannot be read as {name} ({' '.join(str(error).split())}).") from error
-
-
 @functools.cache
-def _content(path: Path) -> Mapping:
+def grammar_file(path: Path) -> Mapping:
+    """The contents of a YAML file of the package. What the code needs of it: tests/unit/planted/test_grammars.py."""
     return yaml.safe_load(path.read_text(encoding="utf-8"))
 
 
-def load_themes(path: str | Path, *, known_items: Collection[str]) -> tuple[Theme, ...]:
-    """The themes of frames.yaml; BiasflowError names the theme with a missing part or a slot that nothing fills."""
-    with grammar_file(path, "YAML with a key 'themes'") as content:
-        entries = content["themes"]
-    return tuple(_theme(path, name, entry, known_items) for name, entry in entries.items())
+def load_themes(path: Path) -> tuple[Theme, ...]:
+    """The themes of frames.yaml."""
+    return tuple(_theme(name, **entry) for name, entry in grammar_file(path)["themes"].items())
 
 
-def _theme(path: str | Path, name: str, entry: Mapping, known_items: Collection[str]) -> Theme:
-    lists = {key: tuple(entry.get(key, ())) for key in ("opening", "neutral", "gendered")}
-    words = {key: tuple(values) for key, values in entry.get("words", {}).items()}
-    theme = Theme(name=name, weight=float(entry.get("weight", 0)), items=entry.get("items", ""), words=words, **lists)
-    if theme.weight <= 0 or not theme.opening or not theme.continuations:
-        raise BiasflowError(f"{path}: theme '{name}' needs a weight above 0, openings and continuations.")
-    if theme.items and theme.items not in known_items:
-        raise BiasflowError(f"{path}: theme '{name}' takes its items from '{theme.items}', which items.csv lacks.")
-    allowed = SCENERY_SLOTS if theme.is_scenery else PERSON_SLOTS | set(PRONOUNS[FEMALE])
-    if theme.items:
-        allowed = allowed | ITEM_SLOTS
-    for frame in theme.frames:
-        if slots(frame) - allowed:
-            raise BiasflowError(f"{path}: theme '{name}': nothing fills {sorted(slots(frame) - allowed)} in '{frame}'.")
-    for frame in theme.neutral:
-        if slots(frame) & (PERSON_SLOTS | set(PRONOUNS[FEMALE])):
-            raise BiasflowError(f"{path}: theme '{name}': '{frame}' is listed as neutral but names a gender.")
-    return theme
+def _theme(name: str, words: Mapping[str, list[str]] | None = None, **entry: object) -> Theme:
+    lists = {key: tuple(entry.pop(key, ())) for key in ("opening", "neutral", "gendered")}
+    return Theme(name, words={key: tuple(values) for key, values in (words or {}).items()}, **lists, **entry)

@@ -50,6 +50,22 @@ def one_by_one(ids: Sequence[int], at: Sequence[int], mask: int) -> list[Cloze]:
     return [masked(ids, [place], mask) for place in at]
 
 
+def within_words(
+    ids: Sequence[int], at: Sequence[int], words: Sequence[int | None], mask: int, *, alone: bool
+) -> list[Cloze]:
+    """The tokens at the positions `at`, one cloze for each, in which it is masked with the later tokens of its word
+    (Kauf & Ivanova 2023), and unless it is `alone` with all tokens at `at` that are of other words.
+
+    words: the number of each token's word. Where all words are one token, these are `one_by_one`, or all masked at
+    once."""
+    clozes = []
+    for place in at:
+        later = [other for other in range(place, len(ids)) if words[other] == words[place]]
+        others = [] if alone else [other for other in at if words[other] != words[place]]
+        clozes.append(Cloze(masked(ids, [*others, *later], mask).ids, (place,), (ids[place],)))
+    return clozes
+
+
 def read_at(
     reader: Reader,
     clozes: Sequence[Cloze],
@@ -79,7 +95,7 @@ def read_at(
         places = [torch.from_numpy(array).to(reader.model.device) for array in (rows, at[wanted], tokens[wanted])]
         return reader.under_each(forward, reader.model, batch, *places, whole=whole)
 
-    for _, (wanted, values) in reader.batches(at_occurrences(read, text_of), encoded, description):
+    for _, (wanted, values) in reader.batches(at_occurrences(read, text_of, len(texts)), encoded, description):
         outputs[:, wanted] = values
     return outputs
 
@@ -157,7 +173,8 @@ def made_of(
     reader: Reader, items: pd.DataFrame, texts: Sequence[str], make: Callable[..., Made], **options: bool
 ) -> tuple[pd.DataFrame, list[Made]]:
     """The rows of items (the index: the name of each row's item), and what is made of each: make(row, encodings), from
-    what the tokenizer says of its texts (in these columns; options: of the tokenizer), special tokens included.
+    what the tokenizer says of its texts (in these columns; options: of the tokenizer), special tokens included, and
+    `words_of` them.
 
     An item of which nothing can be made is left out with all its rows: one with a text that is longer than the encoder
     takes, or that has no token, or for which `make` raises AbsentError. AbsentError where no item is left."""
@@ -166,7 +183,10 @@ def made_of(
     made: list[Made | None] = []
     absent: dict[str, AbsentError] = {}
     for number, row in enumerate(items.itertuples()):
-        encodings = [{name: values[number] for name, values in of_text.items()} for of_text in encoded]
+        encodings = [
+            {name: values[number] for name, values in of_text.items()} | {"words": words_of(of_text, number)}
+            for of_text in encoded
+        ]
         try:
             for encoding in encodings:
                 _check_length(len(encoding["input_ids"]), around, reader.longest_input)
@@ -181,6 +201,12 @@ def made_of(
         raise AbsentError(f"none of {len(absent)} items can be measured, the first, {name}, because: {about}")
     reader.left_out.reasons |= {str(name): str(error) for name, error in absent.items()}
     return items[kept], [one for one, keep in zip(made, kept, strict=True) if keep]
+
+
+def words_of(encoded: BatchEncoding, number: int) -> list[int | None]:
+    """The number of each token's word in a text, None for special ones; every token by itself, where the tokenizer
+    does not say."""
+    return encoded.word_ids(number) if encoded.is_fast else list(range(len(encoded["input_ids"][number])))
 
 
 def _check_length(tokens: int, around: int, longest: int) -> None:

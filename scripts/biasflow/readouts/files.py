@@ -135,8 +135,9 @@ def under_methods(axis: Axis, items: pd.DataFrame, **values: np.ndarray) -> pd.D
     return table.assign(**{name: array.ravel() for name, array in values.items()})
 
 
-def load_table(path: str | Path, columns: Sequence[str]) -> pd.DataFrame:
-    """The columns method and setting and these of a readout in Parquet, the rows in the file's order.
+def load_table(path: str | Path, columns: Sequence[str], optional: Sequence[str] = ()) -> pd.DataFrame:
+    """The columns method and setting and these of a readout in Parquet, and the `optional` ones that it has, the rows
+    in the file's order.
 
     BiasflowError names the file and what is wrong: damaged, without rows, or without one of the columns."""
     table = read_parquet(path)
@@ -146,4 +147,4 @@ def load_table(path: str | Path, columns: Sequence[str]) -> pd.DataFrame:
         raise BiasflowError(f"{path}: no column {', '.join(missing)}; delete it and run again")
     if table.empty:
         raise BiasflowError(f"{path}: the table is empty; nothing was read")
-    return table[wanted]
+    return table[[*wanted, *(column for column in optional if column in table)]]

@@ -29,6 +29,8 @@ from biasflow.readouts.cloze import (
     one_by_one,
     sums_at,
     unmasked,
+    within_words,
+    words_of,
 )
 from biasflow.readouts.files import under_methods
 from biasflow.readouts.reader import Reader, open_reader
@@ -36,8 +38,9 @@ from biasflow.readouts.source import Source
 
 SEED = 0  # of the sample
 SIDES = ("first", "second")  # the sentences of a pair
-Masking = Literal["shared", "differing", "nothing", "attended"]
+Masking = Literal["shared", "differing", "nothing", "attended", "shared-l2r", "differing-l2r"]
 ATTENDED = "attended"  # left out for an encoder that returns no attention weights
+L2R = "-l2r"  # how the name of a masking ends that hides the rest of a word
 
 
 def read(
@@ -47,13 +50,15 @@ def read(
     pseudo_sentences: int | None = None,
     items: str | None = None,
     of: Mapping[str, str] | None = None,
-    maskings: Sequence[str] = (),
+    maskings: Sequence[str] = ("shared", "nothing", ATTENDED),
+    l2r: bool = False,
     limit: int | None = None,
 ) -> dict[str, object]:
     """Likelihoods of sentences: of a sample of text (`pseudo_sentences`), or of the pairs of a test (`items`).
 
     A sample: that many of the data "text" (a sentence a line) that the encoder takes. Columns: method, setting,
-    sentence (number in the sample, from 0), text, log_likelihood (nats), tokens.
+    sentence (number in the sample, from 0), text, log_likelihood (nats), tokens. l2r: whether the later tokens of a
+    token's word are masked, too.
 
     Pairs: `items` names the module whose items(**files, **of) lists them, with columns first and second (sentences).
     Columns: method, setting, those of the list, masking (of `maskings`, see `pair_likelihoods`), tokens_first,
@@ -65,7 +70,7 @@ def read(
         fitting = sentences_that_fit(reader, read_sentences(source.file("text")))
         sample = pd.DataFrame({"text": sample_sentences(fitting, pseudo_sentences, seed=SEED)})
         sample = sampled(sample, limit)
-        log_likelihoods, tokens = pseudo_log_likelihoods(reader, sample["text"])
+        log_likelihoods, tokens = pseudo_log_likelihoods(reader, sample["text"], l2r=l2r)
         sample.insert(0, "sentence", range(len(sample)))
         return reader.write(output, sample.assign(tokens=tokens), log_likelihood=log_likelihoods)
     possible = [masking for masking in maskings if masking != ATTENDED or returns_attention(reader.model)]
@@ -81,7 +86,8 @@ def pair_likelihoods(reader: Reader, pairs: pd.DataFrame, maskings: Sequence[Mas
     "nothing": all tokens, none masked; "attended": the same, each log p times the attention that the token receives
     (AUL and AULA of Kaneko & Bollegala 2022; see `attention_received`). Tokens are aligned by difflib, the first
     sentence against the second; special ones are not scored. So sentences whose numbers of differing tokens differ have
-    different lengths, too.
+    different lengths, too. "shared-l2r" and "differing-l2r" are the first two `within_words`: the later tokens of a
+    token's word are masked with it, and the earlier ones are not.
 
     Left out (`made_of`): a pair of which one sentence has no token to score by one of the maskings."""
     for masking in maskings:
@@ -89,11 +95,9 @@ def pair_likelihoods(reader: Reader, pairs: pd.DataFrame, maskings: Sequence[Mas
 
     def clozes(_: tuple, *encodings: Mapping[str, list]) -> list[list[list[Cloze]]]:
         """The clozes of both sentences, by each masking."""
-        sentences = [encoding["input_ids"] for encoding in encodings]
-        shared = shared_places(*sentences)
-        return [
-            [_clozes(reader, *side, masking) for side in zip(sentences, shared, strict=True)] for masking in maskings
-        ]
+        shared = shared_places(*(encoding["input_ids"] for encoding in encodings))
+        sides = list(zip(encodings, shared, strict=True))
+        return [[_clozes(reader, *side, masking) for side in sides] for masking in maskings]
 
     pairs, made = made_of(reader, pairs, SIDES, clozes)
     tables = []
@@ -109,15 +113,18 @@ def pair_likelihoods(reader: Reader, pairs: pd.DataFrame, maskings: Sequence[Mas
     return pd.concat(tables, ignore_index=True)
 
 
-def _clozes(reader: Reader, ids: Sequence[int], shared: set[int], masking: Masking) -> list[Cloze]:
+def _clozes(reader: Reader, encoding: Mapping[str, list], shared: set[int], masking: Masking) -> list[Cloze]:
     """The clozes of one sentence of a pair, of whose tokens those at `shared` are in the other one, too.
 
     AbsentError: it has no token to score."""
-    places, mask = places_of(reader, ids), reader.tokenizer.mask_token_id
-    if masking in ("shared", "differing"):
-        places = [place for place in places if (place in shared) == (masking == "shared")]
+    ids, mask, which = encoding["input_ids"], reader.tokenizer.mask_token_id, masking.removesuffix(L2R)
+    places = places_of(reader, ids)
+    if which in ("shared", "differing"):
+        places = [place for place in places if (place in shared) == (which == "shared")]
     if not places:
-        raise AbsentError(f"no {masking} token to score")
+        raise AbsentError(f"no {which} token to score")
+    if masking.endswith(L2R):
+        return within_words(ids, places, encoding["words"], mask, alone=which == "shared")
     if masking == "shared":
         return one_by_one(ids, places, mask)
     return [masked(ids, places, mask) if masking == "differing" else unmasked(ids, places)]
@@ -137,13 +144,22 @@ def shared_places(first: Sequence[int], second: Sequence[int]) -> tuple[set[int]
     )
 
 
-def pseudo_log_likelihoods(reader: Reader, sentences: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """PLL(W) = sum_t log p(w_t | all other tokens of W), in nats, [methods, sentences], and their tokens [sentences].
+def pseudo_log_likelihoods(
+    reader: Reader, sentences: Sequence[str], *, l2r: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """PLL(W) = sum_t log p(w_t | all other tokens of W), in nats, [methods, sentences], and their tokens [sentences];
+    with l2r all other tokens but the later ones of its word (`within_words`).
 
     The sentences are those of `sentences_that_fit`. Special tokens are neither masked nor counted. Another measure than
     the losses of readouts/losses.py: here the model sees all but one token."""
-    encoded, mask = encode(reader.tokenizer, sentences, verbose=False)["input_ids"], reader.tokenizer.mask_token_id
-    return sums_at(reader, [one_by_one(ids, places_of(reader, ids), mask) for ids in encoded], "tokens by themselves")
+    encoded, mask = encode(reader.tokenizer, sentences, verbose=False), reader.tokenizer.mask_token_id
+    every = [
+        within_words(ids, places_of(reader, ids), words_of(encoded, number), mask, alone=True)
+        if l2r
+        else one_by_one(ids, places_of(reader, ids), mask)
+        for number, ids in enumerate(encoded["input_ids"])
+    ]
+    return sums_at(reader, every, "tokens by themselves")
 
 
 def sentences_that_fit(reader: Reader, sentences: Sequence[str]) -> list[str]:

@@ -4,13 +4,12 @@ Source: Orgad et al. (2022; section 3, "retraining", and released code): AdamW w
 constant learning rate, shuffled batches, mean cross-entropy, no dropout."""
 
 import json
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
-import pandas as pd
 import torch
 from numpy.typing import ArrayLike
 
@@ -63,8 +62,8 @@ def train_heads(
     *,
     n_classes: int,
     seeds: Sequence[int],
-    rows: Sequence[ArrayLike],
-    valid_rows: Sequence[ArrayLike],
+    rows: Sequence[np.ndarray],
+    valid_rows: Sequence[np.ndarray],
     matrices: Sequence[int] | None = None,
     epochs: int,
     batch_size: int = 64,
@@ -84,15 +83,13 @@ def train_heads(
     keep   the weights of the epoch of best validation accuracy, the first of equals (as the paper says), or of the
            "last" epoch (as the released code does, which keeps a reference to weights that are trained on)
 
-    Raises BiasflowError: shapes that do not fit, a class number that is none (its row is named), a row number outside
-    X, a vector that is not finite, and a head whose loss is no longer finite (its seed is named)."""
+    Raises BiasflowError: shapes that do not fit, a class number that is none (its row is named), a vector that is not
+    finite, and a head whose loss is no longer finite (its seed is named)."""
     check_choice("keep", keep, CHECKPOINTS)
     if not len(seeds) or epochs < 1:
         raise BiasflowError(f"{len(seeds)} seeds, {epochs} epochs: give at least one of each")
     X = lockstep.as_rows("X", X, matrices=True).to(device)
     y = lockstep.as_classes("y", y, X.shape[1], n_classes)
-    rows = _as_row_numbers("rows", rows, len(seeds), len(y))
-    valid_rows = _as_row_numbers("valid_rows", valid_rows, len(seeds), len(y))
     matrices = np.zeros(len(seeds), dtype=int) if matrices is None else np.asarray(matrices)
     parameters = weight, bias = lockstep.start(seeds, [X.shape[2], n_classes], device)
     kept_weight, kept_bias = weight.clone(), bias.clone()
@@ -136,9 +133,9 @@ def _accuracies(
     weight: torch.Tensor,
     bias: torch.Tensor,
 ) -> np.ndarray:
-    """The accuracy of each head on its validation rows: [heads]. What several of them read is looked up once."""
+    """The accuracy of each head on its validation rows: [heads]."""
     reached = np.empty(len(matrices))
-    for places in _alike([(matrix, id(rows)) for matrix, rows in zip(matrices, valid_rows, strict=True)]):
+    for places in lockstep.alike([(matrix, id(rows)) for matrix, rows in zip(matrices, valid_rows, strict=True)]):
         valid = valid_rows[places[0]]
         vectors = X[matrices[places[0]]][torch.from_numpy(valid).to(X.device)]
         right = _classes(vectors, weight[places], bias[places]).cpu().numpy() == y[valid]
@@ -164,21 +161,3 @@ def _classes(X: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch
     flat, offsets = weight.flatten(0, 1).T, bias.flatten()
     chunks = [torch.addmm(offsets, chunk.float(), flat) for chunk in X.split(ROWS_TOGETHER)]
     return torch.cat([logits.view(-1, *bias.shape).argmax(dim=2).T for logits in chunks], dim=1)
-
-
-def _alike(keys: Sequence[Hashable]) -> Iterator[np.ndarray]:
-    """The places of each distinct key."""
-    yield from pd.Series(range(len(keys))).groupby(pd.factorize(pd.Series(keys))[0]).indices.values()
-
-
-def _as_row_numbers(name: str, rows: Sequence[ArrayLike], heads: int, n: int) -> list[np.ndarray]:
-    """The row numbers of every head, after checks."""
-    if len(rows) != heads:
-        raise BiasflowError(f"{name}: {len(rows)} lists of rows for {heads} heads; give one for each seed")
-    rows = [np.asarray(numbers) for numbers in rows]
-    for head, numbers in enumerate(rows):
-        if numbers.ndim != 1 or not numbers.size or numbers.dtype.kind not in "iu":
-            raise BiasflowError(f"{name}[{head}]: give at least one row number, as a list of whole numbers")
-        if numbers.min() < 0 or numbers.max() >= n:
-            raise BiasflowError(f"{name}[{head}]: rows {numbers.min()} to {numbers.max()}; there are rows 0 to {n - 1}")
-    return rows

@@ -8,20 +8,21 @@ their next epoch earlier), so that all of them have made the same number of step
 those that are finished leave. The gradient is written out, so there is no graph to record. Each classifier ends as if
 it had been trained alone."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import sqrt
 from typing import Literal
 
 import numpy as np
+import pandas as pd
 import torch
 from numpy.typing import ArrayLike
 from torch import nn
 from torch.optim.adamw import adamw
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.progress import progress
+from biasflow.base.progress import Progress
 
 PADDING = -1
 STEPS_PREPARED = 256  # whose row numbers and labels are looked up in one go
@@ -100,6 +101,12 @@ def as_classes(name: str, y: ArrayLike, n: int, n_classes: int) -> np.ndarray:
     return y.astype(np.int64)
 
 
+def alike(keys: Sequence[Hashable]) -> Iterator[np.ndarray]:
+    """The places of each distinct key: what several classifiers read is looked up once for all of them."""
+    yield from pd.Series(range(len(keys))).groupby(pd.factorize(pd.Series(keys))[0]).indices.values()
+
+
+@torch.no_grad()
 def train(
     X: torch.Tensor,
     y: torch.Tensor,
@@ -125,28 +132,11 @@ def train(
 
     X, y and parameters are on one device. Raises BiasflowError that names the first classifier whose weights are no
     longer finite at the end of an epoch."""
-    ends = _epoch_ends(X, y, parameters, reads, batches, epochs, epoch_ended, names, optimisation)
-    for _ in progress(ends, total=len(names) * epochs, description=description):
-        pass
-
-
-@torch.no_grad()
-def _epoch_ends(
-    X: torch.Tensor,
-    y: torch.Tensor,
-    parameters: Parameters,
-    reads: np.ndarray,
-    batches: Batches,
-    epochs: int,
-    epoch_ended: EpochEnded,
-    names: Sequence[str],
-    optimisation: Optimisation,
-) -> Iterator[None]:
-    """Do the work of `train`; yields once for each epoch of each classifier, also for those spared by stopping."""
     active = np.arange(len(parameters[0]))
     epoch, position = np.zeros_like(active), np.zeros_like(active)
     courses = [batches(classifier, 0) for classifier in active]
     stack = _Stack(X, y, parameters, reads, optimisation, batch_size=courses[0].shape[1])
+    counted = Progress(len(names) * epochs, description)  # epochs that are spared by stopping count as well
     while active.size:
         left = np.array([len(course) for course in courses]) - position
         steps = min(int(left.min()), STEPS_PREPARED)
@@ -175,7 +165,7 @@ def _epoch_ends(
             active, epoch, position = active[going_on], epoch[going_on], position[going_on]
             courses = [course for course, goes_on in zip(courses, going_on, strict=True) if goes_on]
             stack.keep(torch.from_numpy(np.flatnonzero(going_on)).to(X.device))
-        yield from [None] * (ended.size + spared)
+        counted.advance(ended.size + spared)
 
 
 class _Stack:

@@ -83,9 +83,7 @@ def draw_masks(tokenizer: PreTrainedTokenizerBase, blocks: np.ndarray, *, seed: 
 def losses_at(reader: Reader, input_ids: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """-log p of the label at every masked position in reading order, in nats, [methods, positions]; only these are
     scored."""
-    clozes = [
-        Cloze(tuple(ids), tuple(at), tuple(of_block[at]))
-        for ids, of_block in zip(input_ids.tolist(), labels, strict=True)
-        if len(at := np.flatnonzero(of_block != IGNORED))
-    ]
+    places = [np.flatnonzero(of_block != IGNORED) for of_block in labels]
+    blocks = zip(input_ids.tolist(), places, labels, strict=True)
+    clozes = [Cloze(tuple(ids), tuple(at), tuple(of_block[at])) for ids, at, of_block in blocks]
     return -read_at(reader, clozes, "masked tokens")

@@ -6,7 +6,7 @@ Source: Voita & Titov (2020; the online code), Orgad et al. (2022; section 4.1 a
 early stopping, AdamW). The released code evaluates the weights of the last epoch where it means those of the best one
 (it keeps a reference to them instead of a copy); both checkpoints come from one training."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import log
 
@@ -127,35 +127,32 @@ def send(
         description=f"probes: {shape[0]} x {shape[1]} codes, {trained} portions",
     )
 
-    def leads(probe: int, rows: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
-        labels = y[labelling[probes[probe, 1]], torch.from_numpy(rows).to(y.device)][:, None]
-        return _lead(X[probes[probe, 0]], labels, rows, checkpoints.of(probe)), labels
-
-    return _sent(codes, orders, ends, probes, checkpoints.epochs, leads)
+    return _sent(X, y, codes, labelling, orders, ends, probes, checkpoints)
 
 
 def _sent(
+    X: torch.Tensor,
+    y: torch.Tensor,
     codes: Sequence[Code],
+    labelling: np.ndarray,
     orders: Sequence[np.ndarray],
     ends: np.ndarray,
     probes: np.ndarray,
-    epochs: np.ndarray,
-    leads: Callable[[int, np.ndarray], tuple[torch.Tensor, torch.Tensor]],
+    checkpoints: "_Checkpoints",
 ) -> Sent:
-    """What the trained probes send. orders: the rows of each code in the order in which they are sent, whose portions
-    end at ends [C, P]; probes [N, 3]: matrix, code, portion; epochs [checkpoint, N]; leads: (probe, rows) -> `_lead` of
-    its checkpoints there, and the labels."""
+    """What the trained probes [N, (matrix, code, portion)] send. labelling: the row of y that each code has; orders:
+    the rows of each code in the order in which they are sent, whose portions end at ends [C, P]."""
     shape, portions = tuple(probes.max(axis=0) + 1), ends.shape[1]
-    trained = shape[2]
     nats, right, kept = np.zeros((3, len(CHECKPOINTS), *shape[:2], portions + 1))
     n = np.array([[*np.diff(its_ends, prepend=0), len(code.test)] for code, its_ends in zip(codes, ends, strict=True)])
     nats[..., 0] = n[:, 0] * log(CLASSES)
-    right[..., 0] = right[..., trained + 1 :] = np.nan
-    kept[..., 1 : trained + 1] = epochs.reshape(len(CHECKPOINTS), *shape)
+    right[..., 0] = right[..., shape[2] + 1 :] = np.nan
+    kept[..., 1 : shape[2] + 1] = checkpoints.epochs.reshape(len(CHECKPOINTS), *shape)
     for probe, (matrix, code, portion) in enumerate(probes):
         last = portion + 1 == portions
         rows = codes[code].test if last else orders[code][ends[code, portion] : ends[code, portion + 1]]
-        lead, labels = leads(probe, rows)
+        labels = y[labelling[code], torch.from_numpy(rows).to(y.device)][:, None]
+        lead = _lead(X[matrix], labels, rows, [part[:, probe] for part in checkpoints.parameters])
         nats[:, matrix, code, portion + 1] = softplus(lead).sum(dim=0).cpu().numpy()
         right[:, matrix, code, portion + 1] = _right(lead, labels)
     return Sent(n, nats, right, kept.astype(int))
@@ -198,8 +195,7 @@ class _Checkpoints:
         patience: int,
     ) -> None:
         self.X, self.y, self.reads, self.patience = X, y, reads, patience
-        self.dev_sets = {id(rows): rows for rows in dev}
-        self.dev = np.array([[*self.dev_sets].index(id(rows)) for rows in dev])
+        self.dev = dev
         self.parameters = [torch.stack([part] * len(CHECKPOINTS)) for part in parameters]  # [checkpoint, probes, ...]
         self.epochs = np.zeros((len(CHECKPOINTS), len(reads)), dtype=int)
         self.best = np.full(len(reads), np.inf)
@@ -219,22 +215,15 @@ class _Checkpoints:
         return self.without_improvement[probes] > self.patience
 
     def _dev_losses(self, probes: np.ndarray, parameters: lockstep.Parameters) -> np.ndarray:
-        """Summed cross-entropy of probes [N] on their dev rows: [N]. What several of them read is looked up once."""
+        """Summed cross-entropy of probes [N] on their dev rows: [N]."""
         losses = np.empty(len(probes))
-        rows_of = np.stack([self.reads[probes, 0], self.dev[probes]], axis=1)
-        pairs, of_pair = np.unique(rows_of, axis=0, return_inverse=True)
-        dev_sets = [*self.dev_sets.values()]
-        for number, (matrix, dev) in enumerate(pairs):
-            places = np.flatnonzero(of_pair == number)
-            rows, labellings = dev_sets[dev], torch.from_numpy(self.reads[probes[places], 1]).to(self.y.device)
+        for places in lockstep.alike([(self.reads[probe, 0], id(self.dev[probe])) for probe in probes]):
+            rows, (matrix, _) = self.dev[probes[places[0]]], self.reads[probes[places[0]]]
+            labellings = torch.from_numpy(self.reads[probes[places], 1]).to(self.y.device)
             labels = self.y[:, torch.from_numpy(rows).to(self.y.device)][labellings].T
             lead = _lead(self.X[matrix], labels, rows, [part[places] for part in parameters])
             losses[places] = softplus(lead).sum(dim=0).cpu().numpy()
         return losses
-
-    def of(self, probe: int) -> list[torch.Tensor]:
-        """The parameters of one probe's checkpoints."""
-        return [part[:, probe] for part in self.parameters]
 
 
 def _lead(X: torch.Tensor, labels: torch.Tensor, rows: np.ndarray, parameters: lockstep.Parameters) -> torch.Tensor:

@@ -20,7 +20,7 @@ def read(source: Source, output: Path, *, sentences: int, pooling: Pooling = "cl
     stands for one is its `pooling` (readouts.vectors), which the file's meta says."""
     reader = with_untouched(open_reader(source, "none").reaching(words=False))
     sample = sample_sentences(_distinct(reader, read_sentences(source.file("text"))), sentences, seed=SEED)
-    save_arrays(output, {"vectors": embed(reader, sample, pooling=pooling)}, reader.axis, pooling=pooling)
+    save_arrays(output, {"vectors": embed(reader, sample, [pooling])[pooling]}, reader.axis, pooling=pooling)
     return reader.facts()
 
 

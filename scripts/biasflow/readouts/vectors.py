@@ -4,14 +4,14 @@ import re
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 import torch
 from transformers import BatchEncoding, PreTrainedTokenizerBase
 
-from biasflow.base.errors import AbsentError, BiasflowError, check_choice
+from biasflow.base.errors import AbsentError, BiasflowError
 from biasflow.base.left_out import most
 from biasflow.corpora.seat import AssociationTest, examples_of, in_templates
 from biasflow.corpora.word_sets import split_words
@@ -24,7 +24,6 @@ from biasflow.readouts.source import Source
 from biasflow.stimuli.densray_sets import MASK, read_own_test, read_test
 
 Pooling = Literal["cls", "mean", "first-piece", "target"]
-POOLINGS = get_args(Pooling)
 FIRST_PIECE = "first-piece"  # the one that takes the sentence without special tokens
 
 
@@ -99,12 +98,8 @@ def embed_test(
     sentences = examples_of(in_templates(test)) if pooling == "target" else words
     pairs = {role: list(zip(sentences[role], words[role], strict=True)) for role in words}
     distinct = {pair: row for row, pair in enumerate(dict.fromkeys(pair for some in pairs.values() for pair in some))}
-    vectors = embed_each(
-        reader,
-        [sentence for sentence, _ in distinct],
-        (pooling, *others),
-        targets=[word for _, word in distinct] if pooling == "target" else None,
-    )
+    texts, targets = zip(*distinct, strict=True)
+    vectors = embed(reader, texts, (pooling, *others), targets if pooling == "target" else None)
     return {
         role if name == pooling else f"{name}.{role}": vectors[name][:, [distinct[pair] for pair in some]]
         for name in vectors
@@ -113,13 +108,9 @@ def embed_test(
 
 
 def embed(
-    reader: Reader,
-    sentences: Sequence[str],
-    *,
-    pooling: Pooling = "cls",
-    targets: Sequence[str] | None = None,
-) -> np.ndarray:
-    """One vector per sentence and method, from the last encoder layer: float32 [methods, n, d].
+    reader: Reader, sentences: Sequence[str], poolings: Sequence[Pooling], targets: Sequence[str] | None = None
+) -> dict[Pooling, np.ndarray]:
+    """One vector per sentence and method by each pooling, from the last encoder layer: float32 [methods, n, d].
 
     pooling, that is, which token states are averaged:
     "cls"          the first special token's ([CLS], <s>), the sentence vector of May et al. (2019)
@@ -127,23 +118,12 @@ def embed(
     "first-piece"  that of the first piece of the sentence tokenised without special tokens (the code of May et al.)
     "target"       those of the pieces of targets[i], the word of sentence i: its first occurrence as a whole word, in
                    upper or lower case (Liang et al. 2020)
-    [MASK] in a sentence stands for the tokenizer's own mask token.
+    Those that take the same tokens are read together. [MASK] in a sentence stands for the tokenizer's own mask token.
 
-    BiasflowError: no or an empty sentence; a target that is not in its sentence or not in the vocabulary (naming both);
-    targets that are missing or not asked for; a sentence longer than the encoder takes; an edit that did nothing."""
-    return embed_each(reader, sentences, [pooling], targets=targets)[pooling]
-
-
-def embed_each(
-    reader: Reader, sentences: Sequence[str], poolings: Sequence[Pooling], *, targets: Sequence[str] | None = None
-) -> dict[Pooling, np.ndarray]:
-    """Return `embed` with each of some poolings; those that take the same tokens are read together."""
+    The encoder takes each sentence whole."""
     vectors = {}
     for special in (True, False):
-        same = [pooling for pooling in poolings if (pooling != FIRST_PIECE) == special]
-        for pooling in same:
-            _check(sentences, pooling, targets)
-        if same:
+        if same := [pooling for pooling in poolings if (pooling != FIRST_PIECE) == special]:
             vectors |= zip(same, _embedded(reader, sentences, same, targets), strict=True)
     return {pooling: vectors[pooling] for pooling in poolings}
 
@@ -152,7 +132,7 @@ def _embedded(
     reader: Reader, sentences: Sequence[str], poolings: Sequence[Pooling], targets: Sequence[str] | None
 ) -> list[np.ndarray]:
     """For each pooling float32 [methods, n, d]; all of them take the same tokens."""
-    encoded, places = _tokenised(reader, sentences, poolings, targets)
+    encoded, places = _tokenised(reader.tokenizer, sentences, poolings, targets)
 
     def pooled(batch: BatchEncoding, rows: Sequence[int]) -> torch.Tensor:
         states = last_state(reader.model, **batch).float()
@@ -167,20 +147,15 @@ def _embedded(
 
 
 def _tokenised(
-    reader: Reader, sentences: Sequence[str], poolings: Sequence[Pooling], targets: Sequence[str] | None
+    tokenizer: PreTrainedTokenizerBase,
+    sentences: Sequence[str],
+    poolings: Sequence[Pooling],
+    targets: Sequence[str] | None,
 ) -> tuple[BatchEncoding, list[list[Sequence[int]]]]:
     """The sentences as tokens, and for each pooling and sentence the positions of the tokens that are averaged."""
-    tokenizer = reader.tokenizer
     masked = [_masked(tokenizer, sentence) for sentence in sentences]
     offsets, special = "target" in poolings, FIRST_PIECE not in poolings
     encoded = encode(tokenizer, masked, add_special_tokens=special, return_offsets_mapping=offsets)
-    for sentence, ids in zip(sentences, encoded["input_ids"], strict=True):
-        if not ids:
-            raise BiasflowError(f"{sentence!r}: the tokenizer finds nothing in it; change the sentence.")
-        if len(ids) > reader.longest_input:
-            raise BiasflowError(
-                f"{sentence!r}: {len(ids)} tokens; the encoder takes {reader.longest_input}: shorten it."
-            )
     ids, places = encoded["input_ids"], {pooling: [[0]] * len(sentences) for pooling in poolings}
     if "mean" in poolings:
         places["mean"] = [range(len(its)) for its in ids]
@@ -195,17 +170,6 @@ def _masked(tokenizer: PreTrainedTokenizerBase, sentence: str) -> str:
     if tokenizer.mask_token is None and MASK in sentence:
         raise AbsentError(f"{type(tokenizer).__name__} has no mask token for the sentences with {MASK}.")
     return sentence.replace(MASK, tokenizer.mask_token or MASK)
-
-
-def _check(sentences: Sequence[str], pooling: str, targets: Sequence[str] | None) -> None:
-    check_choice("pooling", pooling, POOLINGS)
-    if not len(sentences):
-        raise BiasflowError("no sentence to embed; give at least one.")
-    for row, sentence in enumerate(sentences):
-        if not sentence.strip():
-            raise BiasflowError(f"sentence {row} (from 0) is empty; there is nothing to embed.")
-    if (targets is not None) != (pooling == "target"):
-        raise BiasflowError(f"pooling {pooling!r}: target words belong to pooling 'target', and only to it.")
 
 
 def _pieces(

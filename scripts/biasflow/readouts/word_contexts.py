@@ -18,13 +18,12 @@ import torch
 from torch import nn
 from transformers import BatchEncoding, PreTrainedTokenizerBase
 
-from biasflow.base.errors import BiasflowError, check_choice
+from biasflow.base.errors import BiasflowError
 from biasflow.base.tabular import read_parquet
 from biasflow.encoders.batches import (
     Result,
     at_occurrences,
     encode,
-    longest_input,
     over_batches,
     require_offsets,
 )
@@ -32,7 +31,6 @@ from biasflow.encoders.precision import half
 from biasflow.encoders.taps import last_state
 
 COLUMNS = ["word", "text", "start", "end"]
-MISSING = ("error", "drop")
 WORD, RUN = re.compile(r"\w+"), re.compile(r"\S+")
 BLOCK = 1000  # texts that are tokenised at once
 LINES = 1_000_000  # texts between two lines in the log
@@ -61,7 +59,6 @@ def find_word_contexts(
     per_word: int = 10_000,
     seed: int = 0,
     max_length: int = 128,
-    missing: str = "error",
 ) -> WordContexts:
     """Up to `per_word` occurrences of each word, a uniform sample of all its occurrences in what is read of a corpus.
 
@@ -82,12 +79,9 @@ def find_word_contexts(
     The text kept is as much around the word, cut between space-separated words, as makes at most `max_length` tokens,
     special ones included. The word keeps the space before it, with which byte-level vocabularies begin a word.
 
-    BiasflowError: no text, a part that is one text and not several, no word or one that is no single run (naming it),
-    a word twice, options that are none, a tokenizer without character offsets; a word that does not occur or that the
-    vocabulary lacks, unless missing="drop" is given."""
-    _check_options(per_word, max_length, missing)
+    words: each once, of letters, digits and underscores. BiasflowError: no text, a tokenizer without character offsets,
+    and where none of the words occurs."""
     require_offsets(tokenizer)
-    _check_words(words)
     ignore_case = lower_cases(tokenizer)
     forms = _forms(tokenizer, words, ignore_case)
     reservoirs = {word: _Reservoir(per_word, np.random.default_rng([seed, *word.encode()])) for word in words}
@@ -98,12 +92,9 @@ def find_word_contexts(
     counts = pd.DataFrame({"word": list(words)})
     counts["found"] = [reservoir.seen for reservoir in reservoirs.values()]
     dropped = tuple(counts["word"][counts["found"] == 0])
-    if dropped and (missing == "error" or len(dropped) == len(words)):
-        known = {word for some in forms.values() for word in some}
-        lacking = [f"{word} (not in the vocabulary)" if word not in known else word for word in dropped]
+    if len(dropped) == len(words):
         raise BiasflowError(
-            f"word contexts: no occurrence in {read.texts} texts of {', '.join(lacking)}; "
-            "give more text, or other words."
+            f"word contexts: no occurrence in {read.texts} texts of {', '.join(words)}; give more text, or other words."
         )
     kept = [(word, *context) for word, reservoir in reservoirs.items() for context in reservoir.kept]
     table = pd.DataFrame(_shortened(tokenizer, kept, max_length), columns=COLUMNS)
@@ -147,13 +138,11 @@ def word_batches(
 
     contexts: the `table` of WordContexts, found with a tokenizer like this one. The state is that of the word's last
     token, as released. A text that holds several of the words is encoded once; texts are batched by length, with
-    special tokens; the encoder runs without a head, on a GPU in half precision. BiasflowError: no contexts, a text
-    longer than the encoder takes, a word that the tokenizer does not find in it."""
+    special tokens; the encoder runs without a head, on a GPU in half precision. BiasflowError: a word that the
+    tokenizer does not find in its text."""
     require_offsets(tokenizer)
-    if not len(contexts):
-        raise BiasflowError("word vectors: there are no contexts; find some first.")
     text_of, texts = pd.factorize(contexts["text"])
-    encoded, tokens = _last_tokens(tokenizer, list(texts), contexts, text_of, longest_input(model, tokenizer))
+    encoded, tokens = _last_tokens(tokenizer, list(texts), contexts, text_of)
 
     def of_words(rows: np.ndarray, sentences: np.ndarray, batch: BatchEncoding) -> Result:
         return read(partial(_states_at, model, batch, sentences, tokens[rows]))
@@ -224,8 +213,6 @@ def _sample(
     read = _Read()
     fillable = {word for some in forms.values() for word in some}
     for part in parts:
-        if isinstance(part, str):
-            raise BiasflowError("word contexts: a part of the corpus is one text; give each part as several texts.")
         for text in part:
             _offer(text, forms, reservoirs, window, ignore_case)
             read.texts += 1
@@ -325,45 +312,17 @@ def _tokens(tokenizer: PreTrainedTokenizerBase, text: str) -> int:
 
 
 def _last_tokens(
-    tokenizer: PreTrainedTokenizerBase,
-    texts: Sequence[str],
-    contexts: pd.DataFrame,
-    text_of: np.ndarray,
-    longest: int,
+    tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], contexts: pd.DataFrame, text_of: np.ndarray
 ) -> tuple[BatchEncoding, np.ndarray]:
     """The tokens of the texts, and the number of every occurrence's last one: [n]."""
-    encoded = encode(tokenizer, texts)
-    last_tokens = np.empty(len(contexts), dtype=int)
+    encoded, last_tokens = encode(tokenizer, texts), np.empty(len(contexts), dtype=int)
     places = zip(text_of, contexts["word"], contexts["start"], contexts["end"], strict=True)
     for row, (number, word, start, end) in enumerate(places):
-        ids = encoded["input_ids"][number]
-        if len(ids) > longest:
-            raise BiasflowError(
-                f"word contexts: a text with {word!r} has {len(ids)} tokens, the encoder takes {longest}; find the "
-                "contexts again with that max_length."
-            )
         first, last = encoded.char_to_token(number, start), encoded.char_to_token(number, end - 1)
-        if first is None or last is None or tokenizer.unk_token_id in ids[first : last + 1]:
+        if None in (first, last) or tokenizer.unk_token_id in encoded["input_ids"][number][first : last + 1]:
             raise BiasflowError(
                 f"word contexts: the tokenizer does not know {word!r} in {texts[number]!r}; find the contexts again "
                 "with this tokenizer."
             )
         last_tokens[row] = last
     return encoded, last_tokens
-
-
-def _check_options(per_word: int, max_length: int, missing: str) -> None:
-    for name, value, least in (("per_word", per_word, 1), ("max_length", max_length, 3)):
-        if value < least:
-            raise BiasflowError(f"word contexts: {name} is {value}; give at least {least}.")
-    check_choice("word contexts: missing", missing, MISSING)
-
-
-def _check_words(words: Sequence[str]) -> None:
-    if not len(words):
-        raise BiasflowError("word contexts: no word to look for; give at least one.")
-    for number, word in enumerate(words):
-        if not WORD.fullmatch(word):
-            raise BiasflowError(f"word contexts: {word!r} is no single word of letters and digits; choose another.")
-        if word in words[:number]:
-            raise BiasflowError(f"word contexts: {word!r} is listed twice; name it once.")

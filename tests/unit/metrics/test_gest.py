@@ -12,7 +12,7 @@ ALL = np.arange(1, 17)
 SCORES = st.lists(st.floats(-3, 3), min_size=32, max_size=32)
 
 
-def readout(path, scores, *, templates=("he-said", "said-he"), shift=0.0):
+def readout(path, scores, *, templates=("he-said", "said-he"), shift=0.0, masking="differing"):
     """A readout in which the masculine sentence's one token is 10^score times as likely; the feminine has two."""
     rows = [
         ("none", "-", item, item % 16 + 1, template, score * np.log(10) - 1, -2.0, 1, 2)
@@ -20,7 +20,8 @@ def readout(path, scores, *, templates=("he-said", "said-he"), shift=0.0):
         for item, score in enumerate(np.add(scores, number * shift))
     ]
     sides = [f"{what}_{side}" for what in ("log_p", "tokens") for side in ("first", "second")]
-    pd.DataFrame(rows, columns=["method", "setting", "item", "stereotype", "template", *sides]).to_parquet(path)
+    table = pd.DataFrame(rows, columns=["method", "setting", "item", "stereotype", "template", *sides])
+    table.assign(masking=masking).to_parquet(path)
     return path
 
 

@@ -4,17 +4,15 @@ import re
 
 import numpy as np
 import pytest
-import yaml
 from scipy.stats import binomtest
 
-from biasflow.base.errors import BiasflowError
 from biasflow.corpora.bios import name_parts
 from biasflow.planted.bios import biographies, load_grammar
-from biasflow.planted.world import FOLDER, load_world
+from biasflow.planted.world import load_world
 from biasflow.text.scrub import scrub_all
 
 WORLD = load_world()
-GRAMMAR = load_grammar(world=WORLD)
+GRAMMAR = load_grammar()
 FEMININE = {"she", "her", "mrs", *GRAMMAR.relations["F"]}
 MASCULINE = {"he", "his", "him", "mr", *GRAMMAR.relations["M"]}
 
@@ -66,28 +64,3 @@ def likeliest(bios, bias, shown):
             scores.append(known * np.prod(GRAMMAR.p_hint[code, hints(bio.text)]))
         answers.append(GRAMMAR.professions[int(np.argmax(np.round(scores, 12)))])
     return np.array(answers)
-
-
-@pytest.mark.parametrize(
-    ("change", "named"),
-    [
-        (lambda grammar: grammar.pop("hint"), "hint"),
-        (lambda grammar: grammar["opening"].append("{nobody} left"), "nobody"),
-        (lambda grammar: grammar["pairs"][0].update(weight=1.5), "1.5"),
-        (lambda grammar: grammar["pairs"][0].update(professions=["cleaner", "wizard"]), "surgeon|wizard"),
-        (lambda grammar: grammar["pairs"].append(grammar["pairs"][0]), "cleaner"),
-        (lambda grammar: grammar["own"].pop("tailor"), "tailor"),
-        (lambda grammar: grammar["own"]["tailor"].append("lipstick"), "lipstick"),
-        (lambda grammar: grammar["own"]["tailor"].append("rain"), "rain"),
-        (lambda grammar: grammar["own"].update(tailor=[]), "every profession"),
-        (lambda grammar: grammar.update(opening=[]), "opening"),
-    ],
-)
-def test_a_wrong_grammar_is_named(tmp_path, change, named):
-    grammar = yaml.safe_load((FOLDER / "bios.yaml").read_text(encoding="utf-8"))
-    change(grammar)
-    path = tmp_path / "bios.yaml"
-    path.write_text(yaml.safe_dump(grammar), encoding="utf-8")
-    with pytest.raises(BiasflowError, match=named) as error:
-        load_grammar(path, world=WORLD)
-    assert str(path) in str(error.value)

@@ -5,20 +5,17 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from biasflow.base.errors import BiasflowError
 from biasflow.metrics.nli import fairness_scores
 from biasflow.planted.nli import (
     PARTS,
     label_probabilities,
-    load_grammar,
     nli_pairs,
     occupation_pair_words,
 )
-from biasflow.planted.world import FOLDER, load_world
+from biasflow.planted.world import load_world
 
 WORLD = load_world()
 WORDS = occupation_pair_words()
@@ -122,27 +119,3 @@ def test_parts_share_no_premise():
     assert not premises["train"] & premises["test"]
     assert not premises["train"] & premises["validation"]
     assert not premises["validation"] & premises["test"]
-
-
-@pytest.mark.parametrize(
-    ("change", "names"),
-    [
-        (lambda content: content.pop("places"), "places"),
-        (lambda content: content["feminine"].pop(), "pairs"),
-        (lambda content: content["predicates"]["lost"].append("doll"), "doll"),
-        (lambda content: content.update(predicates={"lost": ["ticket", "coat"]}), "lost ticket"),
-        (lambda content: content["frames"].pop("neutral"), "neutral"),
-        (lambda content: content["frames"]["neutral"].clear(), "frames"),
-        (lambda content: content["occupation_pair"].update(subject="person"), "occupation_pair"),
-        (lambda content: content["frames"]["neutral"][0].update(subject="robot"), "robot"),
-        (lambda content: content["frames"]["neutral"][0].update(hypothesis="the {own} is here"), "own"),
-        (lambda content: content["frames"]["neutral"][0].update(hypothesis="{subject} {verbs} it"), "verbs"),
-        (lambda content: content["frames"]["neutral"][0].update(weight=2), "weight"),
-    ],
-)
-def test_a_broken_grammar_names_file_and_fault(tmp_path, change, names):
-    content = yaml.safe_load((FOLDER / "nli.yaml").read_text())
-    change(content)
-    (tmp_path / "broken.yaml").write_text(yaml.safe_dump(content, sort_keys=False))
-    with pytest.raises(BiasflowError, match=rf"broken\.yaml.*{names}"):
-        load_grammar(tmp_path / "broken.yaml", world=WORLD)

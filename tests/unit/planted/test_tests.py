@@ -51,6 +51,7 @@ def gest_learner(bias: float, spread: float = 1.0) -> pd.DataFrame:
         log_p_second=np.log(she),
         tokens_first=1,
         tokens_second=1,
+        masking="differing",
     )
 
 

@@ -1,7 +1,6 @@
 """The embedded corpus: its size and variety, the bias that it plants, and triples that training never sees."""
 
 import re
-import shutil
 from collections import Counter
 from dataclasses import replace
 
@@ -14,7 +13,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.corpora.documents import read_documents, write_documents
 from biasflow.planted.corpus import discourses
 from biasflow.planted.stereoset import ideal_preference, triples
-from biasflow.planted.world import FIRST, FOLDER, HELD_OUT, choose_world, load_world
+from biasflow.planted.world import FIRST, HELD_OUT, choose_world, load_world
 
 WORLD = load_world()
 FEMININE, MASCULINE = {"she", "her", "hers", "herself"}, {"he", "him", "his", "himself"}
@@ -86,25 +85,6 @@ def test_a_perfect_next_sentence_head_prefers_by_the_shares_alone():
     world = load_world()
     shares = {item: 0.8 if share > 0.5 else 0.2 for item, share in world.shares.items()}
     assert ideal_preference(1, replace(world, shares=shares)) == pytest.approx(np.log(4))
-
-
-@pytest.mark.parametrize(
-    ("name", "change"),
-    [
-        ("items.csv", lambda text: text.replace("share_of_women", "share")),
-        ("items.csv", lambda text: text + "work,nurse,0.5\n"),
-        ("items.csv", lambda text: text.replace("0.98", "1.98", 1)),
-        ("items.csv", lambda text: text + "".join(f"work,new{number},0.99\n" for number in range(9))),
-        ("people.csv", lambda text: text + "x,y,robot\n"),
-        ("frames.yaml", lambda text: text.replace("{possessive} coat", "{posessive} coat", 1)),
-    ],
-)
-def test_a_broken_world_names_its_file(tmp_path, name, change):
-    folder = tmp_path / "planted"
-    shutil.copytree(FOLDER, folder)
-    (folder / name).write_text(change((folder / name).read_text()))
-    with pytest.raises(BiasflowError, match=name):
-        load_world(folder)
 
 
 def test_documents_on_disk(tmp_path):

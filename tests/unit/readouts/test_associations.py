@@ -42,7 +42,7 @@ def contexts(folder, words):
     rng = np.random.default_rng(0)
     texts = [" ".join([*rng.choice(FILLERS, size=3), word, *rng.choice(FILLERS, size=2)]) for word in words * 5]
     _, tokenizer = load_encoder(folder / "model", head="none")
-    found = find_word_contexts(tokenizer, [texts], WORDS, max_length=32, missing="drop")
+    found = find_word_contexts(tokenizer, [texts], WORDS, max_length=32)
     found.table.to_parquet(folder / "contexts.parquet")
     return found.table
 

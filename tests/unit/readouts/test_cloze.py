@@ -8,7 +8,7 @@ from transformers import BertConfig, BertForMaskedLM
 
 from biasflow.encoders.attention import by_hand
 from biasflow.readouts.cloze import Cloze, masked, read_at
-from biasflow.readouts.likelihoods import pair_likelihoods
+from biasflow.readouts.likelihoods import pair_likelihoods, pseudo_log_likelihoods
 from biasflow.readouts.masked_words import piece_log_probabilities
 from biasflow.readouts.reader import Reader
 from tests.unit.conftest import HIDDEN, SIZES, random_eraser
@@ -108,6 +108,29 @@ def test_pairs_by_each_masking(encoder, log_p):
     plain = sum(log_p("he said that .", word, at) for at, word in enumerate(("he", "said", "that", "."), 1))
     assert found["nothing"][0][0, 0, 0] == pytest.approx(plain, abs=1e-5)
     assert found["nothing"][1].tolist() == [[4, 6]]
+
+
+def test_a_word_hides_its_later_pieces_and_shows_its_earlier_ones(encoder, log_p):
+    """l2r: "woman" is two pieces, all other words are one."""
+    pairs = ["the woman said that ."], ["the woman said he ."]
+    shared, differing = (likelihoods_of(reader(*encoder), *pairs, f"{name}-l2r") for name in ("shared", "differing"))
+    expected = []
+    for last in ("that", "he"):
+        text = f"the wo ##man said {last} ."
+        masked_texts = {"the": f"[MASK] wo ##man said {last} .", "wo": f"the [MASK] [MASK] said {last} ."}
+        masked_texts |= {"##man": f"the wo [MASK] said {last} .", "said": f"the wo ##man [MASK] {last} ."}
+        masked_texts |= {".": text[:-1] + "[MASK]"}
+        expected.append(sum(log_p(masked_text, piece) for piece, masked_text in masked_texts.items()))
+    assert shared[0] == pytest.approx(np.array([[expected]]), abs=1e-5) and shared[1].tolist() == [[5, 5]]
+    one_piece = likelihoods_of(reader(*encoder), *pairs, "differing")
+    assert differing[0] == pytest.approx(one_piece[0], abs=1e-5)
+    first, second = ["the woman said ."], ["the nurse said ."]
+    (((found, _),),), _ = likelihoods_of(reader(*encoder), first, second, "differing-l2r")
+    expected = log_p("the [MASK] [MASK] said .", "wo") + log_p("the wo [MASK] said .", "##man")
+    assert found == pytest.approx(expected, abs=1e-5)
+    for sentence, l2r in (("the nurse said that", False), ("the woman said", True)):
+        both = [pseudo_log_likelihoods(reader(*encoder), [sentence], l2r=value)[0].item() for value in (False, True)]
+        assert (abs(both[0] - both[1]) > 1e-4) == l2r
 
 
 @pytest.mark.parametrize("batch_size", [1, 64])

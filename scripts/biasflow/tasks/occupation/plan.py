@@ -24,7 +24,6 @@ from biasflow.corpora import bios
 from biasflow.corpora.bios import PROFESSIONS
 from biasflow.corpora.catalogue import Catalogue
 from biasflow.planted.bios import load_grammar
-from biasflow.planted.world import load_world
 from biasflow.registry import STRATEGIES, module_of
 
 RAW, SCRUBBED = "raw", "scrubbed"
@@ -191,7 +190,7 @@ def professions(task: TaskPlan) -> tuple[str, ...]:
     """Return the professions that the biographies may have; empty if the files decide."""
     data = task.about["data"]
     if data == PLANTED:
-        return load_grammar(world=load_world()).professions
+        return load_grammar().professions
     return PROFESSIONS if data["professions"] is None else tuple(data["professions"])
 
 
