@@ -187,9 +187,7 @@ def random_partitions(n: int, size: int, samples: int, seed: int) -> np.ndarray:
     """Return random partitions of n words, [samples, size]: a row holds the positions (from 0, X before Y) put in X.
 
     Positions within a row are distinct; rows may repeat. The same arguments give the same array.
-    Raises BiasflowError unless 0 < size < n and samples > 0."""
-    if not 0 < size < n:
-        raise BiasflowError(f"random partitions: {size} of {n} words leaves an empty set; both sets need a word")
+    BiasflowError without samples."""
     if samples < 1:
         raise BiasflowError(f"random partitions: samples is {samples}; draw at least one")
     positions = np.tile(np.arange(n, dtype=np.min_scalar_type(n - 1)), (samples, 1))

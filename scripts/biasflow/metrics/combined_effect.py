@@ -32,7 +32,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.special import ndtr  # scipy.stats would take a second to load
 
-from biasflow.base.errors import BiasflowError, check_choice
+from biasflow.base.errors import check_choice
 from biasflow.readouts.cosines import drawn_cosines
 from biasflow.readouts.files import METHOD, by_method
 from biasflow.results.bootstrap import interval
@@ -195,12 +195,10 @@ def draw_effects(cosines: ArrayLike, sizes: tuple[int, int, int, int], *, ddof: 
     cosines  [draws, |X| + |Y|, |A| + |B|] of `readouts.cosines.drawn_cosines`
     sizes    |X|, |Y|, |A|, |B|
 
-    Raises BiasflowError for sizes that do not fit, and ddof other than 0 and 1."""
+    BiasflowError for a ddof other than 0 and 1."""
     check_choice("CEAT: ddof", ddof, (0, 1))
     cosines = np.asarray(cosines)
     x, y, a, b = sizes
-    if cosines.shape[1:] != (x + y, a + b):
-        raise BiasflowError(f"CEAT: cosines of shape {cosines.shape} do not fit sets of {x}, {y}, {a} and {b} words")
     reason = _untestable(cosines, sizes)
     if reason:
         return {
@@ -219,19 +217,8 @@ def random_effects(effects: ArrayLike, variances: ArrayLike) -> CombinedEffect:
         tau^2 = max(0, (Q - (N - 1)) / c),  w* = 1 / (V + tau^2)
         CES = sum w* ES / sum w*,  SE = 1 / sqrt(sum w*),  z = CES / SE
 
-    One effect alone has tau^2 = 0 and no sd (NaN). Raises BiasflowError for no effects, unequal lengths, values that
-    are not finite, or a variance that is not above 0."""
+    One effect alone has tau^2 = 0 and no sd (NaN)."""
     effects, variances = np.asarray(effects, dtype=float), np.asarray(variances, dtype=float)
-    if effects.ndim != 1 or effects.shape != variances.shape or not len(effects):
-        raise BiasflowError(
-            f"random effects: effects of shape {effects.shape}, variances of shape {variances.shape}; give one "
-            "variance for each effect, at least one"
-        )
-    for name, values in (("effect", effects), ("variance", variances)):
-        wrong = ~np.isfinite(values) | ((values <= 0) if name == "variance" else False)
-        if wrong.any():
-            row = wrong.argmax()
-            raise BiasflowError(f"random effects: {name} {row} (from 0) is {values[row]}; it has no weight")
     combined, error, tau_squared = _combined(effects, variances)
     z = combined / error
     return CombinedEffect(

@@ -2,7 +2,6 @@
 
 log p(she) - log p(he) at [MASK] in "The nurse said that [MASK] was late.", against logit(share of women)."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +9,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from biasflow.base.errors import BiasflowError
 from biasflow.metrics.occtmp import pronouns
 from biasflow.planted.world import load_world
 from biasflow.readouts.files import METHOD
@@ -30,21 +28,8 @@ class Agreement:
 
 
 def agreement(log_odds: ArrayLike, shares: ArrayLike) -> Agreement:
-    """Compare she-he log-odds (nats) with shares of women, both [occupations]; shares lie strictly between 0 and 1.
-
-    BiasflowError for unequal lengths, fewer than two occupations, shares that are outside or all equal, and log-odds
-    that are not finite."""
+    """Compare she-he log-odds (nats) with shares of women, both [occupations]; shares lie strictly between 0 and 1."""
     odds, shares = np.asarray(log_odds, dtype=float), np.asarray(shares, dtype=float)
-    if odds.ndim != 1 or odds.shape != shares.shape or len(odds) < 2:
-        raise BiasflowError(
-            f"log-odds and shares of shapes {odds.shape} and {shares.shape}: give both for two occupations or more."
-        )
-    if not np.isfinite(odds).all():
-        raise BiasflowError(f"log-odds of occupation {np.isfinite(odds).argmin()} (from 0) are not finite.")
-    outside = ~((shares > 0) & (shares < 1))
-    if outside.any() or np.ptp(shares) == 0:
-        problem = f"{shares[outside][0]} is not between 0 and 1" if outside.any() else "they are all equal"
-        raise BiasflowError(f"shares of women: {problem}; nothing can be compared with them.")
     logit = np.log(shares / (1 - shares))
     x, y = logit - logit.mean(), odds - odds.mean()
     slope, spread = float(x @ y / (x @ x)), float(np.linalg.norm(y))
@@ -58,7 +43,8 @@ def score(path: str | Path) -> pd.DataFrame:
     these)."""
     rows = []
     for read in pronouns(path):
-        shares, odds = np.array(_shares(path, read.occupations)), read.log_p_she - read.log_p_he
+        shares = np.array([load_world().shares[name] for name in read.occupations])
+        odds = read.log_p_she - read.log_p_he
         result, ends = agreement(odds, shares), intervals(odds, shares)
         rows += [
             (*read.method, f"log_odds_{name}", getattr(result, name), result.n, *limits)
@@ -78,11 +64,3 @@ def intervals(log_odds: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.
             return np.column_stack([covariance / np.sqrt(x_variance * y_variance), covariance / x_variance])
 
     return interval(resampled, np.arange(len(x)))
-
-
-def _shares(path: str | Path, occupations: Sequence[str]) -> list[float]:
-    known = load_world().shares
-    unknown = [name for name in occupations if name not in known]
-    if unknown:
-        raise BiasflowError(f"{path}: {unknown[0]!r} is no occupation of the planted world; read it again")
-    return [known[name] for name in occupations]

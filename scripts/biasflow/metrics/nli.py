@@ -91,8 +91,7 @@ def fairness_scores(predictions: ArrayLike) -> NliFairness:
         "templates": c(masculine) = c(feminine) for every template and pair of words.
     The second implies the first.
 
-    Source: Dawkins et al. (2024). Raises BiasflowError for fewer than 4 axes, an empty axis, a gender axis that is not
-    of length 2, and class numbers that are not whole or not 0, 1 or 2 (the position is named)."""
+    Source: Dawkins et al. (2024)."""
     return NliFairness.of_means(by_occupation(predictions).mean(axis=-2))
 
 
@@ -100,16 +99,11 @@ def by_occupation(predictions: ArrayLike) -> np.ndarray:
     """Return five numbers for each occupation, [..., occupations, 5]: the shares of the three CLASSES, and whether the
     genders are treated alike by "majority" and by "templates" (1 or 0).
 
-    Arguments, readings and errors are those of `fairness_scores`. Works through the leading axes one by one, so a large
+    Arguments and readings are those of `fairness_scores`. Works through the leading axes one by one, so a large
     uint8 array is never copied."""
     predictions = np.asarray(predictions)
-    if predictions.ndim < 4 or predictions.shape[-2] != 2 or predictions.size == 0:
-        raise BiasflowError(
-            f"predictions of shape {predictions.shape}: give class numbers [..., occupations, templates, 2, words]"
-        )
     leading = predictions.shape[:-4]
     models = predictions.reshape(-1, *predictions.shape[-4:])
-    _check_class_numbers(predictions)
     counts = np.stack([_class_counts(model) for model in models])
     alike = np.stack([(model[:, :, 0] == model[:, :, 1]).all(axis=(1, 2)) for model in models])
     totals = counts.sum(axis=2)
@@ -185,15 +179,8 @@ def nli_scores(axis: Sequence[tuple[str, str]], predictions: ArrayLike) -> pd.Da
     Returns columns method, setting, metric, part, variant, value, n (pairs), low, high: nli_accuracy, nli_parity and
     nli_fairness (eta), the last two with the variants "majority" and "templates", nli_share, the share of the class
     `part`, which says where the errors go, and largest_label_share, that of the most frequent class. The bootstrap
-    draws occupations with all of their pairs: pairs of one occupation are no independent items. Raises BiasflowError
-    for predictions that do not fit the axis, and as
-    `fairness_scores`."""
+    draws occupations with all of their pairs: pairs of one occupation are no independent items."""
     predictions = np.asarray(predictions)
-    if predictions.ndim != 5 or len(predictions) != len(axis):
-        raise BiasflowError(
-            f"predictions of shape {predictions.shape}: with {len(axis)} methods give "
-            f"[{len(axis)}, occupations, templates, 2, words]"
-        )
     occupations = by_occupation(predictions)  # [methods, occupations, 5]
 
     def named(means: np.ndarray) -> np.ndarray:
@@ -230,12 +217,3 @@ def _same_majority(counts: np.ndarray) -> np.ndarray:
     """Whether both genders have the same set of most frequent classes: [..., 2, 3] -> bool [...]."""
     most_frequent = counts == counts.max(axis=-1, keepdims=True)
     return (most_frequent[..., 0, :] == most_frequent[..., 1, :]).all(axis=-1)
-
-
-def _check_class_numbers(predictions: np.ndarray) -> None:
-    """BiasflowError unless every entry is 0, 1 or 2, of a whole-number type."""
-    if predictions.dtype.kind not in "iu":
-        raise BiasflowError(f"predictions of type {predictions.dtype}: give class numbers as whole numbers")
-    if predictions.min() < 0 or predictions.max() >= len(CLASSES):
-        position = tuple(int(i) for i in np.argwhere((predictions < 0) | (predictions >= len(CLASSES)))[0])
-        raise BiasflowError(f"predictions: {predictions[position]} at {position} is no class; use 0, 1 or 2")

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from biasflow.base.errors import BiasflowError
 from biasflow.base.genders import GENDERS
 from biasflow.base.tabular import read_text_csv
 from biasflow.metrics import fairness
@@ -104,14 +103,11 @@ def occupation_rows(tables: Tables, *, shares: Mapping[str, ArrayLike]) -> pd.Da
         undefined_cells with the parts "tpr", "fpr", "precision", "separation", "sufficiency": how many cells, class x
         gender, are 0/0
 
-    low, high: of `intervals`. Scores that cannot be computed are NaN. Raises BiasflowError for counts or shares of
-    another form, shares outside [0, 1], and an unknown source or none."""
+    low, high: of `intervals`. Scores that cannot be computed are NaN."""
     counts = np.asarray(tables.counts)
-    if counts.ndim not in (3, 4):
-        raise BiasflowError(f"counts of shape {counts.shape}: give [classifiers, 2, classes, classes]")
     tables = replace(tables, counts=counts if counts.ndim == 4 else counts[None])
     shape = tables.gaps.tpr.gap.shape
-    shares = {source: np.broadcast_to(share, shape) for source, share in _checked_shares(shares, shape).items()}
+    shares = {source: np.broadcast_to(shares[source], shape) for source in SHARES if source in shares}
     scores = _scores(tables, shares)
     rows = []
     for number, table in enumerate(tables.counts):
@@ -197,26 +193,3 @@ _SUMS: Mapping[fairness.Within, Callable[[Tables], dict[Key, np.ndarray]]] = {
     "predicted": _of_prediction,
     "all": _of_all,
 }
-
-
-def _checked_shares(shares: Mapping[str, ArrayLike], shape: tuple[int, ...]) -> dict[str, np.ndarray]:
-    """The shares as arrays [K] or [C, K], in the order of SHARES, for gaps of that shape."""
-    unknown = sorted(set(shares) - set(SHARES))
-    if unknown or not shares:
-        raise BiasflowError(
-            f"shares of women: the source {', '.join(unknown) or '(none)'} is not known; give one of "
-            f"{', '.join(SHARES)}"
-        )
-    checked = {}
-    for source in (source for source in SHARES if source in shares):
-        share = np.asarray(shares[source], dtype=float)
-        if share.shape not in ((shape[-1],), (shape[0], shape[-1])):
-            raise BiasflowError(f"shares of women, {source}: shape {share.shape}; give one a class, {shape[-1]}")
-        outside = np.argwhere((share < 0) | (share > 1))
-        if len(outside):
-            wrong = tuple(outside[0])
-            raise BiasflowError(
-                f"shares of women, {source}: class {wrong[-1]} has {share[wrong]}; give a share between 0 and 1"
-            )
-        checked[source] = share
-    return checked

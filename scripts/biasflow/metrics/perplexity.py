@@ -30,13 +30,8 @@ def perplexity_of_batches(losses: ArrayLike, batch: ArrayLike) -> float:
 
     losses [tokens], nats; batch [tokens], the whole number of each token's batch. The form of the script that Liang,
     Dufter & Schütze (2020) ran (transformers 2.8, run_language_modeling.py); it differs from `perplexity` where batches
-    score different numbers of tokens. Errors as there, and for batch numbers that are not one per token."""
+    score different numbers of tokens. Errors as there."""
     losses, batch = checked_losses(losses), np.asarray(batch)
-    if batch.shape != losses.shape or batch.dtype.kind not in "iu":
-        raise BiasflowError(
-            f"batch numbers of shape {batch.shape} and type {batch.dtype}: give one whole number for each of the "
-            f"{len(losses)} losses."
-        )
     return exp(_means(losses, batch)[0].mean())
 
 
@@ -44,12 +39,10 @@ def pseudo_perplexity(log_likelihoods: ArrayLike, tokens: ArrayLike) -> float:
     """Return the pseudo-perplexity of a corpus, at least 1: PPPL = exp(-sum of PLL / sum of tokens).
 
     log_likelihoods [sentences], nats, at most 0: the sum over a sentence's tokens of log p(token | the others);
-    tokens [sentences], how many each has. Raises BiasflowError for unequal shapes, no sentence, a likelihood that is
-    positive or not finite, and a sentence of no tokens."""
+    tokens [sentences], how many each has. Raises BiasflowError for no sentence, and a likelihood that is positive or
+    not finite."""
     losses = checked_losses(-np.asarray(log_likelihoods, dtype=float))
     tokens = np.asarray(tokens)
-    if tokens.shape != losses.shape or not (tokens >= 1).all():
-        raise BiasflowError(f"tokens: give a number of at least 1 for each of the {len(losses)} sentences.")
     return exp(losses.sum() / tokens.sum())
 
 

@@ -29,13 +29,8 @@ def similarity_kept(before: ArrayLike, after: ArrayLike) -> np.ndarray:
     Rotating all vectors, or giving each another length, changes nothing. A vector that is zero, before or after, is
     similar to nothing: its sentence is left out, and NaN, as is one whose cosines are all the same.
 
-    Raises BiasflowError for unequal shapes, fewer than LEAST sentences, and values that are not finite."""
+    Fewer than LEAST sentences have none. Raises BiasflowError for values that are not finite."""
     before, after = (np.asarray(vectors, dtype=float) for vectors in (before, after))
-    if before.ndim != 2 or before.shape[0] != after.shape[0] or after.ndim != 2 or len(before) < LEAST:
-        raise BiasflowError(
-            f"similarity: vectors of shapes {before.shape} and {after.shape}; give one of each kind for a sentence, "
-            f"of at least {LEAST} sentences"
-        )
     if not (np.isfinite(before).all() and np.isfinite(after).all()):
         raise BiasflowError("similarity: a vector holds a number that is not finite; check the encoder")
     kept, nonzero = np.full(len(before), np.nan), before.any(axis=1) & after.any(axis=1)

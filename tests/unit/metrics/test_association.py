@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cosine
 
 from biasflow.base.errors import BiasflowError
-from biasflow.metrics.association import associations, effect_interval, random_partitions, score, weat
+from biasflow.metrics.association import associations, effect_interval, score, weat
 from biasflow.readouts.files import save_arrays
 
 
@@ -155,12 +155,6 @@ def test_what_has_no_answer_says_why(name):
 def test_wrong_input_is_named(change, named):
     with pytest.raises(BiasflowError, match=named):
         weat(**dict(zip("XYAB", random_sets(7), strict=True)) | change)
-
-
-@pytest.mark.parametrize(("n", "size"), [(4, 0), (4, 4), (4, 5)])
-def test_no_partition_with_an_empty_set(n, size):
-    with pytest.raises(BiasflowError):
-        random_partitions(n, size, 10, seed=0)
 
 
 AXIS = (("none", "-"), ("hard", "-"), ("densray-each", "layer[0]"))

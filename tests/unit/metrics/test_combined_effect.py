@@ -155,22 +155,6 @@ def test_wrong_input_is_named(change, named):
         ceat(**dict(zip(NAMES, random_sets(9), strict=True)) | {"draws": 5} | change)
 
 
-@pytest.mark.parametrize(
-    ("effects", "variances", "named"),
-    [
-        ([], [], "shape"),
-        ([1], [1, 2], "shape"),
-        ([[1]], [[1]], "shape"),
-        ([1, math.nan], [1, 1], "effect 1"),
-        ([1, 2], [1, 0], "variance 1"),
-        ([1, 2], [math.inf, 1], "variance 0"),
-    ],
-)
-def test_effects_without_weight_are_named(effects, variances, named):
-    with pytest.raises(BiasflowError, match=named):
-        random_effects(effects, variances)
-
-
 def test_the_interval_has_the_deviation_of_the_effect():
     """With ddof 1 all ends are as much nearer to 0 as the effect itself."""
     sets = random_sets(3, sizes=(6, 7, 3, 2), most=1)

@@ -162,18 +162,3 @@ def test_scores_of_a_readout_are_those_of_every_head(tmp_path):
     for head, predictions in (("own", own), ("retrained", own[::-1])):
         expected = nli_scores(AXIS, predictions).assign(head=head)
         pd.testing.assert_frame_equal(found[found["head"] == head].reset_index(drop=True), expected)
-
-
-@pytest.mark.parametrize(
-    ("axis", "predictions"),
-    [
-        ([], np.ones((1, 2, 2, 2, 1), int)),
-        (AXIS, np.ones((1, 2, 2, 2, 1), int)),
-        (AXIS[:1], np.ones((2, 2, 2, 1), int)),
-        (AXIS[:1], np.full((1, 2, 2, 2, 1), 3)),
-        (AXIS[:1], np.ones((1, 2), int)),
-    ],
-)
-def test_methods_and_predictions_must_fit(axis, predictions):
-    with pytest.raises(BiasflowError, match="predictions"):
-        nli_scores(axis, predictions)

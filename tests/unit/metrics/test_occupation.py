@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from biasflow.base.errors import BiasflowError
 from biasflow.metrics import fairness, occupation
 from biasflow.metrics.occupation import SHARES, Tables, occupation_rows, score
 from biasflow.results.scores import tidy
@@ -100,21 +99,6 @@ def test_a_file_of_counts_is_scored_with_the_shares_that_it_holds(tmp_path):
     assert (found["n"] == 300).all() and len(tidy(found)) == 4 * len(ROWS)
     without = score(tmp_path / "heads.parquet")
     assert set(without.loc[without["metric"] == "tpr_gap_pearson", "variant"]) == {"train", "test"}
-
-
-@pytest.mark.parametrize(
-    ("shares", "named"),
-    [
-        ({}, "labour"),
-        ({"census": TRAIN}, "census"),
-        ({"train": TRAIN[:4]}, "train"),
-        ({"train": TRAIN, "test": 100 * TRAIN}, "test: class 0"),
-        ({"labour": [0.1, 0.2, -0.3, 0.4, 0.5]}, "labour: class 2"),
-    ],
-)
-def test_wrong_shares_are_refused(counts, shares, named):
-    with pytest.raises(BiasflowError, match=named):
-        occupation_rows(Tables(counts), shares=shares)
 
 
 def of_people(rng, n, gap):
