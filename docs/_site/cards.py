@@ -16,7 +16,7 @@ import yaml
 from reference import DIRECTIONS, GROUPS, ROOT, markdown_table
 
 from biasflow.base.tabular import write_csv
-from biasflow.overview.calibrated import BY_LABEL, CARDS, LABELS, label_of, runs, stored, units_of
+from biasflow.overview.calibrated import BY_LABEL, CARDS, LABELS, label_of, rows_of, runs, stored, units_of
 from biasflow.overview.cards import NOT_RUN, card, in_short
 from biasflow.papers.judge import LEVEL
 from biasflow.papers.planted.measures import BESIDE
@@ -87,6 +87,7 @@ def _card(key: str, names: Sequence[str]) -> str:
         ("followed a planted bias", known.pop("in short")),
         ("neutral value", f"{measure.neutral:g} (range {values}); {DIRECTIONS[measure.better]} is {_better(measure)}"),
         ("in results", f"`{key}`{variant} of {' or '.join(f'`{one}`' for one in names)}"),
+        ("published models", _published(key)),
         *((field, known.pop(field)) for field in ("printed numbers reproduced", "known problems")),
     ]
     what = meanings("measures")[key]
@@ -97,6 +98,12 @@ def _card(key: str, names: Sequence[str]) -> str:
         text += '\n<details markdown="1"><summary>Evidence on planted bias</summary>\n\n'
         text += f"{evidence}\n</details>\n"
     return f"{text}\n[Definition, source, variants](../scores/{page}#{names[0]}) · [all cards](index.md)\n"
+
+
+def _published(key: str) -> str:
+    values = rows_of("published", key)["value"]
+    models = f"[{len(values)} model{'s' * (len(values) > 1)}](../findings/published.md)"
+    return f"{values.min():.2f} to {values.max():.2f} ({models})" if len(values) else NOT_RUN
 
 
 def _table(fields: Iterable[tuple[str, str]]) -> str:

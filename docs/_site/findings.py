@@ -1,4 +1,4 @@
-"""The tables and the figure of docs/findings that come from stored results of runs (data/cards of the package).
+"""The tables and the figures of docs/findings that come from stored results of runs (data/cards of the package).
 
     python docs/_site/findings.py    writes them (part of `make cards`)
 
@@ -10,14 +10,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
+from matplotlib.figure import Figure
 from reference import ROOT, markdown_table
 
-from biasflow.overview.calibrated import follows, smallest_dose, stored
+from biasflow.overview.calibrated import LABELS, follows, smallest_dose, stored
 from biasflow.papers.calibrated.figures import draw_followed
+from biasflow.registry import METRICS
 from biasflow.results import figures as draw
 
 FOLDER = ROOT / "docs/findings"
-FIGURE = FOLDER / "calibrated.svg"
+MEASURES = {name: measure for entry in METRICS.values() for name, measure in entry.measures.items()}
 MARKED = re.compile(r"(?<=<!-- table: )([\w-]+)( -->\n\n)(?:\|.*\n)*")
 
 
@@ -31,13 +33,54 @@ def pages() -> dict[Path, str]:
     }
 
 
-def figure() -> str:
-    """The SVG of the figure of the calibrations: which measures follow a planted dose in which encoder."""
-    svg, tables = io.StringIO(), dict(iter(stored("calibration").groupby("encoder", sort=False)))
-    drawn = draw_followed(tables)
+def figures() -> dict[Path, str]:
+    """The SVG of every figure of today's stored results."""
+    drawn = {
+        "calibrated": draw_followed(dict(iter(stored("calibration").groupby("encoder", sort=False)))),
+        "published": _draw_published(),
+    }
+    return {FOLDER / f"{name}.svg": _svg(figure) for name, figure in drawn.items()}
+
+
+def _svg(figure: Figure) -> str:
+    svg = io.StringIO()
     with draw.style():
-        drawn.savefig(svg, format="svg", metadata={"Date": None})
+        figure.savefig(svg, format="svg", metadata={"Date": None})
     return svg.getvalue()
+
+
+@draw.style()
+def _draw_published() -> Figure:
+    """Published models by their scores, a panel for each measure with a line at its neutral value."""
+    groups = _by_measure()
+    heights = [len(rows) + 1 for rows in groups.values()]
+    figure = Figure(figsize=(6.4, 0.19 * sum(heights) + 1), layout="constrained")
+    panels = figure.subplots(len(groups), 1, height_ratios=heights)
+    for axes, (card, rows) in zip(panels, groups.items(), strict=True):
+        axes.axvline(MEASURES[card].neutral, color=draw.BLACK, linewidth=0.8)
+        axes.plot(rows["value"], rows["encoder"], "o", color=draw.BLUE, markersize=4)
+        axes.set_title(LABELS[card], loc="left")
+        axes.margins(0.08, 0.6 / len(rows))
+        draw.light_grid(axes, "x")
+    return figure
+
+
+def _published() -> str:
+    """The scores of published models, from the lowest to the highest."""
+    table = [
+        (
+            LABELS[card],
+            f"{MEASURES[card].neutral:g}",
+            ", ".join(f"{row.encoder} {row.value:.2f}" for row in rows.itertuples()),
+        )
+        for card, rows in _by_measure().items()
+    ]
+    return markdown_table(["measure", "neutral", "models"], table)
+
+
+def _by_measure() -> dict[str, pd.DataFrame]:
+    rows = stored("published").sort_values("value")
+    return dict(iter(rows.groupby("card", sort=False)))
 
 
 def _inside() -> str:
@@ -92,30 +135,7 @@ def _undone() -> dict[tuple[str, str], str]:
     return dict(zip(zip(rows["measure"], rows["method"], strict=True), shares, strict=True))
 
 
-def _heads() -> str:
-    """What the two heads of the encoders have learnt of the bias, by dose."""
-    rows = stored("planted_reading")
-    masked = rows[rows["quantity"].str.startswith("masked word")].set_index("bias")
-    following = rows[rows["quantity"] == "next sentence: log-odds"]
-    new, seen = (
-        following[following["stimuli"] == name].set_index("bias") for name in ("held out", "as in pre-training")
-    )
-    table = [
-        (
-            f"{dose:g}",
-            f"{_small(masked.loc[dose, 'mean'])} ({_small(masked.loc[dose, 'sd'])})",
-            number(masked.loc[dose, "ideal"]),
-            f"{_small(new.loc[dose, 'mean'])} ({_small(new.loc[dose, 'sd'])})",
-            number(new.loc[dose, "ideal"]),
-            _small(seen.loc[dose, "mean"]),
-        )
-        for dose in masked.index
-    ]
-    header = ["dose", "masked word", "ideal", "next sentence", "ideal", "next sentence, combinations of pre-training"]
-    return markdown_table(header, table)
-
-
-TABLES: dict[str, Callable[[], str]] = {"inside": _inside, "trained": _trained, "heads": _heads}
+TABLES: dict[str, Callable[[], str]] = {"inside": _inside, "trained": _trained, "published": _published}
 
 
 def number(value: float) -> str:
@@ -128,10 +148,6 @@ def number(value: float) -> str:
     return "0"
 
 
-def _small(value: float) -> str:
-    return f"{round(value, 3) + 0:.3f}" if abs(value) < 0.01 else f"{value:.2f}"
-
-
 def _interval(low: float, high: float) -> str:
     return "" if pd.isna(low) else f" [{number(low)}, {number(high)}]"
 
@@ -139,4 +155,5 @@ def _interval(low: float, high: float) -> str:
 if __name__ == "__main__":
     for path, text in pages().items():
         path.write_text(text, encoding="utf-8")
-    FIGURE.write_text(figure(), encoding="utf-8")
+    for path, svg in figures().items():
+        path.write_text(svg, encoding="utf-8")

@@ -33,6 +33,11 @@ def test_the_cards_are_as_make_cards_writes_them(cards):
     assert written == cards.cards(), "the cards are out of date: run `make cards`"
 
 
+def test_the_tables_of_the_findings_are_as_make_cards_writes_them(site):
+    pages = site("findings").pages()
+    assert pages and {path: path.read_text(encoding="utf-8") for path in pages} == pages
+
+
 def test_every_measure_has_a_card_of_one_screen_without_an_empty_field(cards):
     pages = cards.cards()
     assert {name for entry in METRICS.values() for name in entry.measures} == {Path(name).stem for name in pages} - {
