@@ -20,9 +20,10 @@ from biasflow.readouts.probe import Code, send
 from biasflow.readouts.states import LAYERS, VECTORS, States
 from biasflow.readouts.token_scores import token_scores
 from biasflow.registry import ERASERS, module_of
-from biasflow.tasks.coreference.heads import StoredVectors, train_heads
-from biasflow.tasks.coreference.loop import Examples, Recipe
-from biasflow.tasks.coreference.model import TokenVectors, predicted_clusters
+from biasflow.tasks.coreference.heads import StoredVectors
+from biasflow.tasks.coreference.loop import scorer_loss
+from biasflow.tasks.coreference.model import Examples, TokenVectors, evaluate, new_scorer, predicted_clusters
+from biasflow.tasks.coreference.scorer import Sizes
 from biasflow.tasks.coreference.segments import Segmenter, SpecialTokens
 from biasflow.training import pretrain
 from tests.unit.conftest import HIDDEN, random_eraser
@@ -161,10 +162,10 @@ def test_gradients_of_pretraining_and_its_metrics(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:for .*meta parameter")  # the name of the stand-in
-def test_coreference_is_trained_and_predicts(tmp_path):
+def test_the_loss_of_coreference_and_its_predictions(tmp_path):
     documents = made_up.documents(tmp_path, range(4), sentences=3)
     pieces = Segmenter(made_up.TOKENIZER, 12)(documents)
-    recipe = Recipe.of(made_up.RECIPE | {"epochs": 1, "scorer": {**made_up.SIZES_OF_SCORER, "dropout": 0.0}})
+    sizes = Sizes(**made_up.SIZES_OF_SCORER | {"dropout": 0.0})
     encoder, _ = load_encoder(made_up.save_encoder(tmp_path / "source"), head="none")
     encode = TokenVectors(encoder, SpecialTokens.of(made_up.TOKENIZER))
 
@@ -172,12 +173,12 @@ def test_coreference_is_trained_and_predicts(tmp_path):
         encoder.to(device)
         with torch.no_grad():
             states = torch.cat([encode(each).cpu() for each in pieces])
-        vectors, dev = StoredVectors(states, device), Examples(documents[2:], pieces[2:])
-        work = tmp_path / device.type
-        ((_, scorer, course),) = train_heads(vectors, pieces[:2], dev, recipe=recipe, seeds=[0], work=work)
-        assert next(scorer.parameters()).device == device
+        vectors, scorer = StoredVectors(states, device), new_scorer(HIDDEN, sizes, 0).to(device)
+        loss = scorer_loss(scorer, vectors, pieces[0], 1.0)
+        loss.backward()
+        gradients = [weights.grad.cpu() for weights in scorer.parameters() if weights.grad is not None]
+        f1, mentions_kept = evaluate(scorer.eval(), vectors, Examples(documents[2:], pieces[2:]))
         predicted = predicted_clusters(scorer, vectors, pieces)
-        weights = [weight.detach().cpu() for weight in scorer.state_dict().values()]
-        return [states, *weights, [each.f1 for each in course.scores], [len(clusters) for clusters in predicted]]
+        return [states, loss.detach().cpu(), *gradients, [f1, mentions_kept], [len(clusters) for clusters in predicted]]
 
     on_both(run, tolerance=1e-4)

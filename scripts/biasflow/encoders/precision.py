@@ -3,6 +3,7 @@ words in HALF, by autocast; whatever else is read from a model in what it was fi
 in float32. Weights, losses and erasers: always float32."""
 
 import contextlib
+from collections.abc import Iterator
 
 import torch
 from torch import nn
@@ -40,3 +41,14 @@ def mark_trained(model: nn.Module) -> None:
 def full(numbers: torch.Tensor) -> torch.Tensor:
     """Numbers of HALF, which numpy does not have, as float32; others as they are."""
     return numbers.float() if numbers.dtype == HALF else numbers
+
+
+@contextlib.contextmanager
+def flushed_denormals() -> Iterator[None]:
+    """In the context, numbers too small for full precision are 0: gradients of saturated softmaxes are full of them,
+    and a processor is many times slower on them. Threads that torch started before are not reached: begin with it."""
+    torch.set_flush_denormal(True)
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(False)

@@ -20,6 +20,7 @@ from biasflow.base.tabular import write_parquet
 from biasflow.corpora.conll import read_conll
 from biasflow.encoders.batches import batchwise
 from biasflow.encoders.device import resolve_device
+from biasflow.encoders.precision import flushed_denormals
 from biasflow.encoders.taps import depth, name_of
 from biasflow.methods.fitted import Fitted
 from biasflow.readouts.files import METHOD, array_on_disk
@@ -28,11 +29,16 @@ from biasflow.readouts.reader import Reader
 from biasflow.readouts.source import Source, load_for
 from biasflow.readouts.states import LAYERS, VECTORS, States, to_be_stored
 from biasflow.tasks.coreference.heads import StoredVectors, save_heads, train_heads
-from biasflow.tasks.coreference.loop import Examples, Recipe, flushed_denormals, with_words
-from biasflow.tasks.coreference.model import SEGMENTS, TokenVectors, load_coreference, predicted_clusters
+from biasflow.tasks.coreference.model import (
+    SEGMENTS,
+    Examples,
+    Recipe,
+    TokenVectors,
+    load_coreference,
+    predicted_clusters,
+)
 from biasflow.tasks.coreference.scorer import CoarseToFine
-from biasflow.tasks.coreference.segments import SPECIAL, Pieces, Segmenter, SpecialTokens, in_one_row
-from biasflow.tasks.coreference.task import course_facts
+from biasflow.tasks.coreference.segments import SPECIAL, Pieces, Segmenter, SpecialTokens, in_one_row, with_words
 from biasflow.training.checkpoints import DivergedError, claim, complete_folder, is_kept
 from biasflow.training.task import origin
 
@@ -44,7 +50,7 @@ def read(source: Source, output: Path, *, head_seeds: Sequence[int], recipe: Map
     scorer, and by one for each of `head_seeds`, trained on the documents of the roles LEARNT as they are, on the
     vectors that the frozen encoder has under that method.
 
-    recipe: the fields of `loop.Recipe`; what it says of the encoder plays no part, and documents are read as the model
+    recipe: the fields of `model.Recipe`; what it says of the encoder plays no part, and documents are read as the model
     was trained to (its `reading`). A killed run goes on from what it left in `source.work` (or beside the output),
     which is removed at the end. BiasflowError: what reading, training and `checkpoints.claim` refuse, vectors that are
     not finite, and a method that changes nothing."""
@@ -147,8 +153,8 @@ def _retrained(
         options = {"recipe": recipe, "seeds": seeds, "work": work / str(number)}
         try:
             heads = [
-                (RETRAINED, str(seed), scorer, course_facts(done, recipe))
-                for seed, scorer, done in train_heads(vectors, documents, learnt[VALIDATION], **options)
+                (RETRAINED, str(seed), scorer, facts)
+                for seed, scorer, facts in train_heads(vectors, documents, learnt[VALIDATION], **options)
             ]
         except DivergedError:
             shutil.rmtree(work)  # there is nothing in it to go on from

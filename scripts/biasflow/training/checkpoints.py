@@ -84,11 +84,6 @@ def claim(work: Path, settings: Mapping[str, object]) -> None:
         temporary.write_text(json.dumps(settings, indent=1) + "\n", encoding="utf-8")
 
 
-def log_resumed(step: int, total: int) -> None:
-    """Say in the log of a training that it goes on from a checkpoint: `step` of its `total` steps are done already."""
-    logging.getLogger("biasflow").info("goes on from a checkpoint: step %d of %d", step, total)
-
-
 def _flat(settings: Mapping[str, object], prefix: str = "") -> dict[str, object]:
     """Nested settings by their path: {"recipe": {"epochs": 1}} -> {"recipe.epochs": 1}."""
     flat: dict[str, object] = {}
@@ -139,17 +134,6 @@ def complete_folder(folder: Path) -> Iterator[Path]:
     with whole_folder(folder) as temporary:
         yield temporary
         mark_complete(temporary)
-
-
-@contextmanager
-def only_checkpoint(work: Path, step: int) -> Iterator[Path]:
-    """Yield a temporary folder that becomes the checkpoint of a step, marked as complete, and the only one."""
-    folder = work / f"{CHECKPOINT}{step}"
-    with complete_folder(folder) as temporary:
-        yield temporary
-    for other in work.glob(f"{CHECKPOINT}*"):
-        if other != folder:
-            shutil.rmtree(other)
 
 
 def mark_complete(folder: Path) -> None:

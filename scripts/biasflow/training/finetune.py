@@ -27,11 +27,10 @@ from biasflow.encoders.tokens import Tokens
 from biasflow.training import TOLD
 from biasflow.training.checkpoints import DivergedError, checkpoints
 from biasflow.training.examples import check_labels
-from biasflow.training.loop import Loop
+from biasflow.training.loop import Loop, every_epoch
 from biasflow.training.rows import LengthSampler, Rows, tokenised
 from biasflow.training.task import fit_method, origin, save_training
 
-BEST, LAST = "best", "last"
 EVALUATION_BATCH = 128
 DIVERGED = "diverged_at"  # the key of the step in the facts of a training
 
@@ -150,7 +149,7 @@ class FineTuning(Loop):
         recipe: Recipe,
         seed: int,
     ):
-        gpu, is_best = on_gpu(model.device), recipe.keep == BEST
+        gpu = on_gpu(model.device)
         steps = recipe.epochs * math.ceil(len(data["train"]) / recipe.batch_size)
         score = score_of(data["train"].beside, pearson if model.config.num_labels == 1 else accuracy)
         super().__init__(
@@ -172,29 +171,17 @@ class FineTuning(Loop):
             max_grad_norm=recipe.clip,
             lr_scheduler_type="linear" if recipe.schedule == "linear" else "constant_with_warmup",
             bf16=gpu,  # precision.HALF
-            eval_strategy="epoch",
-            save_strategy="epoch",
-            load_best_model_at_end=is_best,
-            metric_for_best_model="score" if is_best else None,  # a best one would be kept on the disk
-            greater_is_better=True,
             label_names=["labels", *data["train"].beside],
+            **every_epoch(recipe.keep),
         )
         self.keep = recipe.keep
 
     def facts(self) -> dict:
         """Train to the end; return the validation score (accuracy, or Pearson's correlation) by epoch, the epoch that
         was kept, the number of steps, and how well what is `beside` the label was told in it."""
-        epochs = [entry for entry in self.run().log_history if "eval_score" in entry]
-        scores = [entry["eval_score"] for entry in epochs]
-        kept = int(np.argmax(scores)) if self.keep == BEST else len(scores) - 1
-        beside = {name: epochs[kept][f"eval_{name}"] for name in self.train_dataset.beside}
-        return {
-            "validation_scores": scores,
-            "epoch": kept + 1,
-            "validation_score": scores[kept],
-            "steps": self.state.global_step,
-            **({TOLD: beside} if beside else {}),
-        }
+        facts, evaluated = self.run_epochs(self.keep)
+        beside = {name: evaluated[f"eval_{name}"] for name in self.train_dataset.beside}
+        return facts | ({TOLD: beside} if beside else {})
 
     def _get_train_sampler(self, train_dataset: Dataset | None = None) -> Sampler:
         return LengthSampler(self.train_dataset.lengths, self.args.train_batch_size, self.args.seed)

@@ -7,12 +7,15 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 from torch import nn
+from torch.utils.data import Sampler
 from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
 from transformers.trainer_callback import TrainerState
 
 from biasflow.base.progress import Progress
 from biasflow.encoders.precision import on_gpu
+from biasflow.training import BEST
 from biasflow.training.checkpoints import CHECKPOINT, OPTIMIZER, DivergedError, last_checkpoint, mark_complete
 
 EVERY = 300.0  # seconds between checkpoints of a training that has no number of steps between them
@@ -95,7 +98,7 @@ class Loop(Trainer):
             args=training_arguments(
                 work,
                 seed=seed,
-                on_gpu=on_gpu(model.device),
+                on_gpu=on_gpu(next(model.parameters()).device),
                 max_steps=steps,
                 per_device_train_batch_size=batch_size,
                 logging_steps=max(1, steps // LOGGED),
@@ -114,6 +117,41 @@ class Loop(Trainer):
         """Train to the end, from the last checkpoint if there is one; return what happened."""
         self.train(resume_from_checkpoint=self.begun)
         return self.state
+
+    def run_epochs(self, keep: str) -> tuple[dict[str, object], dict[str, float]]:
+        """Train to the end (see `every_epoch`). Return the validation scores by epoch, the epoch that is kept, its
+        score and the number of steps; and all that was evaluated after that epoch."""
+        epochs = [entry for entry in self.run().log_history if "eval_score" in entry]
+        scores = [entry["eval_score"] for entry in epochs]
+        kept = int(np.argmax(scores)) if keep == BEST else len(scores) - 1
+        facts = {"validation_scores": scores, "epoch": kept + 1, "validation_score": scores[kept]}
+        return facts | {"steps": self.state.global_step}, epochs[kept]
+
+
+class EpochSampler(Sampler):
+    """An order of n rows that follows from seed and epoch alone, so that it can be gone on with."""
+
+    def __init__(self, n: int, seed: int):
+        self.n, self.seed, self.epoch = n, seed, 0
+
+    def set_epoch(self, epoch: int) -> None:
+        self.epoch = epoch
+
+    def __len__(self) -> int:
+        return self.n
+
+
+def every_epoch(keep: str) -> dict[str, object]:
+    """The arguments of a training that is evaluated after every epoch, and keeps the one with the best `score`, or the
+    last."""
+    is_best = keep == BEST
+    return {
+        "eval_strategy": "epoch",
+        "save_strategy": "epoch",
+        "load_best_model_at_end": is_best,
+        "metric_for_best_model": "score" if is_best else None,  # a best one would be kept on the disk
+        "greater_is_better": True,
+    }
 
 
 def training_arguments(folder: str | Path, *, seed: int, on_gpu: bool, **options) -> TrainingArguments:

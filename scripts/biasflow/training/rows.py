@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
-from torch.utils.data import Dataset, Sampler
+from torch.utils.data import Dataset
 from transformers import PreTrainedTokenizerBase
 
 from biasflow.encoders.batches import grouped_by_length
 from biasflow.encoders.tokens import Tokens, tokenise
+from biasflow.training.loop import EpochSampler
 
 
 @dataclass(frozen=True)
@@ -67,17 +68,12 @@ def tokenised(
     return Rows(tokens, np.arange(len(frame)), numbers, others)
 
 
-class LengthSampler(Sampler):
-    """Rows in random order, then `grouped_by_length`; a function of seed and epoch alone, so that it can be resumed."""
+class LengthSampler(EpochSampler):
+    """Rows in random order, then `grouped_by_length`."""
 
     def __init__(self, lengths: Sequence[int], batch_size: int, seed: int):
-        self.lengths, self.batch_size, self.seed, self.epoch = np.asarray(lengths), batch_size, seed, 0
-
-    def set_epoch(self, epoch: int) -> None:
-        self.epoch = epoch
-
-    def __len__(self) -> int:
-        return len(self.lengths)
+        super().__init__(len(lengths), seed)
+        self.lengths, self.batch_size = np.asarray(lengths), batch_size
 
     def __iter__(self):
         rng = np.random.default_rng([self.seed, self.epoch])

@@ -15,14 +15,20 @@ from biasflow.methods.fitted import Active, Fitted, save
 from biasflow.readouts import clusters
 from biasflow.readouts.predicted_clusters import COLUMNS, NAMES, TEXTS, load_clusters
 from biasflow.readouts.source import Source
-from biasflow.tasks.coreference import loop, task
+from biasflow.tasks.coreference import task
 from biasflow.tasks.coreference.heads import StoredVectors, train_heads
-from biasflow.tasks.coreference.loop import Examples, Recipe
-from biasflow.tasks.coreference.model import TokenVectors, load_coreference, predict, predicted_clusters
+from biasflow.tasks.coreference.model import (
+    Examples,
+    Recipe,
+    TokenVectors,
+    load_coreference,
+    predict,
+    predicted_clusters,
+)
 from biasflow.tasks.coreference.segments import SpecialTokens
 from tests.unit.synthetic_conll import conll_text
 from tests.unit.tasks.coreference.made_up import RECIPE, save_encoder, save_file, text
-from tests.unit.tasks.coreference.test_task import KilledError, kill_at
+from tests.unit.training.test_finetune import KilledError, steps_taken, stopping_before
 
 NUMBERS = {
     "train": range(4),
@@ -140,12 +146,10 @@ def test_retrained_scorers_are_those_trained_alone_on_the_documents_as_they_are(
 
 def test_a_killed_run_goes_on_to_the_same_file(folder, whole, tmp_path, monkeypatch):
     work = tmp_path / "work"
-    with monkeypatch.context() as patch, pytest.raises(KilledError):
-        kill_at(patch, "_loss", 21)  # 8 steps a head: in the third one, after a checkpoint
+    with stopping_before(21, monkeypatch), pytest.raises(KilledError):  # 8 steps a head: in the third one
         clusters.read(source(folder, *EDITS, work=work), tmp_path / "coref.parquet", **HEADS)
     assert work.is_dir() and not (tmp_path / "coref.parquet").exists()
-    original, steps = loop._loss, []
-    monkeypatch.setattr(loop, "_loss", lambda *arguments: steps.append(None) or original(*arguments))
+    steps = steps_taken(monkeypatch)
     facts = clusters.read(source(folder, *EDITS, work=work), tmp_path / "coref.parquet", **HEADS)
     assert (tmp_path / "coref.parquet").read_bytes() == whole.read_bytes()
     assert len(steps) < 8 * 6 - 16 and not work.exists()

@@ -91,15 +91,23 @@ class KilledError(Exception):
 
 @contextmanager
 def stopping_before(step: int, monkeypatch):
-    """In the context, every training stops before a step."""
-
-    def stop(self, args, state, control, **kwargs):
-        if state.global_step == step:
-            raise KilledError
-
+    """In the context, a training stops before the step-th step, from 0, of all that are trained."""
     with monkeypatch.context() as patch:
-        patch.setattr(loop.Watch, "on_step_begin", stop, raising=False)
+        steps = steps_taken(patch, lambda: KilledError() if len(steps) > step else None)
         yield patch
+
+
+def steps_taken(monkeypatch, stop=lambda: None) -> list[int]:
+    """The numbers of all steps that are begun from now on. stop: returns an error to raise before a step, or None."""
+    steps = []
+
+    def note(self, args, state, control, **kwargs):
+        steps.append(state.global_step)
+        if error := stop():
+            raise error
+
+    monkeypatch.setattr(loop.Watch, "on_step_begin", note, raising=False)
+    return steps
 
 
 def killed(tmp_path, monkeypatch, step: int, name="model", **options):
@@ -113,8 +121,7 @@ def test_a_killed_run_ends_as_an_uninterrupted_one(tmp_path, monkeypatch, step):
     whole = run(tmp_path, "whole")
     killed(tmp_path, monkeypatch, step, name="resumed")
     assert not (tmp_path / "resumed").exists()
-    steps = []
-    monkeypatch.setattr(loop.Watch, "on_step_begin", lambda self, a, s, c, **k: steps.append(s.global_step), False)
+    steps = steps_taken(monkeypatch)
     assert run(tmp_path, "resumed") == whole
     assert steps[0] == step // 3 * 3 if step < 12 else steps[0] >= 12  # it went on; it did not start again
     assert same(weights(tmp_path, "whole"), weights(tmp_path, "resumed"))

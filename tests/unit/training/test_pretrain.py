@@ -17,7 +17,7 @@ from biasflow.planted.corpus import discourses
 from biasflow.training import loop
 from biasflow.training.pretrain import gradients, losses, pretrain
 from biasflow.training.vocabulary import SPECIAL_TOKENS
-from tests.unit.training.test_finetune import KilledError, stopping_before
+from tests.unit.training.test_finetune import KilledError, steps_taken, stopping_before
 
 DOCUMENTS = discourses(bias=1.0, seed=0, n=400)
 TINY = {
@@ -168,9 +168,7 @@ def test_a_killed_pretraining_goes_on_and_ends_with_the_same_bytes(tmp_path, mon
     whole = pretrain(DOCUMENTS, tmp_path / "whole", seed=1, **TINY)
     killed(monkeypatch, tmp_path, step)
     assert not (tmp_path / "x").exists()
-    steps = []
-    begin = lambda self, args, state, control, **kwargs: steps.append(state.global_step)  # noqa: E731
-    monkeypatch.setattr(loop.Watch, "on_step_begin", begin, raising=False)
+    steps = steps_taken(monkeypatch)
     assert pretrain(DOCUMENTS, tmp_path / "x", seed=1, threads=2, work=tmp_path / "work", **TINY) == whole
     assert steps == list(range(first, TINY["steps"]))
     names = {path.name for path in (tmp_path / "whole").iterdir()}

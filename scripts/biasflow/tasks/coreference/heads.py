@@ -11,10 +11,9 @@ import torch
 
 from biasflow.base.files import whole_file
 from biasflow.base.tensors import save_tensors
-from biasflow.tasks.coreference.loop import Course, Examples, Recipe, fit, scorer_part, with_words
-from biasflow.tasks.coreference.model import Reading, new_scorer, scorer_facts
+from biasflow.tasks.coreference.model import Examples, Reading, Recipe, new_scorer, scorer_facts
 from biasflow.tasks.coreference.scorer import CoarseToFine
-from biasflow.tasks.coreference.segments import Pieces
+from biasflow.tasks.coreference.segments import Pieces, with_words
 
 
 @dataclass(frozen=True)
@@ -37,19 +36,20 @@ def train_heads(
     recipe: Recipe,
     seeds: Sequence[int],
     work: Path,
-) -> Iterator[tuple[int, CoarseToFine, Course]]:
+) -> Iterator[tuple[int, CoarseToFine, dict[str, object]]]:
     """Yield for each seed a scorer trained on the stored vectors of `train`, in evaluation mode, and how its training
-    went.
+    went (`CoreferenceTraining.facts`).
 
     A scorer does not depend on the other seeds. `work`: a folder for checkpoints, which is the caller's to claim
-    (`training.checkpoints.claim`) and to remove; so are `loop.flushed_denormals`, to begin with."""
+    (`training.checkpoints.claim`) and to remove; so are `precision.flushed_denormals`, to begin with."""
+    from biasflow.tasks.coreference.loop import CoreferenceTraining, Part  # most readouts need no Trainer
+
     train = with_words(train)
     for seed in seeds:
         scorer = new_scorer(vectors.states.shape[1], recipe.scorer, seed).to(vectors.device)
-        parts = [scorer_part(scorer, recipe)]
         options = {"recipe": recipe, "seed": seed, "work": work / f"head-{seed}"}
-        done = fit(scorer, scorer, vectors, parts, train, dev, **options)
-        yield seed, scorer, done
+        parts = [Part(scorer, recipe.task_rate)]
+        yield seed, scorer, CoreferenceTraining(scorer, scorer, vectors, parts, train, dev, **options).facts()
 
 
 def save_heads(

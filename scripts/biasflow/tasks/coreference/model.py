@@ -1,7 +1,7 @@
 """An encoder with a coreference scorer: fine-tuned, saved, loaded, and used to predict clusters."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -10,16 +10,18 @@ from safetensors import SafetensorError, safe_open
 from torch import nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from biasflow.base.errors import BiasflowError
+from biasflow.base.errors import BiasflowError, check_choice
 from biasflow.base.tensors import save_tensors
-from biasflow.corpora.conll import Clusters, Document
+from biasflow.corpora.conll import Clusters, Document, without_singletons
 from biasflow.encoders.batches import longest_input
 from biasflow.encoders.load import load_encoder
 from biasflow.encoders.precision import half
 from biasflow.encoders.taps import last_state
-from biasflow.tasks.coreference.decisions import clusters_of
+from biasflow.tasks.coreference.decisions import NONE, clusters_of, gold_clusters
+from biasflow.tasks.coreference.f1 import conll_f1
 from biasflow.tasks.coreference.scorer import CoarseToFine, Scored, Scorer, Sizes
 from biasflow.tasks.coreference.segments import Pieces, Segmenter, SpecialTokens
+from biasflow.training import BEST, LAST
 
 SCORER = "scorer.safetensors"  # beside the encoder's files
 SEGMENTS = 32  # that are encoded at once
@@ -39,6 +41,49 @@ class Reading:
         """Return the segmenter that reads documents in this way for a model."""
         length = min(self.segment_length, longest_input(model, tokenizer))
         return Segmenter(tokenizer, length, self.word_prefix_space)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How to train. The encoder: AdamW with `weight_decay` on matrices, its rate rising from 0 to `encoder_rate` over
+    the share `warmup` of the steps, then falling to 0 in a straight line. The scorer: Adam, from `task_rate` to 0.
+    `clip`: the largest norm of the gradient, of each of the two.
+
+    scorer, reading  see `scorer.Sizes` and `Reading`
+    most_segments  a longer document is trained on in windows of so many, drawn anew in every epoch
+    mention_loss   weight of `decisions.mention_loss`, beside that of the antecedents
+    keep           the epoch with the best development F1 ("best", the first of equal ones), or the "last"
+    checkpoint_steps  a checkpoint is also written after so many steps within an epoch"""
+
+    epochs: int
+    encoder_rate: float
+    task_rate: float
+    warmup: float
+    weight_decay: float
+    adam_epsilon: float
+    clip: float
+    most_segments: int
+    mention_loss: float
+    keep: str
+    checkpoint_steps: int
+    scorer: Sizes
+    reading: Reading
+
+    @classmethod
+    def of(cls, options: Mapping[str, object]) -> "Recipe":
+        """Make a recipe from the options of a configuration, in which `scorer` and `reading` are mappings
+        themselves."""
+        recipe = cls(**{**options, "scorer": Sizes(**options["scorer"]), "reading": Reading(**options["reading"])})
+        check_choice("recipe: keep", recipe.keep, (BEST, LAST))
+        return recipe
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Documents to predict: as they were read, and in pieces."""
+
+    documents: Sequence[Document]
+    pieces: Sequence[Pieces]
 
 
 class TokenVectors:
@@ -134,6 +179,20 @@ def predict(
 def predicted_clusters(scorer: Scorer, vectors: Vectors, documents: Sequence[Pieces]) -> list[Clusters]:
     """The clusters of every document, in spans of words, by its token vectors."""
     return [word_clusters(score(scorer, vectors, document), document) for document in documents]
+
+
+@torch.inference_mode()
+def evaluate(scorer: Scorer, vectors: Vectors, examples: Examples) -> tuple[float, float]:
+    """How well the scorer finds the clusters of two or more mentions in whole documents: the CoNLL F1 in [0, 1], and
+    the share of the gold mentions among the kept spans."""
+    gold = [without_singletons(document.clusters) for document in examples.documents]
+    predicted, kept, mentions = [], 0, 0
+    for pieces in examples.pieces:
+        scored = score(scorer, vectors, pieces)
+        predicted.append(word_clusters(scored, pieces))
+        kept += int((gold_clusters(scored.spans, pieces) != NONE).sum()) if scored else 0
+        mentions += len(pieces.mentions)
+    return conll_f1(gold, predicted).average, kept / max(1, mentions)
 
 
 def score(scorer: Scorer, vectors: Vectors, document: Pieces) -> Scored | None:

@@ -83,6 +83,14 @@ class Pieces:
         return tuple(sorted(result))
 
 
+def with_words(documents: Sequence[Pieces]) -> list[Pieces]:
+    """Return the documents with at least one piece, which can be trained on; BiasflowError if there is none."""
+    result = [document for document in documents if len(document)]
+    if not result:
+        raise BiasflowError("coreference: no document contains a word; give documents with text.")
+    return result
+
+
 def in_one_row(documents: Sequence[Pieces]) -> Pieces:
     """Neighbours in one row (`Pieces.start`) as if they were one document, to be encoded together: their segments after
     one another, no gold mentions. Words, sentences and speakers keep the numbers that they have in their documents, and

@@ -4,7 +4,6 @@ What is saved is the encoder with scorer.safetensors beside it; `model.load_core
 it for clusters, `heads` trains scorers anew on it."""
 
 import hashlib
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib import import_module
@@ -14,21 +13,11 @@ from biasflow.corpora.conll import Corpus, Document, read_conll, without_singlet
 from biasflow.encoders.device import resolve_device
 from biasflow.encoders.edit import edited
 from biasflow.encoders.load import load_encoder
-from biasflow.encoders.precision import mark_trained
-from biasflow.tasks.coreference.loop import (
-    BEST,
-    Course,
-    Examples,
-    Recipe,
-    encoder_part,
-    fit,
-    flushed_denormals,
-    scorer_part,
-    with_words,
-)
-from biasflow.tasks.coreference.model import CoreferenceModel, TokenVectors, new_scorer
-from biasflow.tasks.coreference.segments import SpecialTokens
-from biasflow.training.checkpoints import DivergedError, claim
+from biasflow.encoders.precision import flushed_denormals, mark_trained
+from biasflow.tasks.coreference.loop import CoreferenceTraining, Part
+from biasflow.tasks.coreference.model import CoreferenceModel, Examples, Recipe, TokenVectors, new_scorer
+from biasflow.tasks.coreference.segments import SpecialTokens, with_words
+from biasflow.training.checkpoints import checkpoints
 from biasflow.training.task import PLAIN, check_strategy, fit_method, origin, save_training
 
 
@@ -50,17 +39,18 @@ def train(
     `validation` choose the epoch, and stay as they are. Fills `folder`; returns what happened.
 
     strategy: plain, with-<method>, or one of `strategy_module` (tasks.coreference.strategies), whose
-    `debias(strategy, documents, **debiasing)` is asked; recipe: the fields of `loop.Recipe`; method: one that is active
-    in every forward pass (`training.fit_method`). `work`: a folder for checkpoints, from which a killed run goes on
-    to the same weights (as in `finetune.finetune`), and which is removed at the end. BiasflowError: whatever these
-    refuse, checkpoints of another configuration, a loss that is not finite; then nothing is written to `folder`.
+    `debias(strategy, documents, **debiasing)` is asked; recipe: the fields of `model.Recipe`; method: one that is
+    active in every forward pass (`training.task.fit_method`). `work`: a folder for checkpoints, from which a
+    killed run goes on to the same weights (as in `finetune.finetune`), and which is removed at the end. BiasflowError:
+    whatever these refuse, checkpoints of another configuration, a loss that is not finite; then nothing is written to
+    `folder`.
 
     What happened: validation_scores and validation_score (CoNLL F1 in [0, 1] by epoch, and of the one kept), epoch,
     steps, mentions_kept (the share of the gold mentions of validation that pruning kept, then), train and validation
     (documents), cut (documents that were trained on in windows), repeated (see `read_conll`), singletons (clusters of
     one mention, left out), and how many tokens the strategy changed."""
     check_strategy(strategy, method, known=(PLAIN if strategy_module is None else strategy,))
-    asked, work = Recipe.of(recipe), Path(work)
+    asked = Recipe.of(recipe)
     corpora = {role: [read_conll(path) for path in data[role]] for role in ("train", "validation")}
     documents, validation = (_documents(corpora[role]) for role in ("train", "validation"))
     changed: Mapping[str, int] = {}
@@ -77,47 +67,25 @@ def train(
         carried = fit_method(trained.eval(), tokenizer, method)
         decided = {"recipe": asdict(asked), "seed": seed, "method": carried.claim()}
         decided |= {"data": [_digest(documents), _digest(validation)]}
-        claim(work, decided | origin(encoder_folder, trained.device, [__file__]))
-        try:
+        decided |= origin(encoder_folder, trained.device, [__file__])
+        parts = [
+            Part(encoder, asked.encoder_rate, asked.warmup, asked.weight_decay),
+            Part(scorer, asked.task_rate),
+        ]
+        vectors = TokenVectors(encoder, SpecialTokens.of(tokenizer))
+        with checkpoints(work, decided) as work:
+            options = {"recipe": asked, "seed": seed, "work": work}
             with edited(trained, carried.edits):
-                done = fit(
-                    trained,
-                    trained.scorer,
-                    TokenVectors(trained.base_model, SpecialTokens.of(tokenizer)),
-                    [encoder_part(encoder, asked), scorer_part(scorer, asked)],
-                    train_pieces,
-                    dev,
-                    recipe=asked,
-                    seed=seed,
-                    work=work,
-                )
-        except DivergedError:
-            shutil.rmtree(work)  # there is nothing in it to go on from
-            raise
-    facts = course_facts(done, asked) | {"seed": seed, "train": len(documents), "validation": len(validation)}
-    facts |= {"cut": sum(document.n_segments > asked.most_segments for document in train_pieces)}
-    facts |= {**_mended([*corpora["train"], *corpora["validation"]]), **changed}
-    mark_trained(trained)
-    facts = save_training(folder, trained.to("cpu"), tokenizer, facts, carried)
-    shutil.rmtree(work, ignore_errors=True)
-    return facts
+                facts = CoreferenceTraining(trained, scorer, vectors, parts, train_pieces, dev, **options).facts()
+            facts |= {"seed": seed, "train": len(documents), "validation": len(validation)}
+            facts |= {"cut": sum(document.n_segments > asked.most_segments for document in train_pieces)}
+            facts |= {**_mended([*corpora["train"], *corpora["validation"]]), **changed}
+            mark_trained(trained)
+            return save_training(folder, trained.to("cpu"), tokenizer, facts, carried)
 
 
 def _documents(corpora: Sequence[Corpus]) -> list[Document]:
     return [document for corpus in corpora for document in corpus.documents]
-
-
-def course_facts(done: Course, recipe: Recipe) -> dict[str, object]:
-    """Return the facts of a training that `train` records."""
-    kept = done.best if recipe.keep == BEST else len(done.scores) - 1
-    return {
-        "validation_scores": [evaluated.f1 for evaluated in done.scores],
-        "epoch": kept + 1,
-        "validation_metric": "conll_f1",
-        "validation_score": done.scores[kept].f1,
-        "mentions_kept": done.scores[kept].mentions_kept,
-        "steps": done.step,
-    }
 
 
 def _mended(corpora: Sequence[Corpus]) -> dict[str, int]:

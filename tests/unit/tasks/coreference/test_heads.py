@@ -4,13 +4,11 @@ import pytest
 import torch
 
 from biasflow.encoders.load import load_encoder
-from biasflow.tasks.coreference import loop
 from biasflow.tasks.coreference.heads import StoredVectors, train_heads
-from biasflow.tasks.coreference.loop import Examples, Recipe
-from biasflow.tasks.coreference.model import TokenVectors
+from biasflow.tasks.coreference.model import Examples, Recipe, TokenVectors
 from biasflow.tasks.coreference.segments import Segmenter, SpecialTokens, in_one_row
 from tests.unit.tasks.coreference.made_up import RECIPE, TOKENIZER, documents, save_encoder
-from tests.unit.tasks.coreference.test_task import KilledError, kill_at
+from tests.unit.training.test_finetune import KilledError, steps_taken, stopping_before
 
 
 @pytest.fixture
@@ -29,7 +27,7 @@ def heads(stored, work, seeds, **options):
     vectors, _, pieces, dev = stored
     recipe = Recipe.of(RECIPE | options)
     found = train_heads(vectors, pieces[:6], dev, recipe=recipe, seeds=seeds, work=work)
-    return {seed: (scorer.state_dict(), done.scores) for seed, scorer, done in found}
+    return {seed: (scorer.state_dict(), facts) for seed, scorer, facts in found}
 
 
 def equal(a, b):
@@ -48,11 +46,9 @@ def test_documents_of_one_row_are_encoded_as_they_are_one_by_one(stored):
 
 def test_a_killed_job_goes_on_to_the_same_heads(stored, tmp_path, monkeypatch):
     whole = heads(stored, tmp_path / "whole", [0, 1])
-    with monkeypatch.context() as patch, pytest.raises(KilledError):
-        kill_at(patch, "_loss", 16)  # 12 steps a head
+    with stopping_before(16, monkeypatch), pytest.raises(KilledError):  # 12 steps a head
         heads(stored, tmp_path / "work", [0, 1])
-    original, steps = loop._loss, []
-    monkeypatch.setattr(loop, "_loss", lambda *arguments: steps.append(None) or original(*arguments))
+    steps = steps_taken(monkeypatch)
     resumed = heads(stored, tmp_path / "work", [0, 1])
     assert len(steps) == 9
     assert all(equal(whole[seed], resumed[seed]) for seed in (0, 1))

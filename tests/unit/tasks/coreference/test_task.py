@@ -16,7 +16,7 @@ from biasflow.tasks.coreference.f1 import conll_f1
 from biasflow.tasks.coreference.model import load_coreference, predict
 from tests.unit.synthetic_conll import conll_text
 from tests.unit.tasks.coreference.made_up import RECIPE, save_encoder, save_file, text
-from tests.unit.training.test_finetune import densray  # noqa: F401 - a fixture
+from tests.unit.training.test_finetune import KilledError, densray, steps_taken, stopping_before  # noqa: F401
 
 STEPS_AN_EPOCH = 4
 
@@ -65,60 +65,28 @@ def test_it_learns_and_what_is_saved_predicts(tmp_path):
     assert not (tmp_path / "work").exists()
 
 
-class KilledError(Exception):
-    pass
-
-
-def kill_at(monkeypatch, name, call):
-    """Make a function of the loop fail when it is called for the call-th time, from 0."""
-    original, calls = getattr(loop, name), []
-
-    def failing(*arguments):
-        if len(calls) == call:
-            raise KilledError
-        calls.append(None)
-        return original(*arguments)
-
-    monkeypatch.setattr(loop, name, failing)
-
-
-@pytest.mark.parametrize(
-    ("name", "call", "after"),
-    [
-        ("_loss", 2, 0),  # before any checkpoint
-        ("_loss", 3, 3),
-        ("_end_epoch", 0, 4),
-        ("_save", 1, 3),
-        ("_loss", 4, 4),  # after an epoch's end
-        ("_loss", 7, 6),
-        ("_end_epoch", 1, 8),
-    ],
-)
+@pytest.mark.parametrize(("step", "after"), [(2, 0), (3, 3), (4, 4), (7, 6)])  # before any checkpoint, after an epoch
 @pytest.mark.parametrize("keep", ["best", "last"])
-def test_a_killed_run_ends_as_an_uninterrupted_one(tmp_path, monkeypatch, name, call, after, keep):
+def test_a_killed_run_ends_as_an_uninterrupted_one(tmp_path, monkeypatch, step, after, keep):
     recipe = RECIPE | {"keep": keep}
     whole = run(tmp_path, "whole", recipe=recipe)
-    with monkeypatch.context() as patch, pytest.raises(KilledError):
-        kill_at(patch, name, call)
+    with stopping_before(step, monkeypatch), pytest.raises(KilledError):
         run(tmp_path, "resumed", recipe=recipe)
     assert not (tmp_path / "resumed").exists()
-    original, steps = loop._loss, []
-    monkeypatch.setattr(loop, "_loss", lambda *arguments: steps.append(None) or original(*arguments))
+    steps = steps_taken(monkeypatch)
     assert run(tmp_path, "resumed", recipe=recipe) == whole
-    assert len(steps) == 2 * STEPS_AN_EPOCH - after  # it went on; it did not start again
+    assert steps == list(range(after, 2 * STEPS_AN_EPOCH))  # it went on; it did not start again
     assert same(weights(tmp_path, "whole"), weights(tmp_path, "resumed"))
 
 
 def test_best_keeps_the_first_of_the_best_epochs_and_last_the_last(tmp_path, monkeypatch):
-    found = iter([0.2, 0.5, 0.5, 0.1] * 2)
-    monkeypatch.setattr(loop, "evaluate", lambda *arguments: loop.Evaluated(next(found), 0.5))
-    ends, original = [], loop._end_epoch
+    found, ends = iter([0.2, 0.5, 0.5, 0.1] * 2), []
 
-    def end(done, module, *others):
-        ends.append(module.scorer.pair.first.weight.detach().clone())
-        original(done, module, *others)
+    def evaluated(scorer, *others):
+        ends.append(scorer.pair.first.weight.detach().clone())
+        return next(found), 0.5
 
-    monkeypatch.setattr(loop, "_end_epoch", end)
+    monkeypatch.setattr(loop, "evaluate", evaluated)
     for keep, epoch in (("best", 2), ("last", 4)):
         ends.clear()
         facts = run(tmp_path, keep, recipe=RECIPE | {"epochs": 4, "keep": keep})
@@ -136,12 +104,11 @@ def test_best_keeps_the_first_of_the_best_epochs_and_last_the_last(tmp_path, mon
     ],
 )
 def test_checkpoints_of_another_configuration_are_refused_and_kept(tmp_path, monkeypatch, change, named):
-    with monkeypatch.context() as patch, pytest.raises(KilledError):
-        kill_at(patch, "_loss", 3)
+    with stopping_before(4, monkeypatch), pytest.raises(KilledError):
         run(tmp_path, "model")
     with pytest.raises(BiasflowError, match=f"work.*another {named} "):
         run(tmp_path, "model", **change)
-    assert list((tmp_path / "work").glob(f"*/{loop.STATE}"))
+    assert list((tmp_path / "work").glob("checkpoint-*/complete"))
     assert not (tmp_path / "model").exists()
 
 
@@ -168,6 +135,6 @@ def test_what_cannot_be_trained_is_said_before_anything_is_written(tmp_path, mon
     with pytest.raises(BiasflowError, match="keep is 'worst'"):
         run(tmp_path, "model", recipe=RECIPE | {"keep": "worst"})
     monkeypatch.setattr(loop, "antecedent_loss", lambda *arguments: torch.tensor(math.nan, requires_grad=True))
-    with pytest.raises(BiasflowError, match="the loss is nan after 0 steps"):
+    with pytest.raises(BiasflowError, match="the loss is nan after 1 steps"):
         run(tmp_path, "model")
     assert not (tmp_path / "model").exists() and not (tmp_path / "work").exists()
