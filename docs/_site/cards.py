@@ -92,9 +92,9 @@ def _card(key: str, names: Sequence[str]) -> str:
     ]
     what = meanings("measures")[key]
     text = f"# {measure.label}\n\n{what[0].upper()}{what[1:].rstrip('.')}.\n\n"
-    text += _table(fields)
+    text += _list(fields)
     compared = ("follows", "share", "with other words")  # in the tables of docs/findings/planted.md
-    if evidence := _table((field, about) for field, about in known.items() if not field.startswith(compared)):
+    if evidence := _list((field, about) for field, about in known.items() if not field.startswith(compared)):
         text += '\n<details markdown="1"><summary>Evidence on planted bias</summary>\n\n'
         text += f"{evidence}\n</details>\n"
     return f"{text}\n[Definition, source, variants](../scores/{page}#{names[0]}) · [all cards](index.md)\n"
@@ -106,12 +106,10 @@ def _published(key: str) -> str:
     return f"{values.min():.2f} to {values.max():.2f} ({models})" if len(values) else NOT_RUN
 
 
-def _table(fields: Iterable[tuple[str, str]]) -> str:
-    """The fields that have something to say, "" if none has."""
-    rows = [
-        (field, " ".join(about.split())) for field, about in fields if not about.startswith((NOT_RUN, "none known"))
-    ]
-    return markdown_table(("field", "what is known"), rows) if rows else ""
+def _list(fields: Iterable[tuple[str, str]]) -> str:
+    """A line for each field that has something to say."""
+    rows = [(field, about) for field, about in fields if not about.startswith((NOT_RUN, "none known"))]
+    return "".join(f"* **{field}**: {' '.join(about.split())}\n" for field, about in rows)
 
 
 def _documented(name: str, key: str) -> tuple[str, str]:

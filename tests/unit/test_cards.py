@@ -46,7 +46,7 @@ def test_every_measure_has_a_card_of_one_screen_without_an_empty_field(cards):
     for name, text in pages.items():
         if name != "index.md":
             assert len(text.splitlines()) <= SCREEN, name
-            assert not [line for line in text.splitlines() if line.startswith("|") and line.endswith("|  |")], name
+            assert not [line for line in text.splitlines() if line.startswith("* ") and line.endswith(":")], name
             assert "nan" not in text.split(), name
 
 
