@@ -151,6 +151,12 @@ def read_text(path: str | Path, *, exact: bool = False) -> str:
         raise BiasflowError(f"{path}: cannot be read: {error.strerror}.") from error
 
 
+def filled_lines(path: str | Path) -> dict[int, str]:
+    """Return the number of a line, from 1 -> the line without blanks around it, of all that have anything in them.
+    BiasflowError as `read_text`."""
+    return {number: line.strip() for number, line in enumerate(read_text(path).split("\n"), start=1) if line.strip()}
+
+
 def text_lines(path: str | Path) -> Iterator[str]:
     """Yield the lines of a UTF-8 text, packed or not, with their ends and without a byte-order mark.
 

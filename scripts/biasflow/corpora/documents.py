@@ -3,7 +3,6 @@ documents), and separate texts, read one at a time: lines of a text file, JSON l
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
 from itertools import chain, islice
 from pathlib import Path
 from textwrap import shorten
@@ -13,7 +12,7 @@ import numpy as np
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import OPENERS, read_text, text_lines, whole_file
 from biasflow.base.tabular import table_rows
-from biasflow.corpora.records import json_lines
+from biasflow.corpora.records import json_lines, parquet_file
 
 NEEDED = 4  # documents of a text that a next-sentence head is trained on: two of them are held out
 FIELDS = ("body", "text")  # Reddit comments have a body
@@ -164,18 +163,12 @@ def parquet_texts(path: str | Path, names: Sequence[str] = FIELDS) -> Iterator[s
 
     No more than ROWS of them are in memory at once, and the packed bytes of a row group. BiasflowError names a file
     that is not Parquet, is damaged or has no such column of text."""
-    from pyarrow import ArrowException  # slow to load, and needed for this kind of file only
-    from pyarrow.parquet import ParquetFile
-
-    try:
-        with closing(ParquetFile(path)) as file:
-            columns = [name for name in names if name in file.schema_arrow.names]
-            if not columns:
-                raise BiasflowError(f"{path}: has no column {' or '.join(names)}.")
-            for batch in file.iter_batches(ROWS, columns=columns[:1]):
-                for text in batch.column(0).to_pylist():
-                    if text is not None and not isinstance(text, str):
-                        raise BiasflowError(f"{path}: column {columns[0]} holds {type(text).__name__}, no text.")
-                    yield text or ""
-    except (ArrowException, OSError) as error:
-        raise BiasflowError(f"{path}: cannot be read as Parquet: {' '.join(str(error).split())}") from error
+    with parquet_file(path) as file:
+        columns = [name for name in names if name in file.schema_arrow.names]
+        if not columns:
+            raise BiasflowError(f"{path}: has no column {' or '.join(names)}.")
+        for batch in file.iter_batches(ROWS, columns=columns[:1]):
+            for text in batch.column(0).to_pylist():
+                if text is not None and not isinstance(text, str):
+                    raise BiasflowError(f"{path}: column {columns[0]} holds {type(text).__name__}, no text.")
+                yield text or ""

@@ -29,6 +29,15 @@ FILES = (
     "model*.safetensors",
     WEIGHTS_INDEX,
 )
+# What the hub's client raises -> what it means.
+MEANINGS = {
+    "HFValidationError": "this is no id of the hub; write OWNER/NAME.",
+    "RevisionNotFoundError": "the hub does not have it; name a full commit hash of the model's history.",
+    "RepositoryNotFoundError": "the hub has no such model, or it is private or gated for you; check the id.",
+    "LocalEntryNotFoundError": "it is not (wholly) in the local cache, and the hub cannot be reached. Where there is a "
+    "network, run `hf download` with this id and --revision, and copy the cache (HF_HOME), or name a local folder as "
+    "the encoder's source.",
+}
 
 
 @dataclass(frozen=True)
@@ -89,30 +98,16 @@ def _names(folder: Path, patterns: Sequence[str]) -> list[str]:
 def _snapshot(id: str, revision: str, files: Sequence[str]) -> Path:
     """The folder of the hub's cache that holds these files of the revision, downloaded when needed."""
     # Imported here: the module is slow to load, and reads HF_HOME, HF_HUB_OFFLINE and HF_ENDPOINT when it is.
-    from huggingface_hub import errors, snapshot_download, utils
+    from huggingface_hub import snapshot_download, utils
 
     if not sys.stderr.isatty():
         utils.disable_progress_bars()
     try:
         return Path(snapshot_download(id, revision=revision, allow_patterns=list(files)))
-    except errors.HFValidationError as error:
-        raise BiasflowError(f"{id}: not a hub id: {_line(error)}") from error
-    except errors.RevisionNotFoundError as error:
-        raise BiasflowError(
-            f"{id}: the hub has no revision {revision}; name a full commit hash of its history."
-        ) from error
-    except errors.RepositoryNotFoundError as error:
-        raise BiasflowError(
-            f"{id}: the hub has no such model, or it is private or gated for you; check the id."
-        ) from error
-    except errors.LocalEntryNotFoundError as error:
-        raise BiasflowError(
-            f"{id}: revision {revision} is not (wholly) in the local cache and the hub cannot be reached. Where there "
-            f"is a network, run `hf download {id} --revision {revision}` and copy the cache (HF_HOME), "
-            "or name a local folder as the encoder's source."
-        ) from error
-    except Exception as error:  # of the hub's HTTP and Xet clients, whose kinds change from version to version
-        raise BiasflowError(f"{id}: revision {revision} cannot be downloaded: {_line(error)}") from error
+    except Exception as error:  # of the hub's HTTP and Xet clients, too, whose kinds change from version to version
+        kinds = [kind.__name__ for kind in type(error).__mro__]
+        why = next((MEANINGS[kind] for kind in kinds if kind in MEANINGS), f"cannot be downloaded: {_line(error)}")
+        raise BiasflowError(f"{id}: revision {revision}: {why}") from error
 
 
 def _line(error: Exception) -> str:
@@ -145,23 +140,20 @@ def _altered(id: str, name: str, why: str) -> BiasflowError:
 
 def _check_complete(id: str, revision: str, snapshot: Path, names: list[str]) -> None:
     """config.json, a tokenizer and all weights must be there (a cache may hold a part of the revision only)."""
+    where, shards = f"{id}: revision {revision}", set()
     if "config.json" not in names:
-        raise BiasflowError(
-            f"{id}: revision {revision} has no config.json, so it is no encoder of transformers; name another."
-        )
+        raise BiasflowError(f"{where} has no config.json, so it is no encoder of transformers; name another.")
     if not any(name in names for name in TOKENIZER):
-        raise BiasflowError(f"{id}: revision {revision} has no tokenizer ({', '.join(TOKENIZER)}); name another.")
+        raise BiasflowError(f"{where} has no tokenizer ({', '.join(TOKENIZER)}); name another.")
     if not any(name.endswith(".safetensors") for name in names):
         raise BiasflowError(
-            f"{id}: revision {revision} has no safetensors weights, and pickle weights are never loaded; name a "
-            "revision that has model.safetensors, or convert the model and name its folder."
+            f"{where} has no safetensors weights, and pickle weights are never loaded; name a revision that has "
+            "model.safetensors, or convert the model and name its folder."
         )
     if WEIGHTS_INDEX in names:
         shards = set(read_json(snapshot / WEIGHTS_INDEX)["weight_map"].values())
-        if shards - set(names):
-            raise BiasflowError(
-                f"{id}: revision {revision} lacks {', '.join(sorted(shards - set(names)))}; name another."
-            )
+    if lacking := sorted(shards - set(names)):
+        raise BiasflowError(f"{where} lacks {', '.join(lacking)}; name another.")
 
 
 def _describe(path: Path, url: str) -> dict:

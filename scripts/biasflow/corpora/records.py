@@ -4,8 +4,10 @@ import json
 import re
 import reprlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -13,6 +15,9 @@ from biasflow.base.errors import BiasflowError, printable
 from biasflow.base.files import is_parquet, named_once, text_lines
 from biasflow.base.left_out import leave_out, most
 from biasflow.base.tabular import table_rows
+
+if TYPE_CHECKING:
+    from pyarrow.parquet import ParquetFile
 
 _REPR = reprlib.Repr()
 _REPR.maxstring = _REPR.maxother = 60  # characters of a value in a message
@@ -147,18 +152,25 @@ def _refuse_twice(path: Path, names: Sequence[str], wanted: Collection[str] | No
 
 
 def _parquet(path: Path, wanted: Collection[str] | None) -> pd.DataFrame:
+    with parquet_file(path) as file:
+        names = file.schema_arrow.names
+        _refuse_twice(path, names, wanted)
+        columns = file.read(columns=[name for name in names if wanted is None or name in wanted]).to_pydict()
+        index = pd.RangeIndex(1, file.metadata.num_rows + 1, name="row")
+    return _frame(columns, names, index)
+
+
+@contextmanager
+def parquet_file(path: str | Path) -> Iterator["ParquetFile"]:
+    """An open Parquet file; BiasflowError names one that is damaged, also where that is seen in the body."""
     from pyarrow import ArrowException  # slow to load, and needed for files from the hub only
     from pyarrow.parquet import ParquetFile
 
     try:
         with ParquetFile(path) as file:
-            names = file.schema_arrow.names
-            _refuse_twice(path, names, wanted)
-            columns = file.read(columns=[name for name in names if wanted is None or name in wanted]).to_pydict()
-            index = pd.RangeIndex(1, file.metadata.num_rows + 1, name="row")
+            yield file
     except (ArrowException, OSError, UnicodeDecodeError) as error:
         raise BiasflowError(f"{path}: cannot be read as Parquet: {one_line(error)}.") from error
-    return _frame(columns, names, index)
 
 
 def json_lines(path: str | Path) -> Iterator[tuple[int, object]]:

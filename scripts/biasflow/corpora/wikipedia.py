@@ -3,12 +3,12 @@ hub); of the English one paragraph by paragraph, from Parquet of any size."""
 
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import closing
 from pathlib import Path
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import is_parquet, read_text
-from biasflow.corpora.documents import parquet_texts
+from biasflow.corpora.documents import ROWS, parquet_texts
+from biasflow.corpora.records import parquet_file
 
 ENGLISH_WIKIPEDIA = "english-wikipedia"  # a sharded data set of the catalogue
 CHARACTERS = 1_000_000  # of the hub's file a small part does
@@ -60,22 +60,13 @@ def read_paragraphs(path: str | Path) -> Iterator[str]:
 
 def _articles(path: Path) -> Iterator[tuple[str, str]]:
     """Id and text of the articles, one at a time."""
-    if is_parquet(path):
-        yield from _of_parquet(path)
+    if not is_parquet(path):
+        for identity, title, text in ARTICLE.findall(read_text(path)):
+            yield identity, text.removeprefix(f"{title}\n")
         return
-    for identity, title, text in ARTICLE.findall(read_text(path)):
-        yield identity, text.removeprefix(f"{title}\n")
-
-
-def _of_parquet(path: Path) -> Iterator[tuple[str, str]]:
-    from pyarrow import ArrowException  # slow to load, and needed for files from the hub only
-    from pyarrow.parquet import ParquetFile
-
-    try:
-        with closing(ParquetFile(path)) as file:
-            for batch in file.iter_batches(batch_size=1000, columns=["id", "text"]):
-                for row in batch.to_pylist():
-                    yield str(row["id"]), row["text"] or ""
-    except (ArrowException, KeyError, OSError) as error:
-        message = " ".join(str(error).split())
-        raise BiasflowError(f"{path}: columns id and text cannot be read as Parquet: {message}") from error
+    with parquet_file(path) as file:
+        if not {"id", "text"} <= {*file.schema_arrow.names}:
+            raise BiasflowError(f"{path}: needs the columns id and text; it has {', '.join(file.schema_arrow.names)}.")
+        for batch in file.iter_batches(ROWS, columns=["id", "text"]):
+            for row in batch.to_pylist():
+                yield str(row["id"]), row["text"] or ""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.files import read_json, read_text
+from biasflow.base.files import filled_lines, read_json
 from biasflow.corpora.records import columns_of, read_records, refuse, refuse_unknown
 from biasflow.corpora.seat import ROLES, AssociationTest, ExampleSet
 
@@ -83,31 +83,24 @@ def read_family_pairs(path: str | Path) -> tuple[tuple[str, str], ...]:
     words, a word that is masculine in one pair and feminine in another."""
     pairs: dict[tuple[str, str], None] = {}
     gender: dict[str, int] = {}
-    for number, words in _section(Path(path)):
-        if len(words) != 4:
+    inside = False
+    for number, line in filled_lines(path).items():
+        words = line.lower().split()
+        if line.startswith(":"):
+            inside = line[1:].strip() == SECTION
+        elif inside and len(words) != 4:
             raise BiasflowError(f"{path}: line {number}: {len(words)} words; an analogy has four.")
-        for pair in (tuple(words[:2]), tuple(words[2:])):
-            for place, word in enumerate(pair):
-                if gender.setdefault(word, place) != place:
+        elif inside:
+            pairs |= dict.fromkeys([tuple(words[:2]), tuple(words[2:])])
+            for place, word in enumerate(words):
+                if gender.setdefault(word, place % 2) != place % 2:
                     raise BiasflowError(
                         f"{path}: line {number}: {word!r} is both masculine and feminine; the first word of a pair "
                         "must be the masculine one."
                     )
-            pairs[pair] = None
     if not pairs:
         raise BiasflowError(f"{path}: no analogies in a section `: {SECTION}`; is this the Google analogy test set?")
     return tuple(pairs)
-
-
-def _section(path: Path) -> list[tuple[int, list[str]]]:
-    """The lines of the section: number (from 1) and words; blank lines are left out."""
-    lines, inside = [], False
-    for number, line in enumerate(read_text(path).split("\n"), start=1):
-        if line.startswith(":"):
-            inside = line[1:].strip() == SECTION
-        elif inside and line.strip():
-            lines.append((number, line.lower().split()))
-    return lines
 
 
 def read_professions(path: str | Path) -> list[str]:
@@ -121,30 +114,25 @@ def read_professions(path: str | Path) -> list[str]:
     for number, entry in enumerate(entries, start=1):
         if not (isinstance(entry, list) and entry and isinstance(entry[0], str)):
             raise BiasflowError(f"{path}: entry {number}: {entry!r} is no list that begins with a name; mend it.")
-    names = _checked(path, "entry", ((number, entry[0]) for number, entry in enumerate(entries, start=1)), ENGLISH_NAME)
-    return [name.replace("_", " ") for name in names]
+    names = pd.Series([entry[0] for entry in entries], range(1, len(entries) + 1), dtype=object)
+    return [name.replace("_", " ") for name in _occupations(path, names.rename_axis("entry"), ENGLISH_NAME)]
 
 
 def read_chinese_professions(path: str | Path) -> list[str]:
     """The occupations of the Chinese list in its order, one a line; blank lines are skipped.
 
     BiasflowError names the file and the line whose name is not in Chinese characters or is repeated."""
-    lines = ((number, line.strip()) for number, line in enumerate(read_text(path).split("\n"), start=1))
-    return _checked(path, "line", ((number, line) for number, line in lines if line), CHINESE_NAME)
+    return _occupations(path, pd.Series(filled_lines(path), dtype=object).rename_axis("line"), CHINESE_NAME)
 
 
-def _checked(path: str | Path, unit: str, names: Iterable[tuple[int, str]], pattern: re.Pattern) -> list[str]:
-    """The names, each of which matches `pattern` and occurs once."""
-    places: dict[str, int] = {}
-    for number, name in names:
-        if not pattern.fullmatch(name):
-            raise BiasflowError(f"{path}: {unit} {number}: {name!r} is not the name of an occupation; mend the file.")
-        if name in places:
-            raise BiasflowError(f"{path}: {unit} {number}: {name!r} is in {unit} {places[name]} already; name it once.")
-        places[name] = number
-    if not places:
+def _occupations(path: str | Path, names: pd.Series, pattern: re.Pattern) -> list[str]:
+    """The names, each of which matches `pattern` and occurs once; their index is the place in the file."""
+    names = names.rename("occupation")
+    refuse(path, names, ~names.map(lambda name: bool(pattern.fullmatch(name))), "is no occupation; mend the file")
+    refuse(path, names, names.duplicated(), "is there already; name it once")
+    if names.empty:
         raise BiasflowError(f"{path}: no occupation; check the file.")
-    return list(places)
+    return names.tolist()
 
 
 class WordPairs(NamedTuple):

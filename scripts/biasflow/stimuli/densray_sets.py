@@ -8,9 +8,10 @@ from pathlib import Path
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.files import read_text
+from biasflow.base.files import filled_lines
 from biasflow.base.genders import OF_WORDS
 from biasflow.base.tabular import table_rows
+from biasflow.corpora.records import refuse
 from biasflow.corpora.seat import DENSRAY_TESTS, AssociationTest, densray_tests, in_sentences, read_association_test
 from biasflow.corpora.word_sets import read_chinese_professions, read_professions, read_word_sets, text_columns
 from biasflow.planted.association import PLANTED, planted_test
@@ -93,27 +94,24 @@ def _own_set(name: str, path: str | Path, template: str, pronouns: Sequence[str]
     if template.count(MASK) != 1 or OWN_SLOT not in template:
         raise BiasflowError(f"occupations {name!r}: template {template!r} needs one {MASK} and {OWN_SLOT}")
     check_pronouns(*pronouns)
-    lines = _occupations(path)
-    first: dict[str, int] = {}
-    for number, line in lines.items():
-        if first.setdefault(line, number) != number:
-            raise BiasflowError(f"{path}: line {number}: {line!r} is there since line {first[line]}; name it once.")
-        if len(line) > LONGEST or not line.isprintable():
-            fault = f"has {len(line)} characters" if len(line) > LONGEST else "holds a tab or another control character"
-            raise BiasflowError(f"{path}: line {number} {fault}; write one occupation a line, and nothing else.")
-    occupations = list(lines.values())
-    if not occupations:
+    names = _occupations(path)
+    refuse(path, names, names.duplicated(), "is there already; name it once")
+    refuse(path, names, names.str.len() > LONGEST, f"has more than {LONGEST} characters; write one occupation a line")
+    control = ~names.map(str.isprintable)
+    refuse(path, names, control, "holds a tab or another control character; write one occupation a line")
+    if names.empty:
         raise BiasflowError(f"{path}: no occupation; write one a line.")
+    occupations = names.tolist()
     sentences = [template.replace(OWN_SLOT, occupation) for occupation in occupations]
     return OccupationSet(occupations, sentences, tuple(pronouns), pieces=True)
 
 
-def _occupations(path: str | Path) -> dict[int, str]:
+def _occupations(path: str | Path) -> pd.Series:
     """Line -> occupation: the column `occupation` of a table, or the lines of a file that is none."""
     header = next(table_rows(path, ["occupation"]), (1, []))[1]
     if "occupation" in header or Path(path).suffix == ".csv":
-        return text_columns(path, ["occupation"])["occupation"].to_dict()
-    return {number: line.strip() for number, line in enumerate(read_text(path).split("\n"), 1) if line.strip()}
+        return text_columns(path, ["occupation"])["occupation"]
+    return pd.Series(filled_lines(path), name="occupation", dtype="str").rename_axis("line")
 
 
 def read_own_test(

@@ -1,6 +1,5 @@
 """The words, names and cues by which sentences are gender-swapped, read from CSV files and checked."""
 
-import csv
 import functools
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -10,6 +9,7 @@ from pathlib import Path
 from biasflow.base.errors import BiasflowError
 from biasflow.base.genders import FEMALE, FEMININE, MALE, MASCULINE
 from biasflow.base.shipped import shipped
+from biasflow.base.tabular import read_text_csv
 
 DEFAULT_FOLDER = shipped("data/gender")
 
@@ -150,25 +150,18 @@ def plain_gap(gap: str) -> str:
 
 def _rows(path: Path, columns: tuple[str, ...]) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield ("file row n", row) for every row of a CSV file."""
-    try:
-        with open(path, encoding="utf-8-sig", newline="") as stream:
-            reader = csv.DictReader(stream)
-            missing = [column for column in columns if column not in (reader.fieldnames or ())]
-            if missing:
-                raise BiasflowError(f"{path}: row 1: no column {missing[0]!r}; the columns are {', '.join(columns)}.")
-            empty = True
-            for row in reader:
-                empty = False
-                where = f"{path}: row {reader.line_num}"
-                row = {column: (row[column] or "").strip() for column in columns}
-                blank = [column for column in columns if not row[column] and column != "ordinary_word"]
-                if blank:
-                    raise BiasflowError(f"{where}: nothing in column {blank[0]!r}; fill it in or delete the row.")
-                yield where, row
-    except FileNotFoundError as error:
-        raise BiasflowError(f"{path}: no such file; a gender lexicon needs {', '.join(COLUMNS)}.") from error
-    if empty:
+    if not path.is_file():
+        raise BiasflowError(f"{path}: no such file; a gender lexicon needs {', '.join(COLUMNS)}.")
+    table = read_text_csv(path)
+    if missing := [column for column in columns if column not in table]:
+        raise BiasflowError(f"{path}: row 1: no column {missing[0]!r}; the columns are {', '.join(columns)}.")
+    if table.empty:
         raise BiasflowError(f"{path}: no rows; a gender lexicon needs at least one in each file.")
+    for number, row in enumerate(table[list(columns)].fillna("").to_dict("records"), start=2):
+        where, row = f"{path}: row {number}", {column: cell.strip() for column, cell in row.items()}
+        if blank := [column for column in columns if not row[column] and column != "ordinary_word"]:
+            raise BiasflowError(f"{where}: nothing in column {blank[0]!r}; fill it in or delete the row.")
+        yield where, row
 
 
 def _known(where: str, column: str, value: str, known: Collection[str]) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.files import read_text, whole_file
+from biasflow.base.files import filled_lines, whole_file
 from biasflow.text.articles import article, article_by_sound
 
 FORMS = ("the", "a")
@@ -209,7 +209,7 @@ def load_pairs(path: str | Path) -> OccupationPairs:
 
 
 def _read_list(path: Path) -> tuple[str, ...]:
-    words = tuple(line.strip() for line in read_text(path).split("\n") if line.strip())
+    words = tuple(filled_lines(path).values())
     if not words:
         raise BiasflowError(f"{path}: the list is empty; it needs a word a line.")
     if (twice := _first_repeated(words)) is not None:

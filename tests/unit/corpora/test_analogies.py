@@ -41,15 +41,8 @@ def test_each_pair_once_in_the_order_of_first_appearance(read):
         (TEXT.replace("king queen", "girl queen"), "line 7"),
         (TEXT.replace(": family", ": families"), "family"),
         (": family\n: plural\ncar cars dog dogs\n", "family"),
-        ("", "family"),
-        (b": family\n\xff", "line 2: byte 1"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_line(read, text, line):
     with pytest.raises(BiasflowError, match=rf"analogies\.txt.*{line}"):
         read(text)
-
-
-def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(BiasflowError, match="nothing"):
-        read_family_pairs(tmp_path / "nothing.txt")

@@ -1,11 +1,11 @@
-"""The files of CrowS-Pairs, BEC-Pro, Winogender and StereoSet's blanks: what is read, and what is wrong in one line."""
+"""The files of tests of bias (CrowS-Pairs, GEST, BEC-Pro, Winogender, StereoSet): what is read, and what is wrong."""
 
 import json
 
 import pytest
 
 from biasflow.base.errors import BiasflowError
-from biasflow.corpora import bec_pro, crows_pairs, stereoset, winogender
+from biasflow.corpora import bec_pro, crows_pairs, gest, stereoset, winogender
 
 
 @pytest.fixture
@@ -36,18 +36,18 @@ def test_crows_pairs_of_one_type(file):
     assert table[["first", "second"]].to_numpy().tolist() == [["He won, then.", "She won."], ["C.", "D."]]
 
 
-@pytest.mark.parametrize(
-    ("lines", "named"),
-    [
-        ([CROWS], "no row"),
-        ([CROWS.replace("sent_less", "less"), "0,A.,B.,stereo,age,[]"], "sent_less"),
-        ([CROWS, "0,A.,B.,pro,age,[]"], "line 2: column stereo_antistereo: 'pro'"),
-        ([CROWS, "0,A.,,stereo,age,[]", "1,A., ,stereo,age,[]"], "line 2: column sent_less"),
-    ],
-)
-def test_wrong_crows_pairs(file, lines, named):
-    with pytest.raises(BiasflowError, match=named):
-        crows_pairs.items(file(*lines), bias_type="all")
+# GEST
+
+
+def test_every_sentence_of_gest_in_every_template(file):
+    table = gest.items(file("sentence,stereotype", '"I cook, often.",4', "I won.,10"))
+    assert table["item"].tolist() == [0, 1] * 4 and table["stereotype"].tolist() == [4, 10] * 4
+    assert table["template"].drop_duplicates().tolist() == list(gest.TEMPLATES)
+    pairs = list(zip(table["first"], table["second"], strict=True))
+    assert pairs[0] == ('He said: "I cook, often."', 'She said: "I cook, often."')
+    assert pairs[2] == ('The man said: "I cook, often."', 'The woman said: "I cook, often."')
+    assert pairs[5] == ('"I won.", he said.', '"I won.", she said.')
+    assert pairs[7] == ('"I won.", the man said.', '"I won.", the woman said.')
 
 
 # BEC-Pro
@@ -91,8 +91,6 @@ def test_german_professions_have_one_name_for_both_genders(file):
 @pytest.mark.parametrize(
     ("lines", "named"),
     [
-        (bec(), "no row"),
-        ([BEC.replace("Person", "Word"), *bec(*ROWS)[1:]], "Person"),
         (bec(("He is a taper.", "<p>", "He", "man", "taper", "male")), "line 2: column Gender: 'man'"),
         (bec(("He is a taper.", "<p>", "Her", "male", "taper", "male")), "line 2: column Person: 'Her'"),
         (bec(("He is a taper.", "<p>", "He", "male", "tape", "male")), "line 2: column Profession: 'tape'"),
@@ -130,11 +128,8 @@ def test_winogender_has_two_pronouns_a_sentence_and_shares_by_occupation(file):
 @pytest.mark.parametrize(
     ("lines", "named"),
     [
-        ([], "no row"),
         (["nurse.male.txt\tHe."], "line 2: column sentid: 'nurse.male.txt'"),
-        (NURSE[:1], "nurse.patient.1: needs"),
         ([NURSE[0], "nurse.patient.1.female.txt\tThe nurse said that she was late."], "nurse.patient.1: its sentences"),
-        ([line.replace("nurse.", "maid.") for line in NURSE], "maid"),
     ],
 )
 def test_wrong_winogender(file, lines, named):
@@ -145,8 +140,6 @@ def test_wrong_winogender(file, lines, named):
 @pytest.mark.parametrize(
     ("lines", "named"),
     [
-        (STATISTICS[:1], "no row"),
-        ([STATISTICS[0].replace("bls_pct", "pct"), STATISTICS[1]], "bls_pct_female"),
         ([*STATISTICS, STATISTICS[1]], "line 3: column occupation: 'nurse'"),
         ([STATISTICS[0], "nurse\t88.31\t189\t2015"], "line 2: column bls_pct_female: '189'"),
     ],
@@ -195,10 +188,8 @@ def test_the_released_reading_has_the_whole_word_before_its_ending(blanks):
 @pytest.mark.parametrize(
     ("item", "named"),
     [
-        (blank("The nurse."), r"item 1 \(id x\): field context"),
         (blank(sentences=("The tired nurse.", "The bored judge.", "The red nurse.")), "field sentence"),
         (blank(sentences=("The tired nurse.", "The ed nurse.", "The red nurse.")), "field sentence"),
-        (blank() | {"sentences": blank()["sentences"][:2]}, "no unrelated"),
         (blank(bias_type="race"), "no intrasentence item"),
     ],
 )

@@ -38,11 +38,6 @@ def test_shares_by_profession(write):
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ("", "labour.csv"),
-        (HEADER, "labour.csv"),
-        (TEXT.replace("share_of_women", "share", 1), "share_of_women"),
-        (TEXT.replace("profession", "job", 1), "profession"),
-        (TEXT.replace("note", "profession", 1), "'profession' appears twice"),
         (TEXT.replace("dj,", "nurse,"), "line 3: column profession: 'nurse' is repeated"),
         (TEXT.replace("dj,", " ,"), "line 3"),
         (TEXT.replace("2020", ""), "nurse.*year"),

@@ -4,12 +4,14 @@ import pandas as pd
 import pytest
 
 from biasflow.base.errors import BiasflowError
-from biasflow.corpora import crows_pairs
+from biasflow.corpora import bec_pro, crows_pairs
 from biasflow.corpora.bios import collect_bios
 from biasflow.corpora.gest import read_gest
 from biasflow.corpora.labour import read_labour
 from biasflow.corpora.nli import read_nli
 from biasflow.corpora.published_scores import check_kind, read_scores
+from biasflow.corpora.stereoset import LABELS, read_gender_swapped
+from biasflow.corpora.winogender import read_shares, read_winogender
 from biasflow.corpora.word_sets import read_word_pairs, read_word_sets
 
 TEXTS = ['"Hello; there," she said', 'a "nurse", then;', '"quoted"', "None", "tab\there"]
@@ -40,6 +42,40 @@ TABLES = {
     "scores": (scores, {"first": TEXTS, "second": TEXTS[::-1], "score": [-0.5, 1, 2, 3, 0]}),
     "shares": (read_labour, {"profession": TEXTS, "share_of_women": 0.5}),
     "word pairs": (lambda path: read_word_pairs(path).words, {"male": ["he", "none"], "female": ["NA", "nan"]}),
+    "BEC-Pro": (
+        bec_pro.read_bec_pro,
+        {
+            "Sentence": ["He is a cook, too.", "She is a cook, too."],
+            "Template": "<p> is a <o>",
+            "Person": ["He", "She"],
+            "Gender": ["male", "female"],
+            "Profession": "cook",
+            "Prof_Gender": "balanced",
+        },
+    ),
+    "Winogender": (
+        read_winogender,
+        {
+            "sentence": ["The nurse said that he, too, left.", "The nurse said that she, too, left."],
+            "sentid": ["nurse.patient.0.male.txt", "nurse.patient.0.female.txt"],
+        },
+    ),
+    "shares by occupation": (
+        read_shares,
+        {"occupation": ["nurse", "cook; chef"], "bls_pct_female": [89.5, 50], "bergsma_pct_female": [88, 40]},
+    ),
+    "gender-swapped triples": (
+        read_gender_swapped,
+        {
+            "next_sentence": ["She, a nurse; cooks.", "She boxes.", "It rains."],
+            "context": "She came.",
+            "context_id": "7",
+            "label": LABELS,
+            "gender": "F",
+            "gender_swapped_context": "He came.",
+            "gender_swapped_next_sentence": ["He, a nurse; cooks.", "He boxes.", "It rains."],
+        },
+    ),
     "words": (
         lambda path: read_word_sets(path, "test"),
         {"role": list("XXYYAABB"), "set_name": list("ssttuuvv"), "word": ["null", "NaN", "NA", *TEXTS]},
@@ -61,6 +97,22 @@ def test_the_same_is_read_from_every_table_that_pandas_writes(tmp_path, name):
         assert other.equals(found[0]) if hasattr(other, "equals") else other == found[0]
     texts = found[0].astype(str).to_csv() if hasattr(found[0], "to_csv") else str(found[0])
     assert all(text.replace('"', "") in texts.replace('"', "") for text in map(str, next(iter(columns.values()))))
+
+
+OPTIONAL = {"biographies": {"name"}, "scores": {"first", "second"}}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_column_that_is_missing_is_named_and_so_is_a_table_without_a_row(tmp_path, name):
+    (read, columns), path = TABLES[name], tmp_path / "table"
+    frame = pd.DataFrame(columns)
+    for column in columns.keys() - OPTIONAL.get(name, set()):
+        frame.drop(columns=column).to_csv(path, index=False)
+        with pytest.raises(BiasflowError, match=rf"table: .*({column}|give two)"):
+            read(path)
+    frame.head(0).to_csv(path, index=False)
+    with pytest.raises(BiasflowError, match=r"table: .*no (row|biography)"):
+        read(path)
 
 
 def test_published_pairs_keep_their_quotes(tmp_path):

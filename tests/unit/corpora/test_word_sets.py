@@ -52,7 +52,6 @@ def test_the_sentences_of_a_test_are_its_words_in_every_template(write):
         (SETS[:-1], "role B has 1 word"),
         (SETS[:4], "role A has 0 word"),
         ([*SETS, "A,good"], "line 10: fewer fields"),
-        ([], "no row after the header"),
     ],
 )
 def test_what_is_wrong_in_a_test_is_named(write, lines, said):
@@ -79,7 +78,6 @@ def test_pairs_are_headed_by_the_names_of_their_groups(write):
         ("a,b,c", ["x,y,z"], "3 columns; give two"),
         ("a,", ["x,y"], "give two, headed by the names"),
         ("a,a", ["x,y"], "'a' appears twice"),
-        ("a,b", [], "no row after the header"),
         ("a,b", ["x,y", "z,"], "line 3: column b: '' is an empty cell"),
         ("a,b", ["x,y", "y,z"], "line 3: column a: 'y' is in the column b, too"),
         ("a,b", ["x,y", "Y,z"], "line 3: column a: 'Y' is in the column b, too"),
@@ -103,7 +101,7 @@ def test_occupations_are_lines_or_a_column(write):
     assert read_occupation_set("mine", column, **OCCTMP).occupations == ["nurse", "baker"]
     with pytest.raises(BiasflowError, match="no column occupation"):
         read_occupation_set("mine", write("nurse", header="job", name="jobs.csv"), **OCCTMP)
-    with pytest.raises(BiasflowError, match=r"jobs\.txt: line 4: 'nurse' is there since line 2"):
+    with pytest.raises(BiasflowError, match=r"jobs\.txt: line 4: .*'nurse' is there already"):
         read_occupation_set("mine", write("nurse", "baker", "nurse", header="judge", name="jobs.txt"), **OCCTMP)
 
 
