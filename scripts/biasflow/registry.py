@@ -80,29 +80,43 @@ ERASERS = {
 }
 
 
+PLAIN, RAW = "plain", "raw"  # the training as it is; the texts of a task as they are
+
+
 @dataclass(frozen=True)
 class Strategy:
-    """A way to debias a task's training, mostly by changing the data.
+    """A way to debias a task's training, or to train it otherwise, mostly by changing the data.
 
-    kinds: the kinds of task that have it (empty: all); text: which version of the task's texts the training reads;
-    adversary: whether the training works against a classifier of gender; blind: whether easy examples count less."""
+    module: see `strategies`; that one itself has none of their functions; kinds: the kinds of task that have it (empty:
+    all); text: which version of the task's texts the training reads; adapts: of one that changes the model that is
+    trained, the key of the task with its options, whose JSON Schemas are `options` or in the schema of the task."""
 
     label: str
-    module: str
+    module: str = "strategies"
     kinds: tuple[str, ...] = ()
-    text: str = "raw"
-    adversary: bool = False
-    blind: bool = False
+    text: str = RAW
+    adapts: str = ""
+    options: Mapping[str, Schema] = field(default_factory=dict)
 
 
 STRATEGIES = {
-    "plain": Strategy("none", "strategies.plain"),
+    PLAIN: Strategy("none"),
     "oversampling": Strategy("oversampling", "strategies.balance", ("occupation",)),
     "oversampling-keep": Strategy("oversampling, all kept", "strategies.balance", ("occupation",)),
     "subsampling": Strategy("subsampling", "strategies.balance", ("occupation",)),
-    "scrubbing": Strategy("scrubbing", "strategies.scrubbing", ("occupation",), text="scrubbed"),
-    "adversarial": Strategy("adversarial training", "strategies.adversarial", ("occupation",), adversary=True),
-    "blind": Strategy("BLIND", "strategies.blind", ("occupation",), blind=True),
+    "scrubbing": Strategy("scrubbing", kinds=("occupation",), text="scrubbed"),
+    "adversarial": Strategy("adversarial training", "strategies.adversarial", ("occupation",), adapts="adversary"),
+    "blind": Strategy("BLIND", "strategies.blind", ("occupation",), adapts="blind"),
+    "lora": Strategy(
+        "low-rank adapters",
+        "strategies.lora",
+        ("nli", "glue", "occupation", "coreference"),
+        adapts="lora",
+        options={
+            "rank": {"description": "Rank of the updates. Default: 8.", **_whole(1)},
+            "alpha": {"description": "The updates are multiplied by alpha / rank. Default: 16.", **_POSITIVE},
+        },
+    ),
     "doubled": Strategy("none, data doubled", "tasks.coreference.strategies", ("coreference",)),
     "anon": Strategy("anonymisation", "tasks.coreference.strategies", ("coreference",)),
     "ca": Strategy("counterfactual augmentation", "tasks.coreference.strategies", ("coreference",)),

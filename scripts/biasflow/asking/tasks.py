@@ -9,7 +9,7 @@ from biasflow.asking.encoders import Encoder
 from biasflow.asking.matrix import Block, Dataset, Files, Model
 from biasflow.asking.paths import Paths, package_folder
 from biasflow.corpora.catalogue import Catalogue
-from biasflow.registry import PACKAGE, TASKS, module_of
+from biasflow.registry import PACKAGE, PLAIN, STRATEGIES, TASKS, module_of
 
 Options = Mapping[str, object]
 WORLD = {"world": package_folder("data/planted")}  # sources of what is made of the embedded world
@@ -94,8 +94,14 @@ class Tokenised:
 
 
 def recipe(task: TaskPlan, strategy: str) -> dict[str, object]:
-    """The options of a training that the key `finetuning` describes."""
-    return {"recipe": task.about["finetuning"]}
+    """Keyword arguments of a training: the recipe of the key `finetuning`; of a strategy of the registry that changes
+    something its module, the text that it trains on, and its options (`strategies.Strategy`)."""
+    options: dict[str, object] = {"recipe": task.about["finetuning"]}
+    if strategy in STRATEGIES and strategy != PLAIN:
+        entry = STRATEGIES[strategy]
+        of_strategy = dict(task.about.get(entry.adapts, {}))
+        options["adaptation"] = {"module": entry.module, "text": entry.text, "options": of_strategy}
+    return options
 
 
 @dataclass(frozen=True)
@@ -103,7 +109,7 @@ class Kind:
     """A kind of task. steps: who makes its data; checks: files of the data that are made to see whether they fit what
     is asked of them; trained_on: role -> file of the data that a training is given; tokenised: texts in them that are
     tokenised by jobs of their own; training: keyword arguments of train() for a strategy, beside strategy, seed, method
-    and device (`text` names what it reads of those); datasets: what metrics read, by the names of
+    and device (the `text` of its `adaptation` is the one that it reads); datasets: what metrics read, by the names of
     registry.Metric.datasets; head: the one that a trained model is opened with (encoders.load), so that methods can be
     fitted to it; gendered: what else these can be fitted to; printed: item of papers -> file of the data; captioned:
     keys of the configuration that captions say; check: BiasflowError, naming the key, for what the schema cannot

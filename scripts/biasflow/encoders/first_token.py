@@ -26,12 +26,10 @@ class FirstTokenClassifier(nn.Module):
 
     No pooler and no dropout lie between the two (Orgad et al. 2022, section 4.1, as released)."""
 
-    def __init__(self, encoder: PreTrainedModel, n_labels: int):
+    def __init__(self, encoder: PreTrainedModel, head: nn.Linear):
         super().__init__()
-        self.base_model = encoder
-        self.head = nn.Linear(encoder.config.hidden_size, n_labels)
-        self.config = encoder.config
-        self.config.num_labels = n_labels
+        self.base_model, self.head, self.config = encoder, head, encoder.config
+        self.config.num_labels = head.out_features
 
     @property
     def device(self) -> torch.device:
@@ -53,17 +51,13 @@ class FirstTokenClassifier(nn.Module):
 
 
 def new_first_token_classifier(
-    folder: str | Path,
-    labels: Sequence[str],
-    *,
-    seed: int,
-    device: torch.device | str = "cpu",
-    model: Callable[[PreTrainedModel, int], FirstTokenClassifier] = FirstTokenClassifier,
+    folder: str | Path, labels: Sequence[str], *, seed: int, device: torch.device | str = "cpu"
 ) -> tuple[FirstTokenClassifier, PreTrainedTokenizerBase]:
     """The encoder in `folder` with a new linear layer for `labels`, and its tokenizer; the layer depends on `seed`."""
     encoder, tokenizer = load_encoder(folder, head="none", device=device)
     set_seed(seed)
-    return model(encoder, len(labels)).to(device).train(), tokenizer
+    head = nn.Linear(encoder.config.hidden_size, len(labels))
+    return FirstTokenClassifier(encoder, head).to(device).train(), tokenizer
 
 
 def text_batches(

@@ -28,7 +28,7 @@ from biasflow.plan.facts import encoder_of
 from biasflow.plan.methods import check_methods, methods_of_erasers, with_variants
 from biasflow.plan.tasks import task_of, tasks_of_papers
 from biasflow.plan.validation import Validator, fault
-from biasflow.registry import PAPERS, TASKS
+from biasflow.registry import PAPERS, STRATEGIES, TASKS
 from biasflow.stimuli.densray_sets import OCCUPATIONS
 
 
@@ -40,13 +40,28 @@ def load_schema() -> dict:
     definitions["task"] = {"type": "object", **task, "allOf": []}
     for kind, entry in TASKS.items():
         keys = _read(FOLDER / entry.folder.replace(".", "/") / "schema.yaml")
-        added = {**keys.pop("$defs", {}), kind: keys | {"properties": {"kind": {"const": kind}, **keys["properties"]}}}
+        properties = {"kind": {"const": kind}, **_of_strategies(kind), **keys["properties"]}
+        added = {**keys.pop("$defs", {}), kind: keys | {"properties": properties}}
         if twice := sorted(set(added) & set(definitions)):
             raise BiasflowError(f"{entry.folder}: schema.yaml: {twice[0]} is defined elsewhere; choose another name")
         definitions |= added
         its = {"properties": {"kind": {"const": kind}}, "required": ["kind"]}
         definitions["task"]["allOf"].append({"if": its, "then": {"$ref": f"#/$defs/{kind}"}})
     return schema
+
+
+def _of_strategies(kind: str) -> dict[str, dict]:
+    """The keys of a kind of task with the options of its strategies that the registry describes."""
+    return {
+        entry.adapts: {
+            "description": f"The strategy {name}: {entry.label}.",
+            "type": "object",
+            "additionalProperties": False,
+            "properties": dict(entry.options),
+        }
+        for name, entry in STRATEGIES.items()
+        if entry.options and kind in entry.kinds
+    }
 
 
 def _read(path: Path) -> dict:

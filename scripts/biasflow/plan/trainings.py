@@ -10,7 +10,7 @@ from biasflow.plan.encoders import Encoders
 from biasflow.plan.jobs import FitJob, Plan, Reading
 from biasflow.plan.methods import erasers, needs_origin, resolved, sources
 from biasflow.plan.setup import Setup
-from biasflow.registry import STRATEGIES, module_of
+from biasflow.registry import RAW, STRATEGIES, module_of
 
 Named = dict[str, object]
 
@@ -58,7 +58,8 @@ class Trainings:
 
     def _tokens(self, model: Model) -> Files:
         task = self.setup.task(model.task)
-        return task.tokens(model.encoder, task.kind.training(task, model.strategy).get("text"))
+        adaptation = task.kind.training(task, model.strategy).get("adaptation", {})
+        return task.tokens(model.encoder, adaptation.get("text", RAW))
 
     def _model(self, wildcards) -> Model:
         return Model(wildcards.encoder, wildcards.task, wildcards.strategy, wildcards.seed)

@@ -4,18 +4,14 @@ classifier reads, and the encoder learns against it.
 Source: Elazar & Goldberg (2018), after Ganin & Lempitsky (2015). They find that the adversary can come down to chance
 while a new one, trained on the finished encoder, still tells gender: read `adversary_accuracy` beside a probe's."""
 
-from collections.abc import Sequence
-from pathlib import Path
-
 import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from biasflow.encoders.first_token import FirstTokenClassifier, new_first_token_classifier
-from biasflow.strategies.plain import rows as rows
+from biasflow.encoders.first_token import FirstTokenClassifier
 
 GENDER = "gender"  # the column that the adversary tells: 1 for women, 0 for men
+BESIDE = (GENDER,)
 
 
 class _Reversed(torch.autograd.Function):
@@ -41,12 +37,13 @@ class AdversarialClassifier(FirstTokenClassifier):
     down its gradient, the encoder up, `weight` times as fast. The adversary is not saved. A norm that gradients are
     clipped to is that of all of them, the adversary's too."""
 
-    def __init__(self, encoder: PreTrainedModel, n_labels: int, *, weight: float, hidden: int):
-        super().__init__(encoder, n_labels)
+    def __init__(self, classifier: FirstTokenClassifier, *, weight: float, hidden: int):
+        super().__init__(classifier.base_model, classifier.head)
         self.weight = weight
         with torch.random.fork_rng(devices=[]):  # so that weight 0 trains as without it, to the last bit
-            size = encoder.config.hidden_size
+            size = classifier.config.hidden_size
             self.adversary = nn.Sequential(nn.Linear(size, hidden), nn.Tanh(), nn.Linear(hidden, 2))
+        self.adversary.to(classifier.device)
 
     def forward(
         self, input_ids, attention_mask, token_type_ids=None, labels=None, gender=None
@@ -59,18 +56,4 @@ class AdversarialClassifier(FirstTokenClassifier):
         return {"loss": cross_entropy(logits, labels) + cross_entropy(gender_logits, gender), **outputs}
 
 
-def new_adversarial_classifier(
-    folder: str | Path,
-    labels: Sequence[str],
-    *,
-    seed: int,
-    weight: float,
-    hidden: int,
-    device: torch.device | str = "cpu",
-) -> tuple[AdversarialClassifier, PreTrainedTokenizerBase]:
-    """Make a classifier as `new_first_token_classifier` does, and an adversary with `hidden` units."""
-
-    def model(encoder: PreTrainedModel, n_labels: int) -> AdversarialClassifier:
-        return AdversarialClassifier(encoder, n_labels, weight=weight, hidden=hidden)
-
-    return new_first_token_classifier(folder, labels, seed=seed, device=device, model=model)
+adapt = AdversarialClassifier

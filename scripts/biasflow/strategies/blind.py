@@ -6,16 +6,11 @@ such as the gender of a profession's majority.
 
 Source: Orgad & Belinkov (2023), with a linear detector and without their temperature."""
 
-from collections.abc import Sequence
-from pathlib import Path
-
 import torch
 from torch import nn
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from biasflow.encoders.first_token import FirstTokenClassifier, new_first_token_classifier
-from biasflow.strategies.plain import rows as rows
+from biasflow.encoders.first_token import FirstTokenClassifier
 
 
 class BlindClassifier(FirstTokenClassifier):
@@ -26,11 +21,12 @@ class BlindClassifier(FirstTokenClassifier):
     second the encoder or the classifier. The detector is not saved. A norm that gradients are clipped to is that of
     all of them, the detector's too."""
 
-    def __init__(self, encoder: PreTrainedModel, n_labels: int, *, focus: float = 2.0):
-        super().__init__(encoder, n_labels)
+    def __init__(self, classifier: FirstTokenClassifier, *, focus: float = 2.0):
+        super().__init__(classifier.base_model, classifier.head)
         self.focus = focus
         with torch.random.fork_rng(devices=[]):  # so that the training draws the same numbers as without a detector
-            self.detector = nn.Linear(encoder.config.hidden_size, 1)
+            self.detector = nn.Linear(classifier.config.hidden_size, 1)
+        self.detector.to(classifier.device)
 
     def forward(self, input_ids, attention_mask, token_type_ids=None, labels=None) -> dict[str, torch.Tensor]:
         """The logits of a batch and, with labels, its loss, as the class says."""
@@ -45,12 +41,4 @@ class BlindClassifier(FirstTokenClassifier):
         return {"loss": loss + binary_cross_entropy_with_logits(expected, right), "logits": logits}
 
 
-def new_blind_classifier(
-    folder: str | Path, labels: Sequence[str], *, seed: int, device: torch.device | str = "cpu", **options: float
-) -> tuple[BlindClassifier, PreTrainedTokenizerBase]:
-    """Return the model of `new_first_token_classifier` with a success detector, and its tokenizer; options: focus."""
-
-    def model(encoder: PreTrainedModel, n_labels: int) -> BlindClassifier:
-        return BlindClassifier(encoder, n_labels, **options)
-
-    return new_first_token_classifier(folder, labels, seed=seed, device=device, model=model)
+adapt = BlindClassifier

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from biasflow.training.finetune import Recipe, finetune
-from biasflow.training.task import check_strategy
+from biasflow.training.task import strategy_of
 
 
 def train_on_tables(
@@ -21,13 +21,14 @@ def train_on_tables(
     strategy: str,
     recipe: Mapping,
     method: Mapping | None = None,
+    adaptation: Mapping | None = None,
     **training,
 ) -> dict:
     """Fine-tune an encoder on the file of the role `train`, watched on that of `validation`; `read` gives their tables.
 
-    texts, labels: the columns of texts, and the classes (None: a number is predicted); strategy: "plain", or
-    with-<method>; recipe: the fields of `finetune.Recipe`; method, seed and device: as in `finetune`."""
-    check_strategy(strategy, method)
+    texts, labels: the columns of texts, and the classes (None: a number is predicted); strategy, adaptation: as
+    in `training.task.strategy_of`; recipe: the fields of `finetune.Recipe`; method, seed and device: as in
+    `finetune`."""
     tables = [read(path) for role in ("train", "validation") for path in data[role]]
     return finetune(
         encoder_folder,
@@ -37,6 +38,7 @@ def train_on_tables(
         texts=texts,
         labels=labels,
         recipe=Recipe(**recipe),
+        strategy=strategy_of(strategy, method, adaptation),
         method=method,
         **training,
     )

@@ -24,6 +24,7 @@ from biasflow.encoders.load import new_classifier
 from biasflow.encoders.precision import mark_trained, on_gpu
 from biasflow.encoders.taps import name_of
 from biasflow.encoders.tokens import Tokens
+from biasflow.strategies import Strategy
 from biasflow.training import TOLD
 from biasflow.training.checkpoints import DivergedError, checkpoints
 from biasflow.training.examples import check_labels
@@ -70,8 +71,7 @@ def finetune(
     tokens: Callable[[PreTrainedTokenizerBase, int], Tokens] | None = None,
     device: str = "cpu",
     new_model: Callable[..., tuple[nn.Module, PreTrainedTokenizerBase]] = new_classifier,
-    options: Mapping[str, object] | None = None,
-    beside: Sequence[str] = (),
+    strategy: Strategy = Strategy(),  # noqa: B008 - it is frozen
     method: Mapping | None = None,
     keep_diverged: bool = False,
 ) -> dict:
@@ -81,9 +81,9 @@ def finetune(
     validation score is accuracy; with labels=None the column `label` holds numbers, the loss is the mean squared error,
     and the score is Pearson's correlation. `tokens` (of the tokenizer and the number of tokens that a text is cut to)
     gives those of the texts that the tables' index numbers, if they are there already. AdamW; bf16 on a GPU; batches of
-    similar length. `new_model` makes the model to be trained, as `new_classifier` does, with `options` as further
-    keyword arguments. `beside`: columns of class numbers, from 0, that its forward takes by their names and predicts as
-    well: its outputs after the logits are theirs, in this order, and what happened says how well (`training.TOLD`).
+    similar length. `new_model` makes the model to be trained, as `new_classifier` does, and
+    `strategy` may adapt it (see `strategies`); of what that predicts beside the label, as its outputs after the
+    logits, what happened says how well (`training.TOLD`).
     `method`: one that is active in every forward pass, in training and ever after, fitted to the model before training
     (see `training.fit_method`).
 
@@ -94,8 +94,9 @@ def finetune(
     written to `folder`. A loss that is not finite is a DivergedError; with `keep_diverged` the model as it was before
     training is kept instead, and what happened says so: `diverged_at`, a step, and no validation score."""
     _check(train, validation, labels)
-    frames, options = {"train": train, "validation": validation}, dict(options or {})
-    model, tokenizer = new_model(source, labels, seed=seed, device=resolve_device(device), **options)
+    frames, beside = {"train": train, "validation": validation}, strategy.part("BESIDE", ())
+    model, tokenizer = new_model(source, labels, seed=seed, device=resolve_device(device))
+    model = strategy.adapt(model)
     limit = shortened(recipe.max_length, model, tokenizer)
     stored = tokens and tokens(tokenizer, limit)
     data = {
@@ -108,22 +109,23 @@ def finetune(
         "seed": seed,
         "labels": labels and list(labels),
         "data": [_digest(frame[[*texts, "label", *beside]]) for frame in frames.values()],
-        "model": options,
+        "strategy": asdict(strategy),
         "method": carried.claim(),
         "keep_diverged": keep_diverged,
-        **origin(source, model.device, [__file__, inspect.getfile(new_model)]),
+        **origin(source, model.device, [__file__, strategy.part("__file__"), inspect.getfile(new_model)]),
     }
     with checkpoints(work, decided) as work:
         try:
             with edited(model, carried.edits):
                 facts = FineTuning(model, tokenizer, data, work, recipe, seed).facts()
+            strategy.finish(model)
             mark_trained(model)
         except DivergedError as error:
             if not keep_diverged:
                 raise
             logging.getLogger("biasflow").warning("%s The model before training is kept, and marked.", error)
             facts = _diverged_facts(error.step)
-            model, tokenizer = new_model(source, labels, seed=seed, **options)
+            model, tokenizer = new_model(source, labels, seed=seed)
         facts |= {"seed": seed, "max_length": limit, **_data_facts(frames, data, labels)}
         return save_training(folder, model.to("cpu").eval(), tokenizer, facts, carried)
 

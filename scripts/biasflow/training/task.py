@@ -22,6 +22,7 @@ from biasflow.encoders.edit import Edits
 from biasflow.encoders.stored import SUFFIXES
 from biasflow.methods.fitted import CARRIED, NO_SETTING, NONE, Fitted, save
 from biasflow.methods.fitting import fit_block
+from biasflow.strategies import Strategy
 from biasflow.training import FACTS
 from biasflow.training.checkpoints import computed_by
 
@@ -63,6 +64,13 @@ def check_strategy(strategy: str, method: Mapping | None, *, known: Sequence[str
     right = known if method is None else [WITH + name for name in method["methods"]]
     if strategy not in right:
         raise BiasflowError(f"strategy {strategy!r}: this training has another strategy; name {' or '.join(right)}.")
+
+
+def strategy_of(name: str, method: Mapping | None, adaptation: Mapping | None = None) -> Strategy:
+    """The strategy `name`: plain, with-<method> of the given method, or one that `adaptation` describes (module, text
+    and options, see `strategies.Strategy`). BiasflowError for any other, which would be a training as it is."""
+    check_strategy(name, method, known=(PLAIN if adaptation is None else name,))
+    return Strategy(name, **adaptation or {})
 
 
 def fit_method(model: nn.Module, tokenizer: PreTrainedTokenizerBase, method: Mapping | None) -> Carried:

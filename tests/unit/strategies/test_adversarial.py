@@ -11,6 +11,7 @@ from torch.nn.functional import cross_entropy
 from transformers import BertConfig, BertModel
 
 from biasflow.base.errors import AbsentError
+from biasflow.encoders.first_token import FirstTokenClassifier
 from biasflow.metrics.training import score_adversary
 from biasflow.strategies.adversarial import AdversarialClassifier, reversed_gradient
 from biasflow.tasks.occupation.task import train
@@ -43,6 +44,10 @@ def batch():
     return {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
 
 
+def classifier():
+    return FirstTokenClassifier(BertModel(BertConfig(**SIZES)), torch.nn.Linear(SIZES["hidden_size"], 3))
+
+
 def gradients(loss, parameters):
     return [torch.zeros_like(p) if g is None else g for p, g in zip(
         parameters, torch.autograd.grad(loss, parameters, allow_unused=True, retain_graph=True), strict=True
@@ -52,7 +57,7 @@ def gradients(loss, parameters):
 def test_the_encoder_goes_up_what_the_adversary_goes_down():
     """Its gradient is that of the task minus weight times what it would get for helping the adversary."""
     torch.manual_seed(0)
-    model = AdversarialClassifier(BertModel(BertConfig(**SIZES)).double(), 3, weight=0.7, hidden=5).double().eval()
+    model = AdversarialClassifier(classifier(), weight=0.7, hidden=5).double().eval()
     labels, gender = torch.tensor([0, 2, 1]), torch.tensor([1, 0, 1])
     encoder, adversary = (list(part.parameters()) for part in (model.base_model, model.adversary))
     loss = model(**batch(), labels=labels, gender=gender)["loss"]
@@ -78,18 +83,18 @@ def run(folder, strategy, *, recipe=RECIPE, **options):
     name = f"{strategy}-{len(list(folder.iterdir()))}"
     facts = train(
         folder / "encoder", folder / name, folder / "work", data, strategy=strategy, seed=5, device="cpu",
-        recipe=recipe, strategy_module=f"strategies.{strategy}", **options,
+        recipe=recipe, adaptation={"module": f"strategies.{strategy}", "options": options} if options else None,
     )  # fmt: skip
     return folder / name, facts
 
 
 def test_weight_0_is_the_training_without_an_adversary_bit_for_bit(folder):
     plain, _ = run(folder, "plain")
-    weightless, _ = run(folder, "adversarial", adversary=ADVERSARY | {"weight": 0.0})
+    weightless, _ = run(folder, "adversarial", **ADVERSARY | {"weight": 0.0})
     for name in ("model.safetensors", "head.safetensors"):
         assert (plain / name).read_bytes() == (weightless / name).read_bytes()
     assert {path.name for path in plain.iterdir()} == {path.name for path in weightless.iterdir()}
-    other, _ = run(folder, "adversarial", adversary=ADVERSARY)
+    other, _ = run(folder, "adversarial", **ADVERSARY)
     assert (plain / "model.safetensors").read_bytes() != (other / "model.safetensors").read_bytes()
 
 

@@ -13,7 +13,6 @@ from biasflow.registry import STRATEGIES, WORDS
 
 PARTS = ("train", "validation", "test")
 SIDES = ("pro", "anti")
-PLAIN = "plain"
 SAME_SEED = "same-seed"  # a reading of biographies alone: here `released` has the model's seed
 PROFESSIONS = package_file("data/winobias_professions.csv")  # those of embedded pairs are among them
 WINOBIAS_PARTS = ("dev", "test")
@@ -121,10 +120,11 @@ def absent(task: TaskPlan) -> str | None:
 
 
 def training(task: TaskPlan, strategy: str) -> dict[str, object]:
-    """Keyword arguments of `task.train`: recipe, and how the strategy changes the documents where it does."""
-    if strategy == PLAIN or strategy not in STRATEGIES:  # with-<method> is none of them
-        return recipe(task, strategy)
-    return {**recipe(task, strategy), "strategy_module": STRATEGIES[strategy].module, "names": task.about["names"]}
+    """Keyword arguments of `task.train`: those of every task, and what becomes of names where documents are changed."""
+    options = recipe(task, strategy)
+    if strategy in STRATEGIES and not STRATEGIES[strategy].adapts and "adaptation" in options:
+        options["adaptation"] |= {"options": {"names": task.about["names"]}}
+    return options
 
 
 KIND = Kind(

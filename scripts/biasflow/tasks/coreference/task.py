@@ -6,7 +6,6 @@ it for clusters, `heads` trains scorers anew on it."""
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from importlib import import_module
 from pathlib import Path
 
 from biasflow.corpora.conll import Corpus, Document, read_conll, without_singletons
@@ -18,7 +17,7 @@ from biasflow.tasks.coreference.loop import CoreferenceTraining, Part
 from biasflow.tasks.coreference.model import CoreferenceModel, Examples, Recipe, TokenVectors, new_scorer
 from biasflow.tasks.coreference.segments import SpecialTokens, with_words
 from biasflow.training.checkpoints import checkpoints
-from biasflow.training.task import PLAIN, check_strategy, fit_method, origin, save_training
+from biasflow.training.task import fit_method, origin, save_training, strategy_of
 
 
 def train(
@@ -32,42 +31,38 @@ def train(
     recipe: Mapping[str, object],
     device: str = "cpu",
     method: Mapping | None = None,
-    strategy_module: str | None = None,
-    **debiasing,
+    adaptation: Mapping | None = None,
 ) -> dict:
     """Train encoder and scorer on the CoNLL files of the role `train`, debiased by the strategy; the files of the role
     `validation` choose the epoch, and stay as they are. Fills `folder`; returns what happened.
 
-    strategy: plain, with-<method>, or one of `strategy_module` (tasks.coreference.strategies), whose
-    `debias(strategy, documents, **debiasing)` is asked; recipe: the fields of `model.Recipe`; method: one that is
-    active in every forward pass (`training.task.fit_method`). `work`: a folder for checkpoints, from which a
-    killed run goes on to the same weights (as in `finetune.finetune`), and which is removed at the end. BiasflowError:
-    whatever these refuse, checkpoints of another configuration, a loss that is not finite; then nothing is written to
-    `folder`.
+    strategy, adaptation: as in `training.task.strategy_of`; recipe: the fields of `model.Recipe`; method: one that is
+    active in every forward pass (`training.task.fit_method`). `work`: a folder for checkpoints, from which a killed run
+    goes on to the same weights (as in `finetune.finetune`), and which is removed at the end. BiasflowError: whatever
+    these refuse, checkpoints of another configuration, a loss that is not finite; then nothing is written to `folder`.
 
     What happened: validation_scores and validation_score (CoNLL F1 in [0, 1] by epoch, and of the one kept), epoch,
     steps, mentions_kept (the share of the gold mentions of validation that pruning kept, then), train and validation
     (documents), cut (documents that were trained on in windows), repeated (see `read_conll`), singletons (clusters of
     one mention, left out), and how many tokens the strategy changed."""
-    check_strategy(strategy, method, known=(PLAIN if strategy_module is None else strategy,))
-    asked = Recipe.of(recipe)
+    known, asked = strategy_of(strategy, method, adaptation), Recipe.of(recipe)
     corpora = {role: [read_conll(path) for path in data[role]] for role in ("train", "validation")}
     documents, validation = (_documents(corpora[role]) for role in ("train", "validation"))
     changed: Mapping[str, int] = {}
-    if strategy_module is not None:
-        debiased = import_module(f"biasflow.{strategy_module}").debias(strategy, documents, **debiasing)
+    if debias := known.part("debias"):
+        debiased = debias(strategy, documents, **known.options)
         documents, changed = debiased.documents, debiased.counts
     with flushed_denormals():
         encoder, tokenizer = load_encoder(encoder_folder, head="none", device=resolve_device(device))
         scorer = new_scorer(encoder.config.hidden_size, asked.scorer, seed).to(encoder.device)
-        trained = CoreferenceModel(encoder, scorer, asked.reading)
+        trained = known.adapt(CoreferenceModel(encoder, scorer, asked.reading))
         pieces = asked.reading.segmenter(trained, tokenizer)([*documents, *validation])
         split = len(documents)
         train_pieces, dev = with_words(pieces[:split]), Examples(validation, pieces[split:])
         carried = fit_method(trained.eval(), tokenizer, method)
-        decided = {"recipe": asdict(asked), "seed": seed, "method": carried.claim()}
+        decided = {"recipe": asdict(asked), "seed": seed, "method": carried.claim(), "strategy": asdict(known)}
         decided |= {"data": [_digest(documents), _digest(validation)]}
-        decided |= origin(encoder_folder, trained.device, [__file__])
+        decided |= origin(encoder_folder, trained.device, [__file__, known.part("__file__")])
         parts = [
             Part(encoder, asked.encoder_rate, asked.warmup, asked.weight_decay),
             Part(scorer, asked.task_rate),
@@ -77,6 +72,7 @@ def train(
             options = {"recipe": asked, "seed": seed, "work": work}
             with edited(trained, carried.edits):
                 facts = CoreferenceTraining(trained, scorer, vectors, parts, train_pieces, dev, **options).facts()
+            known.finish(trained)
             facts |= {"seed": seed, "train": len(documents), "validation": len(validation)}
             facts |= {"cut": sum(document.n_segments > asked.most_segments for document in train_pieces)}
             facts |= {**_mended([*corpora["train"], *corpora["validation"]]), **changed}

@@ -16,7 +16,6 @@ from biasflow.asking.tasks import (
     TaskPlan,
     Tokenised,
     corpus_files,
-    recipe,
     with_hidden_layer,
 )
 from biasflow.base.errors import BiasflowError
@@ -54,7 +53,7 @@ def classified_texts(asked: Asked) -> list[Dataset]:
         texts = {RAW}
     else:
         strategies = [name for name in asked.strategies if name in STRATEGIES]
-        names = [name for name in strategies if not (STRATEGIES[name].adversary or STRATEGIES[name].blind)] or ["plain"]
+        names = [name for name in strategies if not STRATEGIES[name].adapts] or ["plain"]
         modules = tuple(module_of(STRATEGIES[name]) for name in names)
         known = [{"name": name, "module": STRATEGIES[name].module, "text": STRATEGIES[name].text} for name in names]
         options |= {"split_seeds": seeds, "strategies": known}
@@ -134,14 +133,6 @@ def advice(task: TaskPlan) -> str:
     if task.about["data"]["small"] == "drop":
         return f"{more}, have it dropped (a larger {key}.data.least), or ask for another seed"
     return f"{more}, or have it dropped ({key}.data.small: drop)"
-
-
-def training(task: TaskPlan, strategy: str) -> dict[str, object]:
-    """Keyword arguments of `task.train`: recipe, how the strategy debiases, and the options of its own loss."""
-    entry = STRATEGIES.get(strategy, STRATEGIES["plain"])
-    adversary = {"adversary": task.about["adversary"]} if entry.adversary else {}
-    blind = {"blind": task.about.get("blind", {})} if entry.blind else {}
-    return {**recipe(task, strategy), "strategy_module": entry.module, "text": entry.text, **adversary, **blind}
 
 
 def check(task: TaskPlan) -> None:
@@ -243,7 +234,6 @@ KIND = Kind(
         "classified_texts": classified_texts,
         "adversaries": adversaries,
     },
-    training=training,
     gendered=Gendered(
         "tasks.occupation.gendered_vectors",
         BIOGRAPHIES,

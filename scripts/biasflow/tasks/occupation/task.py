@@ -22,42 +22,27 @@ def train(
     strategy: str,
     seed: int,
     recipe: Mapping,
-    strategy_module: str = "strategies.plain",
-    text: str = "raw",
-    adversary: Mapping | None = None,
-    blind: Mapping | None = None,
     method: Mapping | None = None,
+    adaptation: Mapping | None = None,
     **training,
 ) -> dict:
     """Fine-tune an encoder to predict professions from the biographies of the role `biographies` (a Parquet file),
     whose tokens may be given as the role `tokens` (a file of encoders.tokens, of all of them).
 
-    strategy: its name, "plain" or with-<method> among them, and strategy_module and text its module and the texts that
-    it trains on, as the registry has them; seed: of the split, of the strategy's draws, and of the training; recipe:
-    the fields of `finetune.Recipe`; adversary: `weight` and `hidden` of `strategies.adversarial`, or None; blind:
-    `focus` of `strategies.blind`, or None; method and device: as in `finetune`. Where the loss is lost the model as it
-    was before is kept, and marked in training.json.
+    strategy, adaptation: as in `training.task.strategy_of`; seed: of the split, of the strategy's draws, and of the
+    training; recipe: the fields of `finetune.Recipe`; method and device: as in `finetune`. Where the loss is lost the
+    model as it was before is kept, and marked in training.json.
     BiasflowError: what the split, the strategy and `finetune` refuse."""
     from biasflow.encoders.first_token import new_first_token_classifier
     from biasflow.encoders.tokens import load_tokens
     from biasflow.training.finetune import Recipe, finetune  # readouts need no Trainer
-    from biasflow.training.task import PLAIN, WITH, check_strategy
+    from biasflow.training.task import strategy_of
 
-    check_strategy(strategy, method, known=(PLAIN if strategy.startswith(WITH) else strategy,))
+    known = strategy_of(strategy, method, adaptation)
     biographies = read_parquet(data["biographies"][0])
-    known = Strategy(strategy, strategy_module, text)
-    model = {"new_model": new_first_token_classifier}
-    if blind is not None:
-        from biasflow.strategies.blind import new_blind_classifier
-
-        model = {"new_model": new_blind_classifier, "options": blind}
-    elif adversary is not None:
-        from biasflow.strategies.adversarial import GENDER, new_adversarial_classifier
-
-        model = {"new_model": new_adversarial_classifier, "options": adversary, "beside": [GENDER]}
 
     def stored(tokenizer, max_length):
-        return load_tokens(data["tokens"][0], tokenizer, texts_of(biographies, text), max_length=max_length)
+        return load_tokens(data["tokens"][0], tokenizer, texts_of(biographies, known.text), max_length=max_length)
 
     return finetune(
         encoder_folder,
@@ -69,9 +54,10 @@ def train(
         recipe=Recipe(**recipe),
         seed=seed,
         tokens=stored if "tokens" in data else None,
+        new_model=new_first_token_classifier,
+        strategy=known,
         method=method,
         keep_diverged=True,
-        **model,
         **training,
     )
 

@@ -55,9 +55,9 @@ def folder(tmp_path):
 
 
 def run(folder, name, *, recipe=RECIPE, **options):
-    strategy = STRATEGIES.get(name, STRATEGIES["plain"])
-    given = {"strategy": name, "strategy_module": strategy.module, "text": strategy.text, "seed": 5, "device": "cpu"}
-    given |= options
+    given = {"strategy": name, "seed": 5, "device": "cpu", **options}
+    if name in STRATEGIES and name != "plain":
+        given["adaptation"] = {"module": STRATEGIES[name].module, "text": STRATEGIES[name].text}
     data = {"biographies": (folder / "biographies.parquet",), **given.pop("data", {})}
     return train(folder / "encoder", folder / name, folder / "work", data, recipe=recipe, **given)
 

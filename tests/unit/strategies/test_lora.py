@@ -1,0 +1,85 @@
+"""Low-rank adapters: what is trained and what stays, what is saved, and that a killed run goes on to the same bytes."""
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from transformers import AlbertConfig, AlbertForMaskedLM
+
+from biasflow.encoders.load import load_encoder, new_classifier
+from biasflow.strategies import Strategy, lora
+from biasflow.tasks.coreference.model import load_coreference
+from tests.unit.conftest import SIZES
+from tests.unit.fake_tokenizer import word_tokenizer
+from tests.unit.tasks.coreference import test_task as coreference
+from tests.unit.tasks.occupation import test_task as occupation
+from tests.unit.tasks.occupation.test_task import folder
+from tests.unit.training import test_finetune
+from tests.unit.training.test_finetune import LABELS, SOURCES, TEXTS, VALIDATION, WORDS, KilledError, stopping_before
+
+__all__ = ["folder"]  # a fixture
+RANK = 2
+LORA = Strategy("lora", "strategies.lora", options={"rank": RANK, "alpha": 8.0})
+ADAPTATION = {"module": LORA.module, "options": LORA.options}
+FAMILIES = SOURCES | {"albert": lambda: AlbertForMaskedLM(AlbertConfig(**SIZES, embedding_size=16))}
+
+
+def changed(before, after) -> dict[str, torch.Tensor]:
+    """The changes of an encoder's weights, by name; those of its pooler left out, which is trained as ever."""
+    assert before.keys() == after.keys()
+    return {
+        name: after[name] - before[name]
+        for name in before
+        if "pooler" not in name and (after[name] != before[name]).any()
+    }
+
+
+def check(changes: dict[str, torch.Tensor]) -> None:
+    """Matrices of the layers have changed, each by a matrix of low rank, and nothing else has."""
+    assert changes and all(name.endswith(".weight") and "embeddings." not in name for name in changes)
+    for name, change in changes.items():
+        size = torch.linalg.svdvals(change)
+        assert change.ndim == 2 and size[RANK - 1] > 1e-4 and size[RANK] < 1e-5, name
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_an_encoder_changes_by_updates_of_low_rank_alone_and_is_read_like_any_other(tmp_path, name):
+    torch.manual_seed(0)
+    FAMILIES[name]().save_pretrained(tmp_path / "source")
+    word_tokenizer(WORDS).save_pretrained(tmp_path / "source")
+    facts = test_finetune.run(tmp_path, "model", strategy=LORA)
+    model, tokenizer = load_encoder(tmp_path / "model", head="classification")
+    check(
+        changed(*(each.base_model.state_dict() for each in (load_encoder(tmp_path / "source", head="none")[0], model)))
+    )
+    with torch.inference_mode():
+        logits = model(
+            **tokenizer(*(VALIDATION[text].tolist() for text in TEXTS), padding=True, return_tensors="pt")
+        ).logits
+    right = logits.argmax(-1).numpy() == VALIDATION["label"].map(LABELS.index)
+    assert right.mean() == pytest.approx(facts["validation_score"])
+
+
+def test_before_the_training_the_model_computes_what_it_did(tmp_path):
+    model, tokenizer = new_classifier(test_finetune.save_source(tmp_path), LABELS, seed=0)
+    batch = tokenizer(["red one two"], return_tensors="pt")
+    before, head = model.eval()(**batch).logits, model.classifier.weight
+    adapted = lora.adapt(model)
+    assert torch.equal(adapted(**batch).logits, before)
+    trained = sum(weights.numel() for weights in adapted.base_model.parameters() if weights.requires_grad)
+    assert head.requires_grad and trained < 0.5 * sum(weights.numel() for weights in adapted.base_model.parameters())
+
+
+def test_a_killed_run_ends_as_an_uninterrupted_one(tmp_path, monkeypatch):
+    whole = test_finetune.run(tmp_path, "whole", strategy=LORA)
+    with stopping_before(5, monkeypatch), pytest.raises(KilledError):
+        test_finetune.run(tmp_path, "resumed", strategy=LORA)
+    assert test_finetune.run(tmp_path, "resumed", strategy=LORA) == whole
+    assert (tmp_path / "whole/model.safetensors").read_bytes() == (tmp_path / "resumed/model.safetensors").read_bytes()
+
+
+def test_occupations_and_coreference_have_it_too(folder, tmp_path):
+    occupation.run(folder, "lora", adaptation=ADAPTATION)
+    check(changed(*(load_file(folder / name / "model.safetensors") for name in ("encoder", "lora"))))
+    coreference.run(tmp_path, "tuned", strategy="lora", adaptation=ADAPTATION)
+    check(changed(*(load_file(tmp_path / name / "model.safetensors") for name in ("source", "tuned"))))
+    load_coreference(tmp_path / "tuned")
