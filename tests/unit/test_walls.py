@@ -26,21 +26,9 @@ DEAR_MODULES += [module_of(kind_of(name).tokenised) for name in TASKS if kind_of
 PREPARING = [module_of(step) for name in TASKS for step in kind_of(name).steps]
 PREPARING += [external_module(entry) for entry in READOUTS.values() if entry.external]
 # The parts of the package, lowest first: a module imports those of its own part and of the parts before it alone.
-LAYERS = ("base", "registry", "erasers", "text", "corpora", "planted", "stimuli", "encoders", "methods", "training")
-LAYERS += (
-    "strategies",
-    "asking",
-    "tasks",
-    "readouts",
-    "results",
-    "metrics",
-    "papers",
-    "plan",
-    "overview",
-    "crate",
-    "library",
-)
-LAYERS += ("cli", "__init__", "__main__")
+LAYERS = ("base", "registry", "erasers", "text", "corpora", "planted", "stimuli", "encoders", "methods", "strategies")
+LAYERS += ("training", "asking", "tasks", "readouts", "results", "metrics", "papers", "plan", "overview", "crate")
+LAYERS += ("library", "cli", "__init__", "__main__")
 PLANS = [str(module_file(plan_module(name), ROOT).relative_to(ROOT)) for name in TASKS]
 
 

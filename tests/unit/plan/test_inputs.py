@@ -219,8 +219,9 @@ def test_real_texts_are_tokenised_once_and_planted_ones_where_they_are_read(find
     paths = set()
     for (encoder, _), model in find.plan.trained.items():
         wildcards = SimpleNamespace(encoder=encoder, task=model.task, strategy=model.strategy, seed=model.seed)
-        task, text = find.setup.task(model.task), find.trainings.params(wildcards)["options"].get("text")
-        real = text is not None and task.about["data"] != "planted"
+        task, options = find.setup.task(model.task), find.trainings.params(wildcards)["options"]
+        text = options.get("adaptation", {}).get("text", "raw")
+        real = task.kind.tokenised is not None and task.about["data"] != "planted"
         own = [task.file(f"tokens/{encoder}/{text}.safetensors")] if real else []
         assert find.trainings.tokens(wildcards) == own
         assert not set(own) & set(flat(training_files(find, model)))

@@ -25,12 +25,9 @@ FAMILIES = SOURCES | {"albert": lambda: AlbertForMaskedLM(AlbertConfig(**SIZES, 
 
 def changed(before, after) -> dict[str, torch.Tensor]:
     """The changes of an encoder's weights, by name; those of its pooler left out, which is trained as ever."""
+    before, after = ({name: part[name] for name in part if "pooler" not in name} for part in (before, after))
     assert before.keys() == after.keys()
-    return {
-        name: after[name] - before[name]
-        for name in before
-        if "pooler" not in name and (after[name] != before[name]).any()
-    }
+    return {name: after[name] - before[name] for name in before if not torch.equal(after[name], before[name])}
 
 
 def check(changes: dict[str, torch.Tensor]) -> None:
@@ -48,13 +45,11 @@ def test_an_encoder_changes_by_updates_of_low_rank_alone_and_is_read_like_any_ot
     word_tokenizer(WORDS).save_pretrained(tmp_path / "source")
     facts = test_finetune.run(tmp_path, "model", strategy=LORA)
     model, tokenizer = load_encoder(tmp_path / "model", head="classification")
-    check(
-        changed(*(each.base_model.state_dict() for each in (load_encoder(tmp_path / "source", head="none")[0], model)))
-    )
+    before, _ = load_encoder(tmp_path / "source", head="none")
+    check(changed(before.base_model.state_dict(), model.base_model.state_dict()))
+    batch = tokenizer(*(VALIDATION[text].tolist() for text in TEXTS), padding=True, return_tensors="pt")
     with torch.inference_mode():
-        logits = model(
-            **tokenizer(*(VALIDATION[text].tolist() for text in TEXTS), padding=True, return_tensors="pt")
-        ).logits
+        logits = model(**batch).logits
     right = logits.argmax(-1).numpy() == VALIDATION["label"].map(LABELS.index)
     assert right.mean() == pytest.approx(facts["validation_score"])
 

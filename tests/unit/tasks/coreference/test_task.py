@@ -100,7 +100,7 @@ def test_best_keeps_the_first_of_the_best_epochs_and_last_the_last(tmp_path, mon
         ({"seed": 4}, "seed"),
         ({"recipe": RECIPE | {"task_rate": 0.1}}, r"recipe\.task_rate"),
         ({"recipe": RECIPE | {"scorer": RECIPE["scorer"] | {"ffnn": 8}}}, r"recipe\.scorer\.ffnn"),
-        ({"strategy": "doubled", "adaptation": {"module": "tasks.coreference.strategies"}}, "data"),
+        ({"strategy": "doubled", "adaptation": {"module": "tasks.coreference.strategies"}}, r"strategy\.name"),
     ],
 )
 def test_checkpoints_of_another_configuration_are_refused_and_kept(tmp_path, monkeypatch, change, named):

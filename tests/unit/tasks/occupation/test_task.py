@@ -57,7 +57,7 @@ def folder(tmp_path):
 def run(folder, name, *, recipe=RECIPE, **options):
     given = {"strategy": name, "seed": 5, "device": "cpu", **options}
     if name in STRATEGIES and name != "plain":
-        given["adaptation"] = {"module": STRATEGIES[name].module, "text": STRATEGIES[name].text}
+        given.setdefault("adaptation", {"module": STRATEGIES[name].module, "text": STRATEGIES[name].text})
     data = {"biographies": (folder / "biographies.parquet",), **given.pop("data", {})}
     return train(folder / "encoder", folder / name, folder / "work", data, recipe=recipe, **given)
 
