@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from biasflow.papers.dawkins2024.examples import printed_examples
-from biasflow.papers.dawkins2024.rows import DURING
+from biasflow.papers.dawkins2024.grid import DURING
 from biasflow.papers.frames import Run
 from biasflow.results.scores import concatenate
 from tests.unit.papers.dawkins2024 import made_up as dawkins2024

@@ -1,6 +1,7 @@
-"""Does a measure follow the bias that was planted, from which dose on, and how much of it is noise?"""
+"""Does a measure follow the bias that was planted, from which dose on, and how much of it is noise? Measures of others
+are judged as ours are."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -8,7 +9,10 @@ import pandas as pd
 from scipy import stats
 
 from biasflow.base.errors import BiasflowError
+from biasflow.papers.frames import Run
+from biasflow.registry import INSIDE
 from biasflow.results.bootstrap import LEAST
+from biasflow.results.given import VALUE
 from biasflow.results.statistics import false_discovery_rates
 
 LEVEL = 0.05
@@ -201,3 +205,20 @@ def follows(table: pd.DataFrame) -> pd.Series:
     """Whether each row of a calibration follows the bias: the row itself sees it (`verdict`), and so does q, the p of
     the rank correlation adjusted over all rows (q <= 0.05)."""
     return (table["verdict"] == SEES) & (table["q"] <= LEVEL)
+
+
+SIGNS = {"up": 1, "down": -1}
+
+
+def given_values(run: Run, encoders: Collection[str]) -> pd.DataFrame:
+    """Return a row per measure of the key `given` and encoder: measure (its name, marked as given), group, sign,
+    encoder, value (the mean of its items) and error, the variance that the items leave in the value (NaN for one).
+
+    The run's option "given" says where a measure goes with more bias, its file "<measure>/<encoder>" has the items."""
+    rows = []
+    for name, direction in run.options.get("given", {}).items():
+        for encoder in encoders:
+            values = pd.read_csv(run.files["given"][f"{name}/{encoder}"])[VALUE]
+            error = values.var(ddof=1) / len(values) if len(values) > 1 else np.nan
+            rows.append((f"{name} (given)", INSIDE, SIGNS[direction], encoder, values.mean(), error))
+    return pd.DataFrame(rows, columns=["measure", "group", "sign", "encoder", "value", "error"])

@@ -8,7 +8,7 @@ import pytest
 
 from biasflow.base.errors import BiasflowError
 from biasflow.papers.frames import Run
-from biasflow.papers.given import given_values
+from biasflow.papers.judge import given_values
 from biasflow.results.given import read_given, run_given
 
 

@@ -14,8 +14,7 @@ from biasflow.metrics import bec_pro, winogender
 from biasflow.metrics.log_odds import agreement
 from biasflow.metrics.occtmp import occtmp
 from biasflow.papers.frames import Run
-from biasflow.papers.given import given_values
-from biasflow.papers.judge import Z
+from biasflow.papers.judge import Z, given_values
 from biasflow.papers.judged import Judged
 from biasflow.registry import INSIDE, METRICS, Measure
 from biasflow.results.scores import NONE

@@ -10,8 +10,8 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.shipped import shipped
 from biasflow.base.tabular import read_parquet, read_text_csv
 from biasflow.metrics.stereoset import ANTI, STEREOTYPE, UNRELATED, triple_distances, triple_strengths
+from biasflow.papers.dawkins2024 import grid
 from biasflow.papers.dawkins2024.blocks import encoders_inside
-from biasflow.papers.dawkins2024.rows import AUTHORS, BLOCK, INSIDE, PRINTED, is_papers_encoder, not_run
 from biasflow.papers.frames import RUN, Run
 from biasflow.papers.make import NOTE
 from biasflow.results.scores import NONE
@@ -59,16 +59,16 @@ def examples_of(number: int, run: Run) -> pd.DataFrame:
     stimuli = {name: read_text_csv(path) for name, path in run.files.get("stimuli", {}).items()}
     for encoder in encoders_inside(run.options):
         read = {name: _untouched(run, encoder, name) for name in stimuli}
-        compared = is_papers_encoder(run, encoder)
+        compared = grid.is_papers_encoder(run, encoder)
         shown = {
             (encoder, name): examples(number, stimuli[name], probabilities, published, compared=compared)
             for name, probabilities in read.items()
             if probabilities is not None
         }
         tables |= shown
-        missing += [] if shown else [f"Encoder {encoder} {not_run(run, encoder, INSIDE)}."]
+        missing += [] if shown else [f"Encoder {encoder} {grid.not_run(run, encoder, grid.INSIDE)}."]
     empty = pd.DataFrame(columns=_EXAMPLE)
-    table = pd.concat(tables, names=BLOCK).reset_index(BLOCK).reset_index(drop=True) if tables else empty
+    table = pd.concat(tables, names=grid.BLOCK).reset_index(grid.BLOCK).reset_index(drop=True) if tables else empty
     table.attrs[NOTE] = " ".join(missing)
     return table
 
@@ -102,7 +102,7 @@ def examples(
     blocks = []
     for name, (triple, chosen) in _choose(table, sentences, printed).items():
         block = printed[printed["example"] == name].assign(triple=triple, chosen=chosen)
-        blocks.append(block if compared and chosen == PRINTED else block.assign(p=np.nan, s=np.nan, d=np.nan))
+        blocks.append(block if compared and chosen == grid.PRINTED else block.assign(p=np.nan, s=np.nan, d=np.nan))
     rows = pd.concat(blocks, ignore_index=True)
     keys = ["example", "triple", "swapped", "label"]
     ours = rows[["chosen", *keys]].merge(sentences, on=keys[1:], how="left", validate="many_to_one")
@@ -115,12 +115,12 @@ def table2(run: Run) -> pd.DataFrame:
     `mended`."""
     changes, tables = run.files.get(_CHANGES, {}).get(_CHANGES), []
     for encoder in encoders_inside(run.options):
-        before, after = (_untouched(run, encoder, stimuli) for stimuli in (SWAPPED, AUTHORS))
+        before, after = (_untouched(run, encoder, stimuli) for stimuli in (SWAPPED, grid.AUTHORS))
         if changes is not None and before is not None and after is not None:
             table = mended(read_text_csv(changes), before, after, _printed_sentences("2"))
             tables.append(table.assign(encoder=encoder, status=RUN))
         else:
-            status = not_run(run, encoder, INSIDE, f"it needs the stimuli {AUTHORS} and {SWAPPED}")
+            status = grid.not_run(run, encoder, grid.INSIDE, f"it needs the stimuli {grid.AUTHORS} and {SWAPPED}")
             tables.append(pd.DataFrame({"encoder": [encoder], "status": [status]}))
     return pd.concat(tables, ignore_index=True).reindex(columns=["encoder", *_MENDED, "status"])
 
@@ -168,7 +168,7 @@ def _choose(table: int, sentences: pd.DataFrame, printed: pd.DataFrame) -> dict[
     taken, chosen = set(present.values()), {}
     for name, (rule, order) in zip(printed["example"].unique(), _rules(table, sentences), strict=True):
         if name in present:
-            chosen[name] = (present[name], PRINTED)
+            chosen[name] = (present[name], grid.PRINTED)
             continue
         triple = next((triple for triple in order if triple not in taken), None)
         if triple is None:

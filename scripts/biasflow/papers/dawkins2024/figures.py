@@ -7,20 +7,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from biasflow.papers.dawkins2024.correlations import with_printed
-from biasflow.papers.dawkins2024.rows import (
-    AFTER,
-    ATTENTION,
-    BASE,
-    BLOCK,
-    DEBIAS,
-    LAYER_11,
-    LAYER_12,
-    SENT,
-    layers_of,
-    level_names,
-)
+from biasflow.papers.dawkins2024 import grid
 from biasflow.papers.dawkins2024.table7 import table7
+from biasflow.papers.dawkins2024.text import with_printed
 from biasflow.papers.frames import RUN, Run
 from biasflow.results import figures as draw
 from biasflow.results.statistics import correlation
@@ -33,12 +22,12 @@ _PROJECTIONS = {  # (n, c) of the level's first projection
     "1,1": (draw.PURPLE, "D", "weighted, two dimensions (1,1)"),
 }
 _LEVELS = {  # level -> name in any encoder, colour and shape of its models
-    BASE: ("Base", draw.BLACK, "*"),
-    DEBIAS: ("Sentence-Debias", draw.BLACK, "P"),
-    SENT: ("SENT", draw.GREEN, "s"),
-    LAYER_12: ("last layer (paper: 12)", draw.BLUE, "o"),
-    LAYER_11: ("layer before (paper: 11)", draw.VERMILION, "^"),
-    ATTENTION: ("layer before + attention", draw.PURPLE, "D"),
+    grid.BASE: ("Base", draw.BLACK, "*"),
+    grid.DEBIAS: ("Sentence-Debias", draw.BLACK, "P"),
+    grid.SENT: ("SENT", draw.GREEN, "s"),
+    grid.LAYER_12: ("last layer (paper: 12)", draw.BLUE, "o"),
+    grid.LAYER_11: ("layer before (paper: 11)", draw.VERMILION, "^"),
+    grid.ATTENTION: ("layer before + attention", draw.PURPLE, "D"),
 }
 _MEASURES = {"strength": "Strength S (top 10 %)", "distance": "Distance D (top 10 %)"}
 
@@ -54,7 +43,7 @@ def strength_distance(run: Run) -> Figure:
     if not blocks:
         statuses = rows.drop_duplicates("encoder").set_index("encoder")["status"]
         return draw.empty_figure("; ".join(f"{encoder} {status}" for encoder, status in statuses.items()))
-    layers = {name: layers_of(run, block["encoder"].iloc[0]) for name, block in blocks.items()}
+    layers = {name: grid.layers_of(run, block["encoder"].iloc[0]) for name, block in blocks.items()}
     if len(blocks) > 1:
         return _small(blocks, layers)
     ((name, block),) = blocks.items()
@@ -111,8 +100,8 @@ def strength_fairness(run: Run) -> Figure:
 
 def _blocks(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """The blocks of a table 7 that were run, by a name for readers; the main reading of the interventions only."""
-    drawn = rows[(rows["status"] == RUN) & (rows["interventions"] == AFTER)]
-    groups = drawn.groupby(BLOCK, sort=False)
+    drawn = rows[(rows["status"] == RUN) & (rows["interventions"] == grid.AFTER)]
+    groups = drawn.groupby(grid.BLOCK, sort=False)
     return {f"{encoder}, stimuli: {stimuli}" if stimuli else encoder: block for (encoder, stimuli), block in groups}
 
 
@@ -124,7 +113,7 @@ def _positions(block: pd.DataFrame) -> pd.Series:
 
 def _draw(axes: Axes, block: pd.DataFrame, measure: str, layers: int | None, *, size: float = 22) -> None:
     """One measure of one block: bands per level, our values, the Base line, and the published values in grey."""
-    x, names = _positions(block), level_names(layers)
+    x, names = _positions(block), grid.level_names(layers)
     for number, (level, places) in enumerate(x.groupby(block["level"], sort=False)):
         if number % 2:
             axes.axvspan(places.min() - 1, places.max() + 1, color="#F2F2F2", zorder=0, linewidth=0)
@@ -132,7 +121,7 @@ def _draw(axes: Axes, block: pd.DataFrame, measure: str, layers: int | None, *, 
             middle = (places.mean(), 1.0)
             axes.annotate(names[level], middle, (0, 3), axes.get_xaxis_transform(), "offset points", ha="center")
     axes.scatter(x, block[measure + PUBLISHED], s=size, marker="_", color=draw.GREY, linewidths=1, zorder=2)
-    base = block.loc[block["level"] == BASE, measure]
+    base = block.loc[block["level"] == grid.BASE, measure]
     axes.axhline(base.iloc[0], color=draw.BLACK, linestyle="--", linewidth=0.8, zorder=1)
     first, n_p = block["settings"].str[:3], block["settings"].str[-1:]
     for (projection, weighted), points in block.groupby([first.where(first.isin(_PROJECTIONS), ""), n_p == "1"]):

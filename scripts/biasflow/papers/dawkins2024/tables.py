@@ -1,42 +1,33 @@
-"""Tables made from table 7 and from shares: the best of each level, whether ranks depend on a choice, the subspaces."""
+"""Tables made from table 7, from shares and from fine-tunings: the best of each level, information weighting, intervals
+over seeds, whether ranks depend on a choice, the subspaces, the data."""
 
+import json
 from collections.abc import Sequence
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from biasflow.methods.grid import SENTENCE_DEBIAS
-from biasflow.papers.dawkins2024.blocks import encoders_inside
-from biasflow.papers.dawkins2024.rows import (
-    AFTER,
-    BLOCK,
-    INSIDE,
-    MEASURES,
-    inside,
-    key_of,
-    not_run,
-    printed_inside,
-    printed_nli,
-    printed_table,
-    published_where,
-    shares,
-)
-from biasflow.papers.dawkins2024.table7 import table7
+from biasflow.papers.dawkins2024 import grid
+from biasflow.papers.dawkins2024.blocks import encoders_inside, encoders_of_nli
+from biasflow.papers.dawkins2024.table7 import against_base, in_printed_order, nli_by_setting, table7
 from biasflow.papers.frames import RUN, Run
 from biasflow.results.scores import NA
-from biasflow.results.statistics import correlation
+from biasflow.results.statistics import correlation, t_interval
 from biasflow.results.tables import merge_published
+from biasflow.text.occupation_pairs import load_pairs
 
 PLAIN = "plain"  # a subspace that was fitted with no other intervention active
 
 
 def table5(run: Run) -> pd.DataFrame:
     """The best of each level beside the printed table 5, see `best_of_levels`."""
-    table = best_of_levels(table7(run), printed_table(run.printed, 5))
-    intrinsic = [name for measure in MEASURES for name in (measure, f"{measure}_settings")]
-    table = published_where(printed_inside(run, table), table, intrinsic)
-    return published_where(printed_nli(run, table), table, ["fairness", "fairness_settings", "snli_accuracy"])
+    table = best_of_levels(table7(run), grid.printed_table(run.printed, 5))
+    intrinsic = [name for measure in grid.MEASURES for name in (measure, f"{measure}_settings")]
+    table = grid.published_where(grid.printed_inside(run, table), table, intrinsic)
+    return grid.published_where(grid.printed_nli(run, table), table, ["fairness", "fairness_settings", "snli_accuracy"])
 
 
 def best_of_levels(rows: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
@@ -45,12 +36,14 @@ def best_of_levels(rows: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
 
     Of equal values the first in printed order counts. What was not run stays empty, and so does the fairness of a
     level without a viable model, with a `note`."""
-    main = rows[rows["interventions"] == AFTER]  # further readings do not change what is measured before fine-tuning
-    intrinsic = dict(list(main.groupby([*BLOCK, "level"], sort=False)))
+    main = rows[
+        rows["interventions"] == grid.AFTER
+    ]  # further readings do not change what is measured before fine-tuning
+    intrinsic = dict(list(main.groupby([*grid.BLOCK, "level"], sort=False)))
     best = []
-    for (*block_keys, interventions, level), block in rows.groupby([*BLOCK, "interventions", "level"], sort=False):
-        row = dict(zip(BLOCK, block_keys, strict=True)) | {"interventions": interventions, "level": level}
-        for measure in MEASURES:
+    for (*block_keys, interventions, level), block in rows.groupby([*grid.BLOCK, "interventions", "level"], sort=False):
+        row = dict(zip(grid.BLOCK, block_keys, strict=True)) | {"interventions": interventions, "level": level}
+        for measure in grid.MEASURES:
             row |= _best(intrinsic[(*block_keys, level)], measure, ascending=True)
         viable = block[block["viable"] == "yes"]
         row |= _best(viable, "fairness", ascending=False, also=["snli_accuracy"])
@@ -66,22 +59,22 @@ def rank_agreement(run: Run) -> pd.DataFrame:
 
     Per encoder and for Strength and Distance; `comparison` is `share` or `stimuli`, `a` and `b` are what is compared,
     [low, high] is a 95 % interval, `verdict` counts the pairs of settings that change order."""
-    wide, rows = inside(run), []
+    wide, rows = grid.inside(run), []
 
     def compare(values: pd.DataFrame, **keys: str) -> None:
         for a, b in combinations(values, 2):
             rows.append(keys | {"a": a, "b": b} | _agreement(values[a], values[b]))
 
-    for (encoder, stimuli), block in wide.groupby(level=BLOCK):
-        for measure in MEASURES:
-            values = block[measure].xs(NA, axis=1, level="variant")[shares(run)]
+    for (encoder, stimuli), block in wide.groupby(level=grid.BLOCK):
+        for measure in grid.MEASURES:
+            values = block[measure].xs(NA, axis=1, level="variant")[grid.shares(run)]
             compare(values, encoder=encoder, stimuli=stimuli, metric=measure, comparison="share")
     for encoder, block in wide.groupby(level="encoder"):
-        for measure in MEASURES:
-            values = block[key_of(measure)].unstack("stimuli")
+        for measure in grid.MEASURES:
+            values = block[grid.key_of(measure)].unstack("stimuli")
             compare(values, encoder=encoder, stimuli="", metric=measure, comparison="stimuli")
-    columns = [*BLOCK, "metric", "comparison", "a", "b", "spearman", "p", "low", "high", "n", "verdict"]
-    return pd.DataFrame(rows, columns=columns).sort_values(BLOCK, kind="stable", ignore_index=True)
+    columns = [*grid.BLOCK, "metric", "comparison", "a", "b", "spearman", "p", "low", "high", "n", "verdict"]
+    return pd.DataFrame(rows, columns=columns).sort_values(grid.BLOCK, kind="stable", ignore_index=True)
 
 
 def subspaces(run: Run) -> pd.DataFrame:
@@ -93,7 +86,7 @@ def subspaces(run: Run) -> pd.DataFrame:
     for encoder in encoders_inside(run.options):
         path = run.files.get("explained_variance", {}).get(encoder)
         if path is None:
-            blocks.append(pd.DataFrame({"encoder": [encoder], "status": [not_run(run, encoder, INSIDE)]}))
+            blocks.append(pd.DataFrame({"encoder": [encoder], "status": [grid.not_run(run, encoder, grid.INSIDE)]}))
             continue
         variance, pairs = pd.read_csv(path), pd.read_csv(run.files["sentence_pairs"][encoder])
         plain = variance[(variance["method"] == run.options["method"]) & (variance["upstream"] == PLAIN)]
@@ -125,3 +118,113 @@ def _best(block: pd.DataFrame, measure: str, *, ascending: bool, also: Sequence[
     else:
         best = known.loc[known[measure].idxmin() if ascending else known[measure].idxmax(), columns].to_dict()
     return {f"{measure}_settings" if name == "settings" else name: value for name, value in best.items()}
+
+
+_ALL = "all"
+
+
+def weighting_pairs(snli_accuracy: pd.Series) -> pd.DataFrame:
+    """Settings that differ in n_p only: columns np0 and np1, index level and `rest`, the settings without n_p.
+
+    `snli_accuracy`: index level and settings. Pairs of which one side is absent are left out."""
+    frame = snli_accuracy.rename("value").reset_index()
+    frame[["rest", "comma", "n_p"]] = frame["settings"].str.rpartition(",")  # n_p is the last of the settings
+    pairs = frame[frame["n_p"] != ""].pivot(index=["level", "rest"], columns="n_p", values="value")
+    return pairs.reindex(columns=["0", "1"]).set_axis(["np0", "np1"], axis=1).dropna()
+
+
+def table6(run: Run) -> pd.DataFrame:
+    """Mean SNLI accuracy with n_p = 0 and n_p = 1 per level, and the mean and standard deviation of the increase.
+
+    Per encoder and reading of the interventions, beside the printed table 6. Encoders without NLI scores have empty
+    rows with the reason as `status`."""
+    published = grid.printed_table(run.printed, 6)
+    judged = nli_by_setting(run, grid.printed_settings(run))
+    blocks = []
+    for encoder in grid.encoders(run):
+        of_encoder = judged[judged["encoder"] == encoder]
+        for interventions, block in of_encoder.groupby("interventions", sort=False):
+            effect = weighting_effect(block.set_index(grid.SETTING)["snli_accuracy"], levels=published["level"])
+            blocks.append(effect.assign(encoder=encoder, interventions=interventions, status=RUN))
+        if of_encoder.empty:
+            status = grid.not_run(run, encoder, grid.NLI)
+            blocks.append(published[["level"]].assign(encoder=encoder, interventions=grid.AFTER, status=status))
+    values = [column for column in published if column != "level"]
+    table = pd.concat(blocks).reindex(columns=[*grid.READING, "level", *values, "status"])
+    table = table.astype({"level": str} | dict.fromkeys(values, float))
+    table = merge_published(table, published, on=["level"], values=values)
+    table = grid.published_where(grid.printed_nli(run, table), table, values)
+    pairs = [column for column in table if column.startswith("model_pairs")]
+    return table.astype(dict.fromkeys(pairs, "Int64"))
+
+
+def weighting_effect(snli_accuracy: pd.Series, *, levels: pd.Series) -> pd.DataFrame:
+    """A row per entry of `levels` ("all": every pair): model_pairs, the two means, increase and increase_sd.
+
+    increase_sd is the sample's (ddof = 1), which is what the printed rows of the single levels have; the printed 0.0439
+    of all pairs is between the two (0.0434 and 0.0440 from the printed table 7). One pair has none.
+    `snli_accuracy`: index level and settings. A level without pairs has 0 pairs and NaN."""
+    pairs = weighting_pairs(snli_accuracy)
+    rows = []
+    for level in levels:
+        of_level = pairs if level == _ALL else pairs[pairs.index.get_level_values("level") == level]
+        means = {f"snli_accuracy_{name}": of_level[name].mean() for name in of_level}
+        increase = of_level["np1"] - of_level["np0"]
+        increases = {"increase": increase.mean(), "increase_sd": increase.std(ddof=1)}
+        rows.append({"level": level, "model_pairs": len(of_level)} | means | increases)
+    return pd.DataFrame(rows)
+
+
+def nli_intervals(run: Run) -> pd.DataFrame:
+    """Mean and 95 % t interval over the fine-tuning seeds of every NLI score, and the share of seeds that are viable.
+
+    Columns: encoder, interventions, level, settings (printed order), seeds, then per entry of SCORES its mean, `_low`
+    and `_high` (NaN for fewer than three seeds), and `viable_share`: each seed's SNLI accuracy against Base of the same
+    seed."""
+    seeds = grid.nli(run)
+    seeds["viable"] = against_base(seeds, ["encoder", "seed"], **run.options["viability"]) == "yes"
+    scores = {}
+    for column in grid.SCORES:
+        scores[column] = (column, pd.Series.mean)
+        scores[f"{column}_low"] = (column, lambda values: t_interval(values)[0])
+        scores[f"{column}_high"] = (column, lambda values: t_interval(values)[1])
+    groups = seeds.groupby([*grid.READING, *grid.SETTING], as_index=False)
+    table = groups.agg(seeds=("seed", "size"), **scores, viable_share=("viable", "mean"))
+    return in_printed_order(table, grid.printed_settings(run))
+
+
+def finetuning(run: Run) -> pd.DataFrame:
+    """Return the fine-tunings with their data, one row each, and one row per encoder that was not run.
+
+    Made of the files `sources` (part, source, pairs, dropped) and `occupation_pairs` of the task, and of what each
+    fine-tuning wrote of itself (pairs cut, the epoch kept, its validation accuracy)."""
+    training_files = run.files.get("training", {})
+    data = _data(run) if training_files else {}
+    rows = []
+    for model, path in training_files.items():
+        encoder, _, strategy, seed = model.split("/")
+        facts = json.loads(Path(path).read_text(encoding="utf-8"))
+        row = {"encoder": encoder, "strategy": strategy, "seed": seed.removeprefix("seed"), **data}
+        row |= {"cut": facts["cut"], "epoch": facts["epoch"], "epochs": len(facts["validation_scores"])}
+        rows.append(row | {"validation_accuracy": facts["validation_score"], "status": RUN})
+    tuned = {row["encoder"] for row in rows}
+    for encoder in encoders_of_nli(run.options):
+        if encoder not in tuned:
+            rows.append({"encoder": encoder, "status": grid.not_run(run, encoder, grid.NLI)})
+    parts = [f"{part}_{fact}" for part in ("train", "validation", "test") for fact in ("source", "pairs")]
+    columns = ["encoder", "strategy", "seed", *parts, "dropped", "occupation_selection", "occupation_pairs"]
+    return pd.DataFrame(rows).reindex(columns=[*columns, "cut", "epoch", "epochs", "validation_accuracy", "status"])
+
+
+def _data(run: Run) -> dict[str, object]:
+    """The task's data, part by part, and the gender-occupation pairs: the same for every fine-tuning."""
+    task = run.options["task"]
+    sources, data = pd.read_csv(run.files["sources"][task]), {}
+    for part, block in sources.groupby("part", sort=False):
+        data[f"{part}_source"] = " and ".join(block["source"])
+        data[f"{part}_pairs"] = block["pairs"].sum()
+    return data | {
+        "dropped": sources["dropped"].sum(),
+        "occupation_selection": run.options["selection"],
+        "occupation_pairs": len(load_pairs(run.files["occupation_pairs"][task])),
+    }

@@ -21,22 +21,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
 
-from biasflow.papers.dawkins2024.correlations import correlations
-from biasflow.papers.dawkins2024.downstream import finetuning, nli_intervals, table6
+from biasflow.papers.dawkins2024 import grid
 from biasflow.papers.dawkins2024.examples import SWAPPED, table1, table2, table3, table4
 from biasflow.papers.dawkins2024.figures import strength_distance, strength_fairness
-from biasflow.papers.dawkins2024.rows import (
-    AUTHORS,
-    INSIDE,
-    MEASURES,
-    PRINTED_SCORES,
-    SETTING,
-    other_nli_data,
-    with_own_levels,
-)
 from biasflow.papers.dawkins2024.table7 import table7
-from biasflow.papers.dawkins2024.tables import rank_agreement, subspaces, table5
-from biasflow.papers.dawkins2024.text import text
+from biasflow.papers.dawkins2024.tables import finetuning, nli_intervals, rank_agreement, subspaces, table5, table6
+from biasflow.papers.dawkins2024.text import correlations, text
 from biasflow.papers.frames import Run
 from biasflow.papers.printed import as_ours
 from biasflow.results.scores import NA
@@ -46,11 +36,11 @@ TABLES = {
     "table2": table2,
     "table3": table3,
     "table4": table4,
-    "table5": with_own_levels(table5),
-    "table6": with_own_levels(table6),
-    "table7": with_own_levels(table7),
-    "correlations": with_own_levels(correlations),
-    "nli_intervals": with_own_levels(nli_intervals),
+    "table5": grid.with_own_levels(table5),
+    "table6": grid.with_own_levels(table6),
+    "table7": grid.with_own_levels(table7),
+    "correlations": grid.with_own_levels(correlations),
+    "nli_intervals": grid.with_own_levels(nli_intervals),
     "text": text,
     "rank_agreement": rank_agreement,
     "finetuning": finetuning,
@@ -69,9 +59,9 @@ def ours(run: Run) -> pd.DataFrame:
 
 def _ours(run: Run) -> Iterator[pd.DataFrame]:
     settings, best, nli = table7(run), table5(run), {"status": "nli_status"}
-    yield _of_table(7, settings, MEASURES, SETTING)
-    yield _of_table(7, settings, PRINTED_SCORES, SETTING, n="nli_seeds", **nli)
-    yield _of_table(5, best, MEASURES, ["level"])
+    yield _of_table(7, settings, grid.MEASURES, grid.SETTING)
+    yield _of_table(7, settings, grid.PRINTED_SCORES, grid.SETTING, n="nli_seeds", **nli)
+    yield _of_table(5, best, grid.MEASURES, ["level"])
     yield _of_table(5, best, ["fairness", "snli_accuracy"], ["level"], **nli)
     yield _of_table(6, table6(run), _WEIGHTING, ["level"], n="model_pairs")
     for number, examples, values in ((1, table1, ["p"]), (3, table3, ["p", "s"]), (4, table4, ["p", "d"])):
@@ -89,12 +79,12 @@ def _of_table(
 
 def other_data(run: Run) -> Mapping[str, str]:
     """Why numbers are not comparable: other stimuli than the authors', other pairs than SNLI and Dev et al. (2020)."""
-    nli = other_nli_data(run, occupations=True)
-    inside = {"stimuli": _other_stimuli(run, AUTHORS), "stereoset": _other_stimuli(run, SWAPPED)}
-    return inside | {"snli": other_nli_data(run), "nli": nli, "occupations": nli}
+    nli = grid.other_nli_data(run, occupations=True)
+    inside = {"stimuli": _other_stimuli(run, grid.AUTHORS), "stereoset": _other_stimuli(run, SWAPPED)}
+    return inside | {"snli": grid.other_nli_data(run), "nli": nli, "occupations": nli}
 
 
 def _other_stimuli(run: Run, printed: str) -> str:
-    cells = run.plan[(run.plan["metric"] == INSIDE) & (run.plan["dataset"] != NA)]
+    cells = run.plan[(run.plan["metric"] == grid.INSIDE) & (run.plan["dataset"] != NA)]
     read = list(dict.fromkeys(cells["dataset"]))
     return "" if printed in read or not read else f"other data: printed of {printed}, here {', '.join(read)}"

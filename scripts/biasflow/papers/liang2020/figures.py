@@ -11,13 +11,13 @@ from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.shipped import shipped
 from biasflow.base.tabular import read_parquet
 from biasflow.papers.frames import Run
+from biasflow.papers.liang2020 import placed
 from biasflow.papers.liang2020.blocks import EACH
-from biasflow.papers.liang2020.performance import gender_shares as read_gender_shares
-from biasflow.papers.liang2020.performance import perplexity_rows
-from biasflow.papers.liang2020.rows import DENSRAY, KEY, PLACEMENT, Placement, Rows, not_run, of_metrics, of_paper, wide
-from biasflow.papers.liang2020.tables import readings
+from biasflow.papers.liang2020.tables import gender_shares as read_gender_shares
+from biasflow.papers.liang2020.tables import perplexity_rows, readings
 from biasflow.results import figures as draw
 from biasflow.results.page import page
 from biasflow.results.scores import NA, NONE
@@ -25,58 +25,14 @@ from biasflow.results.scores import NA, NONE
 _OCCTMP = {"diff": "mean |log p(he) - log p(she)|", "signed_diff": "mean log p(he) - log p(she)"}
 _PERPLEXITY = {"perplexity": "perplexity", "batch_perplexity": "batch perplexity (as released)"}
 _LINES = {  # placement -> line
-    Placement("", ""): ("--", draw.BLACK, "no layer (untouched)"),
-    DENSRAY: ("-", draw.VERMILION, "all layers"),
+    placed.Placement("", ""): ("--", draw.BLACK, "no layer (untouched)"),
+    placed.DENSRAY: ("-", draw.VERMILION, "all layers"),
 }
 _VALUES, _OUTPUT = "attention.value", ""
 _MIXED = 0.75  # the most of a colour in a background: dark text on it keeps a contrast above 4.5 to 1
 
-_PAGE = page(
-    style="""\
-body { font: 15px/1.45 system-ui, sans-serif; color: #1a1a1a; background: #fff; margin: 2rem; max-width: 70rem; }
-h1 { font-size: 1.2rem; }
-h2 { font-size: 1.1rem; margin-top: 2rem; }
-figure { margin: 1rem 0 1.5rem; }
-.scale { height: 1rem; border: 1px solid #8a8a8a; background: linear-gradient(to right, {{ stops }}); }
-.ends { display: flex; justify-content: space-between; }
-table { border-collapse: collapse; }
-th, td { padding: .35rem .7rem; text-align: left; vertical-align: top; }
-th { box-shadow: inset 0 2px #1a1a1a, inset 0 -1px #1a1a1a; }
-.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-td span { padding: .1rem .15rem; border-radius: .15rem; }
-""",
-    body="""\
-{% if caption %}
-<p>{{ caption }}</p>
-{% endif %}
-{% for section in sections %}
-<h2>{{ section.name }}</h2>
-<figure>
-<div class="scale"></div>
-<div class="ends"><span>{{ section.low }} or less: more masculine</span>\
-<span>{{ section.middle }}</span><span>more feminine: {{ section.high }} or more</span></div>
-<figcaption>{{ section.legend }}</figcaption>
-</figure>
-<table>
-<thead>
-<tr><th scope="col" class="number">Score</th><th scope="col">Sentence</th></tr>
-</thead>
-<tbody>
-{% for score, color, tokens in section.rows %}
-<tr>
-<td class="number" style="background: {{ color }}">{{ score }}</td>
-<td>
-{% for token, value, background in tokens %}
-<span style="background: {{ background }}" title="{{ value }}">{{ token }}</span>
-{% endfor %}
-</td>
-</tr>
-{% endfor %}
-</tbody>
-</table>
-{% endfor %}
-""",
-)
+_STYLE, _BODY = shipped("papers/liang2020/sentences.css"), shipped("papers/liang2020/sentences.html")
+_PAGE = page(_STYLE.read_text("utf-8"), _BODY.read_text("utf-8"))
 
 
 @dataclass(frozen=True)
@@ -93,10 +49,10 @@ def occtmp_by_layer(run: Run) -> Figure:
 
     The occupations are those of the main table (see `_by_layer`). Raises BiasflowError naming encoder and method where
     a score is missing."""
-    ours = of_paper(run)
+    ours = placed.of_paper(run)
     occupations = readings(ours).occtmp
-    rows = of_metrics(pd.concat([ours.inside, ours.layers]), "occtmp")
-    table = wide(rows[rows["set"] == occupations], KEY, list(_OCCTMP))
+    rows = placed.of_metrics(pd.concat([ours.inside, ours.layers]), "occtmp")
+    table = placed.wide(rows[rows["set"] == occupations], placed.KEY, list(_OCCTMP))
     return _by_layer(ours, table, _OCCTMP, "occtmp", f"occupations: {occupations}")
 
 
@@ -107,21 +63,21 @@ def perplexity_by_layer(run: Run) -> Figure:
 
     Text and stage are those of the main table (see `_by_layer`). Raises BiasflowError naming encoder and method where
     a score is missing."""
-    ours = of_paper(run)
+    ours = placed.of_paper(run)
     shown = readings(ours)
     rows = perplexity_rows(pd.concat([ours.inside, ours.layers]))
     rows = rows[(rows["set"] == shown.text) & (rows["stage"] == shown.stage) & (rows["readout_seed"] != NA)]
-    table = wide(rows, [*KEY, "readout_seed"], list(_PERPLEXITY))
-    table = table.groupby(KEY, as_index=False)[list(_PERPLEXITY)].mean()
+    table = placed.wide(rows, [*placed.KEY, "readout_seed"], list(_PERPLEXITY))
+    table = table.groupby(placed.KEY, as_index=False)[list(_PERPLEXITY)].mean()
     return _by_layer(ours, table, _PERPLEXITY, "perplexity", f"text: {shown.text}, {shown.stage}")
 
 
-def _by_layer(ours: Rows, table: pd.DataFrame, measures: Mapping[str, str], metric: str, about: str) -> Figure:
+def _by_layer(ours: placed.Rows, table: pd.DataFrame, measures: Mapping[str, str], metric: str, about: str) -> Figure:
     """A row per encoder, a panel per measure (column -> label), of a `table` by KEY: DensRay in single layers.
 
     Dashed: the untouched encoder; solid line without marks: DensRay in all layers, if the run has it. Encoders without
     single layers are left out; without any, the figure says why."""
-    methods = dict.fromkeys([NONE, *(name for name, where in ours.methods.items() if where == DENSRAY), EACH])
+    methods = dict.fromkeys([NONE, *(name for name, where in ours.methods.items() if where == placed.DENSRAY), EACH])
     table = table[table["method"].isin(methods)]
     table = table.assign(layer=table["places"].str.extract(r"^layer\[(\d+)\]$")[0].astype(float))
     blocks = {name: block for name, block in table.groupby("encoder") if block["layer"].notna().any()}
@@ -149,7 +105,7 @@ def gender_shares(run: Run) -> Figure:
     A row per encoder; each of the two columns has a scale of its own, from 0, because shares of vectors of different
     dimensions do not compare. An encoder without attention values has an empty panel that says so; without any encoder
     the figure says why."""
-    ours = of_paper(run)
+    ours = placed.of_paper(run)
     shares = read_gender_shares(ours)
     shares = shares[shares["part"].isin([_VALUES, _OUTPUT])]
     if shares.empty:
@@ -250,9 +206,11 @@ def _section(name: str, sentences: Sequence[ScoredSentence], quantile: float) ->
     return {"name": name, "legend": legend, "rows": rows, **ends}
 
 
-def _nothing(ours: Rows, measure: str, method: str) -> Figure:
+def _nothing(ours: placed.Rows, measure: str, method: str) -> Figure:
     """A figure that says of every encoder why it is not drawn."""
-    return draw.empty_figure("; ".join(f"{name}: {not_run(ours, name, measure, method)}" for name in ours.encoders))
+    return draw.empty_figure(
+        "; ".join(f"{name}: {placed.not_run(ours, name, measure, method)}" for name in ours.encoders)
+    )
 
 
 def _draw_layers(axes: Axes, block: pd.DataFrame, measure: str) -> None:
@@ -262,7 +220,7 @@ def _draw_layers(axes: Axes, block: pd.DataFrame, measure: str) -> None:
     if NONE not in set(block["method"]):
         raise BiasflowError(f"encoder {block['encoder'].iloc[0]}, method {NONE}: no {measure}; score it first")
     for placement, (dashes, color, _) in _LINES.items():
-        for value in block.loc[(block[PLACEMENT] == placement).all(axis=1), measure]:
+        for value in block.loc[(block[placed.PLACEMENT] == placement).all(axis=1), measure]:
             axes.axhline(value, color=color, linestyle=dashes, linewidth=1)
     axes.plot(layers["layer"], layers[measure], color=draw.BLUE, marker="o", markersize=4, linewidth=1)
     axes.set_xticks(layers["layer"], [f"{layer:.0f}" for layer in layers["layer"]])

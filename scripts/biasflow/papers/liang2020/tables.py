@@ -1,4 +1,6 @@
-"""The tables of Liang, Dufter & Schütze (2020): bias under DensRay, hard debiasing and the debiasing conceptor."""
+"""The tables of Liang, Dufter & Schütze (2020): bias under DensRay, hard debiasing and the debiasing conceptor, the
+quality of the models (perplexity, GLUE, paper B's measures), and how much gender each place of the untouched encoder
+holds."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,30 +8,202 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from biasflow.papers.frames import NOT_ASKED, RUN, Run
-from biasflow.papers.liang2020.blocks import AT_EVALUATION, IN_TRAINING
-from biasflow.papers.liang2020.performance import glue_average, glue_scores, perplexities, perplexity_rows
-from biasflow.papers.liang2020.rows import (
-    CHINESE,
-    FINETUNED,
-    KEY,
-    NOTEBOOKS,
-    PLACEMENT,
-    PRETRAINED,
-    Rows,
-    change_from_none,
-    check_methods,
-    not_run,
-    of_metrics,
-    of_paper,
-    ordered,
-    published_rows,
-    wide,
-    with_not_run,
-)
-from biasflow.results.scores import NONE
-from biasflow.results.statistics import holm
+from biasflow.base.errors import BiasflowError
+from biasflow.papers.frames import NLI_SCORES, NOT_ASKED, RUN, Run, nli_rows
+from biasflow.papers.liang2020 import placed
+from biasflow.papers.liang2020.blocks import AT_EVALUATION, IN_TRAINING, PLAIN, WITH
+from biasflow.registry import METRICS
+from biasflow.results.scores import NA, NONE
+from biasflow.results.statistics import holm, t_interval
 from biasflow.results.tables import merge_published, with_bound
+
+_INTRINSIC = METRICS["strength"].measures  # column -> part and variant of its rows
+_PLACE = r"^(?P<place>layer\[(?P<layer>\d+)\](?:\.(?P<part>[a-z_.]+))?)(?:\[(?P<head>\d+)\])?$"
+
+
+def perplexity_rows(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows of perplexity and pseudo-perplexity; the released form of perplexity is `batch_perplexity`."""
+    shown = rows[rows["metric"].isin(["perplexity", "pseudo_perplexity"])]
+    return shown.assign(metric=shown["metric"].mask(shown["variant"] == "released", "batch_perplexity"))
+
+
+def perplexities(ours: placed.Rows) -> pd.DataFrame:
+    """Perplexity by KEY, set (the text) and stage, over mask seeds: mean, `_sd` (unbiased; NaN for one seed), `_low`,
+    `_high` and `_seeds`; the mean batch_perplexity and number of scored tokens; pseudo_perplexity (NaN where not run).
+
+    Raises BiasflowError naming encoder and method for a gap."""
+    rows = perplexity_rows(ours.inside)
+    unit = [*placed.KEY, "set", "stage"]
+    masked = placed.wide(rows[rows["readout_seed"] != NA], [*unit, "readout_seed"], ["perplexity", "batch_perplexity"])
+    placed.check_methods(masked, ours, "perplexity", ["set", "stage", "readout_seed"])
+    tokens = rows.loc[rows["metric"] == "perplexity", [*unit, "readout_seed", "n"]]
+    table = masked.merge(tokens, on=[*unit, "readout_seed"], validate="one_to_one")
+    table = table.groupby(unit, as_index=False).agg(
+        perplexity=("perplexity", "mean"),
+        perplexity_sd=("perplexity", "std"),
+        perplexity_low=("perplexity", "min"),
+        perplexity_high=("perplexity", "max"),
+        perplexity_seeds=("readout_seed", "nunique"),
+        batch_perplexity=("batch_perplexity", "mean"),
+        tokens=("n", "mean"),
+    )
+    pseudo = placed.wide(rows, unit, ["pseudo_perplexity"])
+    placed.check_methods(pseudo, ours, "pseudo_perplexity", ["set", "stage"])
+    return table.merge(pseudo, on=unit, how="outer", validate="one_to_one")
+
+
+def perplexity(run: Run, source: str = placed.NOTEBOOKS) -> pd.DataFrame:
+    """Return `perplexities` by encoder, text, stage, method and placement, with the change from the untouched encoder.
+
+    Published is the batch perplexity. `pseudo_status` is the status of the pseudo-perplexity. Raises BiasflowError
+    naming encoder and method for a gap."""
+    ours = placed.of_paper(run)
+    names, keys = {"set": "text"}, [*placed.KEY, "text", "stage"]
+    table = placed.ordered(perplexities(ours).rename(columns=names), ["encoder", "text", "stage"], ours)
+    table = placed.change_from_none(table, ["text", "stage"], ["perplexity", "batch_perplexity", "pseudo_perplexity"])
+    table = placed.first(table, ["encoder", "text", "stage", "method", *placed.PLACEMENT])
+    printed = perplexity_rows(placed.published_rows(ours, source)).rename(columns=names)
+    printed = placed.wide(printed, keys, ["batch_perplexity"])
+    rows = placed.with_not_run(table, ours, "perplexity", printed[keys])
+    rows = merge_published(rows, printed, on=keys, values=["batch_perplexity"])
+    lacking = rows["pseudo_perplexity"].isna() & (rows["status"] == RUN)
+    reasons = rows["encoder"].map({name: placed.not_run(ours, name, "pseudo_perplexity") for name in ours.encoders})
+    return rows.assign(pseudo_status=rows["status"].where(~lacking, reasons)).astype({"perplexity_seeds": "Int64"})
+
+
+def glue_scores(ours: placed.Rows) -> pd.DataFrame:
+    """GLUE scores by KEY, set (the task), strategy (when a method is active), metric and seed.
+
+    Nothing is active in the untouched encoder, so that its one model serves every strategy; without any other method
+    its strategy is "". Only seeds that all methods of a task and strategy share, so that their differences are paired.
+    Raises BiasflowError naming encoder and method for a gap."""
+    rows = ours.scores[ours.scores["task"].isin(ours.tasks("glue"))]
+    rows = rows[(rows["head"] == "own") & (rows["dataset"] == "validation")]
+    rows = rows[(rows["strategy"] == PLAIN) | rows["strategy"].str.startswith(WITH)]
+    when = rows["strategy"].map(lambda strategy: AT_EVALUATION if strategy == PLAIN else IN_TRAINING)
+    metric = rows["metric"].replace("glue_score", "score")
+    rows = rows.assign(set=rows["task"], strategy=when.astype(object), metric=metric)
+    keys = [*placed.KEY, "set", "strategy", "metric", "seed"]
+    placed.refuse_doubles(rows, keys)
+    edited = rows[rows["method"] != NONE]
+    untouched = rows[rows["method"] == NONE].drop(columns="strategy")
+    strategies = edited[["encoder", "set", "strategy"]].drop_duplicates()
+    untouched = untouched.merge(strategies, on=["encoder", "set"], how="left").fillna({"strategy": ""})
+    table = pd.concat([untouched, edited], ignore_index=True)[[*keys, "value"]]
+    placed.check_methods(table, ours, "glue", ["set", "strategy", "metric", "seed"])
+    return placed.of_shared_seeds(table, ["set", "strategy", "metric"])
+
+
+def glue_average(ours: placed.Rows, strategy: str) -> pd.DataFrame:
+    """By KEY: glue_average, the mean over tasks of the mean over seeds of each task's score, and glue_tasks, how many.
+
+    Planted tasks count only where there is no other, because they are no part of GLUE."""
+    rows = glue_scores(ours)
+    rows = rows[(rows["metric"] == "score") & (rows["strategy"].isin([strategy, ""]))]
+    data = ours.run.attributes("task", "data")
+    planted = rows["set"].map(lambda task: data.get(task, task)).str.startswith("planted").astype(bool)
+    rows = rows if planted.all() else rows[~planted]
+    tasks = rows.groupby([*placed.KEY, "set"], as_index=False)["value"].mean()
+    return tasks.groupby(placed.KEY, as_index=False).agg(glue_average=("value", "mean"), glue_tasks=("set", "nunique"))
+
+
+def glue(run: Run) -> pd.DataFrame:
+    """By encoder, task, strategy, metric, method and placement: mean and 95 % t interval [low, high] over the seeds
+    (NaN for fewer than three), `seeds`, and the change from the untouched encoder.
+
+    `score`, the mean of a task's metrics, has rows where a task has several: of one it would repeat that metric."""
+    ours = placed.of_paper(run)
+    unit = ["task", "strategy", "metric"]
+    scores = glue_scores(ours).rename(columns={"set": "task"})
+    several = scores.groupby("task")["metric"].transform("nunique") > 2  # the score, and more than one metric
+    grouped = scores[several | (scores["metric"] != "score")].groupby([*placed.KEY, *unit], as_index=False)["value"]
+    table = grouped.agg(
+        mean=pd.Series.mean,
+        low=lambda values: t_interval(values)[0],
+        high=lambda values: t_interval(values)[1],
+        seeds="size",
+    )
+    table = placed.ordered(
+        placed.first(table, ["encoder", *unit, "method", *placed.PLACEMENT]), ["encoder", *unit], ours
+    )
+    return placed.with_not_run(placed.change_from_none(table, unit, ["mean"]), ours, "glue").astype({"seeds": "Int64"})
+
+
+def intrinsic(run: Run) -> pd.DataFrame:
+    """Paper B's measures by encoder, stimuli, method and placement, NLI scores repeated for each stimuli set.
+
+    NLI columns are means over the fine-tuning seeds (`nli_seeds`), of the methods that a run has NLI scores of;
+    `nli_status` is their status. Raises BiasflowError naming encoder and method for a gap."""
+    ours = placed.of_paper(run)
+    rows = ours.inside
+    parts = {(name, measure.part, measure.variant) for name, measure in _INTRINSIC.items()}
+    shown = pd.MultiIndex.from_frame(rows[["metric", "part", "variant"]]).isin(parts)
+    table = placed.wide(rows[shown], [*placed.KEY, "set"], list(_INTRINSIC))
+    placed.check_methods(table, ours, "intrinsic", ["set"])
+    nli = _nli(ours)
+    table = table.rename(columns={"set": "stimuli"}).merge(nli, on=placed.KEY, how="outer").fillna({"stimuli": ""})
+    table = placed.ordered(table, ["encoder", "stimuli"], ours)
+    table = placed.change_from_none(table, ["stimuli"], ["strength", "distance", "fairness", "snli_accuracy"])
+    rows = placed.with_not_run(
+        placed.first(table, ["encoder", "stimuli", "method", *placed.PLACEMENT]), ours, "intrinsic"
+    )
+
+    def states(column: str, measure: str) -> list[str]:
+        absent = zip(rows["encoder"], rows["method"], rows[column].isna(), strict=True)
+        return [
+            placed.not_run(ours, encoder, measure, method or None) if lacks else RUN
+            for encoder, method, lacks in absent
+        ]
+
+    status = rows["status"].where(rows["status"] != RUN, states("strength", "intrinsic"))
+    return rows.assign(status=status, nli_status=states("nli_seeds", "nli")).astype({"nli_seeds": "Int64"})
+
+
+def gender_share(run: Run) -> pd.DataFrame:
+    """By encoder and place, in the order of the layers: the mean gender_share over its heads, the lowest and highest,
+    the head (from 0) that has the highest, and how many heads; a place without heads has only the one value.
+
+    Raises BiasflowError for a place that is not in a layer."""
+    ours = placed.of_paper(run)
+    blocks = []
+    for (encoder, _, _, place), block in gender_shares(ours).groupby(["encoder", "layer", "part", "place"]):
+        row = {"encoder": encoder, "place": place, "gender_share": block["value"].mean()}
+        if (block["head"] != "").all():
+            highest = block.loc[block["value"].idxmax()]
+            row |= {"lowest": block["value"].min(), "highest": highest["value"], "highest_head": highest["head"]}
+        blocks.append(row | {"heads": int((block["head"] != "").sum())})
+    columns = ["encoder", "place", "gender_share", "lowest", "highest", "highest_head", "heads"]
+    table = pd.DataFrame(blocks, columns=columns)
+    return placed.with_not_run(table, ours, "gender_share").astype({"heads": "Int64"})
+
+
+def gender_shares(ours: placed.Rows) -> pd.DataFrame:
+    """The gender shares of the untouched encoders: encoder, place, layer (its number), part ("" for its output), head
+    ("" or its number), value. Raises BiasflowError naming the encoder and a place that is not in a layer."""
+    rows = ours.inside[ours.inside["metric"] == "gender_share"].reset_index(drop=True)
+    placed.refuse_doubles(rows, [*placed.KEY, "part"])
+    places = rows["part"].str.extract(_PLACE)
+    for row in rows[places["layer"].isna()].head(1).itertuples():
+        raise BiasflowError(f"encoder {row.encoder}, gender share: {row.part!r} is no place in a layer")
+    places = places.fillna({"part": "", "head": ""}).astype({"layer": int})
+    return places.assign(encoder=rows["encoder"], value=rows["value"])[
+        ["encoder", "place", "layer", "part", "head", "value"]
+    ]
+
+
+def _nli(ours: placed.Rows) -> pd.DataFrame:
+    """NLI scores by KEY: means over the seeds that the methods share, and `nli_seeds`, of the first NLI task."""
+    rows = ours.scores[(ours.scores["strategy"] == PLAIN) & (ours.scores["head"] == "own")]
+    task = next((name for name in ours.tasks("nli") if name in set(rows["task"])), None)
+    seeds = placed.wide(nli_rows(rows[rows["task"] == task]), [*placed.KEY, "seed"], list(NLI_SCORES))
+    placed.check_methods(seeds.assign(set=task), ours, "nli", ["set", "seed"])
+    means = {column: (column, "mean") for column in NLI_SCORES}
+    return (
+        placed.of_shared_seeds(seeds, [])
+        .groupby(placed.KEY, as_index=False)
+        .agg(**means, nli_seeds=("seed", "nunique"))
+    )
+
 
 OCCTMP = ["diff", "diff_variance", "signed_diff", "p_he", "p_she", "p_sum", "share_he", "share_pronoun"]
 ASSOCIATION = ["effect_size", "p_value", "partitions", "exact"]
@@ -43,7 +217,7 @@ _LEVEL = 0.05
 # Where a run has several readings the main table shows the first of these.
 _POOLINGS = ["target", "mean", "cls", "first-piece"]
 _SENTENCE_POOLINGS = ["cls", "mean", "first-piece", "target"]
-_STAGES = [FINETUNED, PRETRAINED]
+_STAGES = [placed.FINETUNED, placed.PRETRAINED]
 _STRATEGIES = [IN_TRAINING, AT_EVALUATION]
 
 
@@ -61,10 +235,10 @@ class Readings:
     strategy: str
 
 
-def readings(ours: Rows) -> Readings:
+def readings(ours: placed.Rows) -> Readings:
     """The paper's sets if the run has scores for them, otherwise its planted ones; of several poolings, stages and
     strategies the first of _POOLINGS, _SENTENCE_POOLINGS, _STAGES and _STRATEGIES that it has."""
-    occtmp, weat, seat = (of_metrics(ours.inside, name) for name in ("occtmp", "weat", "seat"))
+    occtmp, weat, seat = (placed.of_metrics(ours.inside, name) for name in ("occtmp", "weat", "seat"))
     perplexity, glue = perplexity_rows(ours.inside), glue_scores(ours)
     words, sentences = _tests(set(weat["set"]), set(seat["set"]))
     text = _sets(set(perplexity["set"]), TEXTS)[0]
@@ -88,32 +262,36 @@ def main(run: Run) -> pd.DataFrame:
     that they show (see `readings`). `status` says whether a row was run, `measures_not_run` which measures its encoder
     lacks, and why. Raises BiasflowError naming encoder and method where a method of a run lacks a measure that the plan
     says was run."""
-    ours = of_paper(run)
+    ours = placed.of_paper(run)
     shown = readings(ours)
-    printed = bias_rows(published_rows(ours), shown)
-    scored = ours.scores[KEY].drop_duplicates()
+    printed = bias_rows(placed.published_rows(ours), shown)
+    scored = ours.scores[placed.KEY].drop_duplicates()
     run_pairs = set(zip(scored["encoder"], scored["method"], strict=True))
     absent = [(name, method, *where) for name in ours.encoders for method, where in ours.methods.items()]
-    absent = pd.DataFrame([row for row in absent if row[:2] not in run_pairs], columns=KEY)
-    table = ordered(pd.concat([scored, absent, printed[KEY]]).drop_duplicates(), [], ours)
+    absent = pd.DataFrame([row for row in absent if row[:2] not in run_pairs], columns=placed.KEY)
+    table = placed.ordered(pd.concat([scored, absent, printed[placed.KEY]]).drop_duplicates(), [], ours)
     table = table.set_index("encoder").loc[ours.encoders].reset_index()
     bias, perplexity = bias_rows(ours.inside, shown), perplexities(ours)
     perplexity = perplexity[(perplexity["set"] == shown.text) & (perplexity["stage"] == shown.stage)]
     sources = {"perplexity": perplexity, "glue": glue_average(ours, shown.strategy)}
     measured = {}
     for name, (reading, columns) in _columns(shown).items():
-        values_of = sources[name][[*KEY, *columns]] if name in sources else wide(bias, KEY, columns)
+        values_of = (
+            sources[name][[*placed.KEY, *columns]] if name in sources else placed.wide(bias, placed.KEY, columns)
+        )
         if name not in sources:  # those were checked by stage or strategy, of which one is shown here
-            check_methods(values_of, ours, name, [])
-        table = table.assign(**reading).merge(values_of, on=KEY, how="left", validate="one_to_one")
+            placed.check_methods(values_of, ours, name, [])
+        table = table.assign(**reading).merge(values_of, on=placed.KEY, how="left", validate="one_to_one")
         measured[name] = set(values_of["encoder"])
     for p in [column for column in table if column.endswith("_p_value")]:
         table = with_bound(table, p, table.pop(p.removesuffix("p_value") + "partitions"))
 
     values = [column for column in table if column in set(printed["metric"])]
-    table = merge_published(table, wide(printed, KEY, values, complete=False), on=KEY, values=values)
+    table = merge_published(
+        table, placed.wide(printed, placed.KEY, values, complete=False), on=placed.KEY, values=values
+    )
     states = [
-        RUN if (encoder, method) in run_pairs else not_run(ours, encoder, "any", method)
+        RUN if (encoder, method) in run_pairs else placed.not_run(ours, encoder, "any", method)
         for encoder, method in zip(table["encoder"], table["method"], strict=True)
     ]
     reasons = {name: _missing(ours, name, measured) for name in ours.encoders}
@@ -122,63 +300,67 @@ def main(run: Run) -> pd.DataFrame:
     )
 
 
-def occtmp(run: Run, source: str = NOTEBOOKS) -> pd.DataFrame:
+def occtmp(run: Run, source: str = placed.NOTEBOOKS) -> pd.DataFrame:
     """OCCTMP on every set, by encoder, set, method and placement: the metrics of `metrics.occtmp`, published values.
 
     Single layers are in a figure. Raises BiasflowError naming encoder and method for a gap."""
-    ours = of_paper(run)
-    table = _occtmp(of_metrics(ours.inside, "occtmp"), ours)
-    printed = of_metrics(published_rows(ours, source), "occtmp")
+    ours = placed.of_paper(run)
+    table = _occtmp(placed.of_metrics(ours.inside, "occtmp"), ours)
+    printed = placed.of_metrics(placed.published_rows(ours, source), "occtmp")
     values = [metric for metric in OCCTMP if metric in set(printed["metric"])]
-    printed = wide(printed, [*KEY, "set"], values, complete=False)
-    rows = with_not_run(table, ours, "occtmp", printed[[*KEY, "set"]])
-    return merge_published(rows, printed, on=[*KEY, "set"], values=values)
+    printed = placed.wide(printed, [*placed.KEY, "set"], values, complete=False)
+    rows = placed.with_not_run(table, ours, "occtmp", printed[[*placed.KEY, "set"]])
+    return merge_published(rows, printed, on=[*placed.KEY, "set"], values=values)
 
 
 def chinese(run: Run) -> pd.DataFrame:
     """OCCTMP on the Chinese occupations by encoder, method and placement, with its change from the untouched encoder.
 
     An encoder without Chinese scores has a row with the reason."""
-    ours = of_paper(run, chinese=True)
-    rows = of_metrics(ours.inside, "occtmp")
-    table = _occtmp(rows[rows["set"] == CHINESE], ours).drop(columns="set")
-    return with_not_run(change_from_none(table, [], ["diff", "signed_diff"]), ours, "chinese")
+    ours = placed.of_paper(run, chinese=True)
+    rows = placed.of_metrics(ours.inside, "occtmp")
+    table = _occtmp(rows[rows["set"] == placed.CHINESE], ours).drop(columns="set")
+    return placed.with_not_run(placed.change_from_none(table, [], ["diff", "signed_diff"]), ours, "chinese")
 
 
-def association(run: Run, source: str = NOTEBOOKS) -> pd.DataFrame:
+def association(run: Run, source: str = placed.NOTEBOOKS) -> pd.DataFrame:
     """Every association test by encoder, test, pooling, method and placement, with Holm's correction and a verdict.
 
     An exact p of 0 is given as its bound (see `with_bound`). p_holm corrects for the `tests` with a p-value of the same
     encoder, method and placement, on words and on sentences, all poolings together. Raises BiasflowError naming encoder
     and method for a gap."""
-    ours = of_paper(run)
-    keys = [*KEY, "set", "variant"]
-    table = wide(_association(ours.inside), keys, ASSOCIATION)
-    check_methods(table, ours, "association", ["set", "variant"])
+    ours = placed.of_paper(run)
+    keys = [*placed.KEY, "set", "variant"]
+    table = placed.wide(_association(ours.inside), keys, ASSOCIATION)
+    placed.check_methods(table, ours, "association", ["set", "variant"])
     table = with_bound(table, "p_value", table["partitions"])
-    table["p_holm"] = table.groupby(KEY)["p_value"].transform(holm).astype(float)
-    table["tests"] = table.groupby(KEY)["p_value"].transform("count")
+    table["p_holm"] = table.groupby(placed.KEY)["p_value"].transform(holm).astype(float)
+    table["tests"] = table.groupby(placed.KEY)["p_value"].transform("count")
     table["verdict"] = [_verdict(p, q) for p, q in zip(table["p_value"], table["p_holm"], strict=True)]
     table["exact"] = np.where(table["partitions"] == 0, "", np.where(table["exact"] == 1, "exact", "sampled"))
     measured = ["effect_size", "p_value", "p_value_bound", "p_holm"]
-    order = ["encoder", "set", "variant", "method", *PLACEMENT, *measured]
-    table = ordered(table, ["encoder", "set", "variant"], ours)[[*order, "verdict", "tests", "exact", "partitions"]]
-    printed = wide(_association(published_rows(ours, source)), keys, ["effect_size", "p_value"], complete=False)
+    order = ["encoder", "set", "variant", "method", *placed.PLACEMENT, *measured]
+    table = placed.ordered(table, ["encoder", "set", "variant"], ours)[
+        [*order, "verdict", "tests", "exact", "partitions"]
+    ]
+    printed = placed.wide(
+        _association(placed.published_rows(ours, source)), keys, ["effect_size", "p_value"], complete=False
+    )
     names = {"set": "test", "variant": "pooling"}
-    table, printed, keys = table.rename(columns=names), printed.rename(columns=names), [*KEY, *names.values()]
-    rows = with_not_run(table, ours, "association", printed[keys])
+    table, printed, keys = table.rename(columns=names), printed.rename(columns=names), [*placed.KEY, *names.values()]
+    rows = placed.with_not_run(table, ours, "association", printed[keys])
     rows = rows.astype({"tests": "Int64", "partitions": "Int64"})
     return merge_published(rows, printed, on=keys, values=["effect_size", "p_value"])
 
 
 def _association(rows: pd.DataFrame) -> pd.DataFrame:
-    return pd.concat([of_metrics(rows, "weat"), of_metrics(rows, "seat")])
+    return pd.concat([placed.of_metrics(rows, "weat"), placed.of_metrics(rows, "seat")])
 
 
-def _occtmp(rows: pd.DataFrame, ours: Rows) -> pd.DataFrame:
-    table = wide(rows, [*KEY, "set"], OCCTMP)
-    check_methods(table, ours, "occtmp", ["set"])
-    return ordered(table, ["encoder", "set"], ours)[["encoder", "set", "method", *PLACEMENT, *OCCTMP]]
+def _occtmp(rows: pd.DataFrame, ours: placed.Rows) -> pd.DataFrame:
+    table = placed.wide(rows, [*placed.KEY, "set"], OCCTMP)
+    placed.check_methods(table, ours, "occtmp", ["set"])
+    return placed.ordered(table, ["encoder", "set"], ours)[["encoder", "set", "method", *placed.PLACEMENT, *OCCTMP]]
 
 
 def _verdict(p: float, corrected: float) -> str:
@@ -213,8 +395,8 @@ def bias_rows(rows: pd.DataFrame, shown: Readings) -> pd.DataFrame:
     tests = [
         of_test[of_test["set"].isin(names) & (of_test["variant"] == pooling)]
         for of_test, names, pooling in (
-            (of_metrics(rows, "weat"), shown.words, shown.word_pooling),
-            (of_metrics(rows, "seat"), shown.sentences, shown.sentence_pooling),
+            (placed.of_metrics(rows, "weat"), shown.words, shown.word_pooling),
+            (placed.of_metrics(rows, "seat"), shown.sentences, shown.sentence_pooling),
         )
     ]
     released = (perplexity["set"] == shown.text) & (perplexity["stage"] == shown.stage)
@@ -250,7 +432,7 @@ def _first(order: Sequence[str], present: pd.Series) -> str:
     return next((name for name in order if name in set(present)), order[0])
 
 
-def _missing(ours: Rows, encoder: str, measured: Mapping[str, set[str]]) -> str:
+def _missing(ours: placed.Rows, encoder: str, measured: Mapping[str, set[str]]) -> str:
     """The measures that an encoder lacks, each with the reason; "" for an encoder that was not run at all.
 
     `measured`: the encoders that have a measure, of those that the table shows."""

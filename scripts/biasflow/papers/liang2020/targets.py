@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 import pandas as pd
 
 from biasflow.papers.frames import Run
-from biasflow.papers.liang2020 import figures, performance, tables
-from biasflow.papers.liang2020.rows import NOTEBOOKS, PLACEMENT
-from biasflow.papers.liang2020.rows import TABLES as OWN_TABLES
+from biasflow.papers.liang2020 import figures, tables
+from biasflow.papers.liang2020.placed import NOTEBOOKS, PLACEMENT
+from biasflow.papers.liang2020.placed import TABLES as OWN_TABLES
 from biasflow.papers.printed import as_ours
 from biasflow.results.scores import NA
 
@@ -16,11 +16,11 @@ TABLES = {
     "main": tables.main,
     "occtmp": tables.occtmp,
     "association": tables.association,
-    "perplexity": performance.perplexity,
-    "glue": performance.glue,
+    "perplexity": tables.perplexity,
+    "glue": tables.glue,
     "chinese": tables.chinese,
-    "intrinsic": performance.intrinsic,
-    "gender_share": performance.gender_share,
+    "intrinsic": tables.intrinsic,
+    "gender_share": tables.gender_share,
 }
 FIGURES = {
     "occtmp_by_layer": figures.occtmp_by_layer,
@@ -45,7 +45,7 @@ def _ours(run: Run, source: str) -> Iterator[pd.DataFrame]:
     for test in ("weat", "seat"):
         metrics = {name: f"{test}_{name}" for name in ("effect_size", "p_value")}
         yield as_ours(tests, metrics, keys | {"dataset": "test", "variant": "pooling"}, everywhere=True)
-    texts, keys = performance.perplexity(run, source), keys | {"dataset": "text", "stage": "stage"}
+    texts, keys = tables.perplexity(run, source), keys | {"dataset": "text", "stage": "stage"}
     rows = as_ours(texts, {"batch_perplexity": "perplexity"}, keys, n="perplexity_seeds", everywhere=True)
     yield rows.assign(variant="released")
 

@@ -9,12 +9,20 @@ from biasflow.base.errors import BiasflowError
 from biasflow.corpora.seat import ROLES, AssociationTest
 from biasflow.metrics.combined_effect import ORDERS, VARIANCES
 from biasflow.papers.frames import NOT_ASKED, Run, status
-from biasflow.papers.orgad2022.comparisons import LEVEL, compare
-from biasflow.papers.orgad2022.halves import CEAT, OCCUPATION, Half
-from biasflow.papers.orgad2022.measures import CEAT_EFFECT, CEAT_METRICS
-from biasflow.papers.orgad2022.printed import PROBED_ON, beside, encoders_of, printed_values, with_all
-from biasflow.papers.orgad2022.runs import ceat_runs, of_all_models
-from biasflow.papers.orgad2022.selection import BASELINES, Selection, select
+from biasflow.papers.orgad2022 import halves
+from biasflow.papers.orgad2022.runs import (
+    BASELINES,
+    PROBED_ON,
+    Selection,
+    beside,
+    ceat_runs,
+    encoders_of,
+    of_all_models,
+    printed_values,
+    select,
+    with_all,
+)
+from biasflow.papers.orgad2022.stages import LEVEL, compare
 from biasflow.results.statistics import holm
 from biasflow.results.tables import arranged
 from biasflow.stimuli.ceat_sets import ceat_tests, known_tests, words_of
@@ -30,7 +38,7 @@ _NUMBERS += ["significant_one_sided", "tau_squared", "draws", "change", "pairs",
 _SIDES = [name for side in ("two", "one") for name in (f"significant_{side}_sided", f"p_{side}_sided_median")]
 
 
-def ceat(run: Run, *, half: Half = OCCUPATION) -> pd.DataFrame:
+def ceat(run: Run, *, half: halves.Half = halves.OCCUPATION) -> pd.DataFrame:
     """Return CEAT with a row per encoder, test, order of roles, variance (of the draws) and model: random, pretrained,
     fine-tuned.
 
@@ -46,7 +54,8 @@ def ceat(run: Run, *, half: Half = OCCUPATION) -> pd.DataFrame:
         words_dropped=table["words_dropped"].astype(object).fillna(""),
         diverged=[chosen.diverged_seeds(*key) for key in zip(table["encoder"], table["model"], strict=True)],
         status=[
-            row.status or status(chosen.lacking(row.encoder, row.model, CEAT, tested)) for row in table.itertuples()
+            row.status or status(chosen.lacking(row.encoder, row.model, halves.CEAT, tested))
+            for row in table.itertuples()
         ],
     )
     table = arranged(
@@ -69,13 +78,13 @@ def contexts(run: Run) -> pd.DataFrame:
 
     The caption in paper.yaml says what the columns are. An encoder whose contexts were not counted has one row that
     says why. BiasflowError names encoder and column where counts lack one."""
-    chosen = select(run, OCCUPATION)  # the contexts of an encoder are those of both halves
+    chosen = select(run, halves.OCCUPATION)  # the contexts of an encoder are those of both halves
     counts = _counts(chosen)
-    tests = known_tests(run.files["ceat_words"][CEAT]).values() if counts else []
+    tests = known_tests(run.files["ceat_words"][halves.CEAT]).values() if counts else []
     blocks = [_counted(encoder, table, tests) for encoder, table in counts.items()]
     table = pd.concat(blocks or [pd.DataFrame(columns=["encoder", *_COUNTED])], ignore_index=True)
     table = with_all(table, chosen.encoders).astype(dict.fromkeys(_COUNTS, "Int64"))
-    reasons = [status(chosen.reason(encoder, CEAT) or NOT_ASKED) for encoder in table["encoder"]]
+    reasons = [status(chosen.reason(encoder, halves.CEAT) or NOT_ASKED) for encoder in table["encoder"]]
     table["status"] = pd.Series(reasons).where(table["word"].isna(), status(""))
     table["short"] = table["used"] < table["wanted"]
     table[_WORDS] = table[_WORDS].fillna("")
@@ -131,7 +140,7 @@ def _counts(chosen: Selection) -> dict[str, pd.DataFrame]:
 def _words(chosen: Selection) -> pd.DataFrame:
     """`dropped_words` of the encoders whose contexts were counted."""
     counts = _counts(chosen)
-    tests = ceat_tests(chosen.ceat_tests, chosen.run.files["ceat_words"][CEAT]) if counts else {}
+    tests = ceat_tests(chosen.ceat_tests, chosen.run.files["ceat_words"][halves.CEAT]) if counts else {}
     return dropped_words(counts, tests)
 
 
@@ -146,12 +155,12 @@ def _measured(chosen: Selection) -> pd.DataFrame:
 
 def _summaries(chosen: Selection, test: str) -> pd.DataFrame:
     """One test by _KEY: means over seeds, changes, how many seeds are significant."""
-    readings = {"metrics": CEAT_METRICS, "variants": _VARIANTS}
+    readings = {"metrics": halves.CEAT_METRICS, "variants": _VARIANTS}
     runs = of_all_models(lambda stage: ceat_runs(chosen, test, stage, **readings))
     keys = ["encoder", "variant", "model"]
     wide = runs.pivot(index=[*keys, "seed"], columns="metric", values="value")
-    draws = runs[runs["metric"] == CEAT_EFFECT].set_index([*keys, "seed"])["n"]
-    wide = wide.assign(draws=draws).dropna(subset=CEAT_EFFECT)
+    draws = runs[runs["metric"] == halves.CEAT_EFFECT].set_index([*keys, "seed"])["n"]
+    wide = wide.assign(draws=draws).dropna(subset=halves.CEAT_EFFECT)
     sides = {"two": "ceat_p_two_sided", "one": "ceat_p_one_sided"}
     wide = wide.assign(**{side: wide[metric] < LEVEL for side, metric in sides.items()})
     others = wide.groupby(keys).agg(
@@ -162,7 +171,7 @@ def _summaries(chosen: Selection, test: str) -> pd.DataFrame:
         tau_squared=("ceat_tau_squared", "mean"),
         draws=("draws", "min"),
     )
-    changes = compare(runs[runs["metric"] == CEAT_EFFECT])
+    changes = compare(runs[runs["metric"] == halves.CEAT_EFFECT])
     table = changes.merge(others.reset_index(), on=keys, how="left", validate="one_to_one").assign(test=test)
     table[["order", "variance"]] = [_VARIANTS[variant] for variant in table["variant"]]
     return table.rename(columns={"mean": "effect_size", "sd": "effect_size_sd", "p": "p_change"})
@@ -171,6 +180,6 @@ def _summaries(chosen: Selection, test: str) -> pd.DataFrame:
 def _printed(chosen: Selection) -> pd.DataFrame:
     """The printed effect sizes by _KEY."""
     values = printed_values(chosen.run, chosen.half, "1")
-    values = values[values["metric"] == CEAT_EFFECT].rename(columns={"dataset": "test", "value": "effect_size"})
+    values = values[values["metric"] == halves.CEAT_EFFECT].rename(columns={"dataset": "test", "value": "effect_size"})
     values[["order", "variance"]] = [_VARIANTS[variant] for variant in values["variant"]]
     return values[[*_KEY, "effect_size"]]

@@ -12,9 +12,8 @@ from matplotlib.lines import Line2D
 from biasflow.papers.frames import Run
 from biasflow.papers.orgad2022 import halves
 from biasflow.papers.orgad2022.fits import line, printed_r_squared
-from biasflow.papers.orgad2022.measures import Measure, mixed
-from biasflow.papers.orgad2022.runs import POINT, coded, compression_runs, points
-from biasflow.papers.orgad2022.selection import Selection, select
+from biasflow.papers.orgad2022.halves import Measure, mixed
+from biasflow.papers.orgad2022.runs import POINT, Selection, coded, compression_runs, points, select
 from biasflow.results import figures as draw
 
 # Of models, in their order; the shapes repeat what the colours say.

@@ -1,6 +1,8 @@
-"""Tables 2 and 6: how well intrinsic measures explain extrinsic ones, as R^2 of a line."""
+"""Do intrinsic measures explain extrinsic ones? Tables 2 and 6, R^2 of a line, and correlations over fine-tuned
+encoders and within models."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -10,13 +12,22 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from biasflow.papers.frames import Run, status
+from biasflow.papers.orgad2022 import halves
 from biasflow.papers.orgad2022.blocks import named_encoders
-from biasflow.papers.orgad2022.comparisons import LEVEL
-from biasflow.papers.orgad2022.halves import AFTER, BEFORE, CEAT, COMPRESSION, OCCUPATION, RAW, Half
-from biasflow.papers.orgad2022.measures import CEAT_PRINTED, CEAT_VARIANT, bits, mixed
-from biasflow.papers.orgad2022.printed import ENCODER, REPLICA, beside, printed_values, with_labels
-from biasflow.papers.orgad2022.runs import ceat_columns, points, with_coded
-from biasflow.papers.orgad2022.selection import Selection, select
+from biasflow.papers.orgad2022.runs import (
+    ENCODER,
+    REPLICA,
+    Selection,
+    beside,
+    ceat_columns,
+    points,
+    printed_values,
+    select,
+    with_coded,
+    with_labels,
+)
+from biasflow.papers.orgad2022.stages import LEVEL
+from biasflow.results import statistics
 from biasflow.results.tables import DIFFERENCE, PUBLISHED, arranged
 
 SIGNIFICANT, EVERY = "p < 0.05", "all"  # which points stand in a row
@@ -47,7 +58,7 @@ def line(x: ArrayLike, y: ArrayLike) -> Line:
     return Line(float(fitted.slope), float(fitted.intercept), float(fitted.rvalue) ** 2, len(x))
 
 
-def table2(run: Run, *, half: Half = OCCUPATION) -> pd.DataFrame:
+def table2(run: Run, *, half: halves.Half = halves.OCCUPATION) -> pd.DataFrame:
     """Return R^2 of every extrinsic measure with compression and with CEAT, before and after retraining, for the first
     encoder (for coreference: all).
 
@@ -58,27 +69,27 @@ def table2(run: Run, *, half: Half = OCCUPATION) -> pd.DataFrame:
     points with p < 0.05, tested on raw biographies. CEAT is C6, or the first test that the run has. BiasflowError
     naming encoder and strategy for a hole in the scores."""
     encoders = named_encoders(run.options, half.encoders)
-    return _shown(run, half, [*(encoders[:1] if half is OCCUPATION else encoders), ENCODER])
+    return _shown(run, half, [*(encoders[:1] if half is halves.OCCUPATION else encoders), ENCODER])
 
 
 def table6(run: Run) -> pd.DataFrame:
     """Return `table2` for the other encoders, the replicas."""
-    return _shown(run, OCCUPATION, [*run.options["encoders"][1:], REPLICA])
+    return _shown(run, halves.OCCUPATION, [*run.options["encoders"][1:], REPLICA])
 
 
-def _shown(run: Run, half: Half, encoders: Sequence[str]) -> pd.DataFrame:
+def _shown(run: Run, half: halves.Half, encoders: Sequence[str]) -> pd.DataFrame:
     table = fitted(run, half, encoders)
     tested = ["tested"] if len(half.inputs) > 1 else []
     columns = ["encoder", *tested, "intrinsic", "intrinsic_variant", "coded", "points", "measure", "variant"]
-    for stage in (BEFORE, AFTER):
+    for stage in (halves.BEFORE, halves.AFTER):
         columns += [stage, stage + PUBLISHED, stage + DIFFERENCE, f"n_{stage}"]
     return table[[*columns, "status"]].astype({"n_before": "Int64", "n_after": "Int64"})
 
 
-def fitted(run: Run, half: Half, encoders: Sequence[str]) -> pd.DataFrame:
+def fitted(run: Run, half: halves.Half, encoders: Sequence[str]) -> pd.DataFrame:
     """R^2 of every extrinsic measure (metric and variant) with the intrinsic ones, beside the printed values."""
     chosen, encoders = select(run, half), list(dict.fromkeys(encoders))
-    stages = [BEFORE, AFTER]
+    stages = [halves.BEFORE, halves.AFTER]
     before, after = (
         pd.concat(
             [_fitted(points(chosen, stage, tested), stage, chosen).assign(tested=tested) for tested in chosen.inputs]
@@ -88,15 +99,20 @@ def fitted(run: Run, half: Half, encoders: Sequence[str]) -> pd.DataFrame:
     ours = before.merge(after, on=_KEY, how="outer")
     table = with_labels(beside(ours, _printed(chosen), _KEY, stages, encoders), half)
     table["status"] = [
-        row.status or status(chosen.no_points(row.encoder, COMPRESSION if row.intrinsic == COMPRESSION else CEAT))
+        row.status
+        or status(
+            chosen.no_points(row.encoder, halves.COMPRESSION if row.intrinsic == halves.COMPRESSION else halves.CEAT)
+        )
         for row in table.itertuples()
     ]
     table = arranged(
         table,
         encoder=encoders,
         tested=half.inputs,
-        intrinsic=[COMPRESSION],
-        intrinsic_variant=[reading(data).variant for data in half.probe_data for reading in (mixed, bits)],
+        intrinsic=[halves.COMPRESSION],
+        intrinsic_variant=[
+            reading(data).variant for data in half.probe_data for reading in (halves.mixed, halves.bits)
+        ],
         points=[SIGNIFICANT, EVERY],
         key=[measure.key for measure in half.measures],
     )
@@ -106,9 +122,9 @@ def fitted(run: Run, half: Half, encoders: Sequence[str]) -> pd.DataFrame:
 def _fitted(table: pd.DataFrame, stage: str, chosen: Selection) -> pd.DataFrame:
     """R^2 and number of points of a stage by _KEY but `tested`, of what an encoder has."""
     effect, p = ceat_columns(chosen.ceat_test)
-    compressions = [reading(data) for data in chosen.probe_data for reading in (mixed, bits)]
-    readings = [(COMPRESSION, measure.variant, EVERY, measure.column) for measure in compressions]
-    readings += [(effect, CEAT_VARIANT, kept, effect) for kept in (SIGNIFICANT, EVERY)]
+    compressions = [reading(data) for data in chosen.probe_data for reading in (halves.mixed, halves.bits)]
+    readings = [(halves.COMPRESSION, measure.variant, EVERY, measure.column) for measure in compressions]
+    readings += [(effect, halves.CEAT_VARIANT, kept, effect) for kept in (SIGNIFICANT, EVERY)]
     rows = []
     for encoder, block in table.groupby("encoder"):
         for (*reading, x), measure in product(readings, chosen.half.bias):
@@ -123,19 +139,132 @@ def _fitted(table: pd.DataFrame, stage: str, chosen: Selection) -> pd.DataFrame:
 def printed_r_squared(chosen: Selection, tested: str) -> pd.Series:
     """R^2 with compression as printed: [encoder, metric, variant, stage], none where ours is of another reading."""
     values = _printed(chosen)
-    alike = values["intrinsic_variant"] == mixed(chosen.probe_data[0]).variant
+    alike = values["intrinsic_variant"] == halves.mixed(chosen.probe_data[0]).variant
     values = values[alike & (values["tested"] == tested)]
-    return values.set_index(["encoder", "metric", "variant"])[[BEFORE, AFTER]].stack()
+    return values.set_index(["encoder", "metric", "variant"])[[halves.BEFORE, halves.AFTER]].stack()
 
 
 def _printed(chosen: Selection) -> pd.DataFrame:
     """R^2 as printed, by _KEY, columns before and after; CEAT only where ours is on the same test."""
     values = printed_values(chosen.run, chosen.half, "2", "6")
-    ceat = values["intrinsic"] == CEAT
+    ceat = values["intrinsic"] == halves.CEAT
     values = values.assign(
-        intrinsic=values["intrinsic"].mask(ceat, ceat_columns(CEAT_PRINTED)[0]),
-        intrinsic_variant=np.where(ceat, CEAT_VARIANT, mixed(chosen.half.probe_data[0]).variant),
+        intrinsic=values["intrinsic"].mask(ceat, ceat_columns(halves.CEAT_PRINTED)[0]),
+        intrinsic_variant=np.where(ceat, halves.CEAT_VARIANT, halves.mixed(chosen.half.probe_data[0]).variant),
         points=np.where(ceat, SIGNIFICANT, EVERY),
-        tested=RAW,
-    )[~ceat | (chosen.ceat_test == CEAT_PRINTED)]
+        tested=halves.RAW,
+    )[~ceat | (chosen.ceat_test == halves.CEAT_PRINTED)]
     return values.pivot(index=_KEY, columns="stage", values="value").rename_axis(columns=None).reset_index()
+
+
+ALL, CENTRED = "all", "within strategies"
+METHODS = ["pearson", "spearman"]
+_MEASURED = ["estimate", "r_squared", "p", "low", "high"]
+_NUMBERS = ["estimate", "r_squared", "p", "p_holm", "low", "high"]
+_KEYS = ["encoder", "stage", "tested", "intrinsic", "intrinsic_variant", "measure", "variant", "strategies", "method"]
+
+
+def correlations(run: Run, *, half: halves.Half = halves.OCCUPATION) -> pd.DataFrame:
+    """Return Pearson and Spearman correlations of every extrinsic measure with every intrinsic one, over fine-tuned
+    encoders.
+
+    Per encoder, stage ("before", "after": means over an encoder's heads), input that scrubbing is `tested` on and
+    `strategies`: all of them, within strategies (partial over strategies), and each alone. Columns: estimate, r_squared
+    (its square), p, p_holm (family: all tests of an encoder, stage, input and method), a 95 % jackknife
+    interval over the encoders (`low`, `high`), n, `coded` (labels that the probe coded), and `note`: why
+    there is no value.
+    Within strategies both sides are centred by strategy first, which takes away what differs between strategies; p is
+    then from t = r sqrt(df / (1 - r^2)) with df = n - k - 1 for k strategies, the test of a partial correlation.
+    An encoder with nothing to correlate has one row that says why. BiasflowError naming encoder and strategy for a hole
+    in the scores."""
+    chosen = select(run, half)
+    rows = [
+        {"encoder": encoder, "stage": stage, "tested": tested} | row
+        for stage, tested in product((halves.BEFORE, halves.AFTER), chosen.inputs)
+        for encoder, table in points(chosen, stage, tested, average_heads=True).groupby("encoder")
+        for row in _of_encoder(table, chosen)
+    ]
+    with_points = {row["encoder"] for row in rows}
+    rows += [
+        {"encoder": encoder, "n": 0, "note": chosen.no_points(encoder)}
+        for encoder in chosen.encoders
+        if encoder not in with_points
+    ]
+    frame = pd.DataFrame(rows, columns=[*_KEYS, *_NUMBERS, "n", "note"]).astype(dict.fromkeys(_NUMBERS, float))
+    frame["p_holm"] = (
+        frame.groupby(["encoder", "stage", "tested", "method"], dropna=False)["p"]
+        .transform(statistics.holm)
+        .astype(float)
+    )
+    frame = with_coded(chosen, frame.fillna(dict.fromkeys(_KEYS, "")))
+    frame = frame[[*_KEYS[:5], "coded", *_KEYS[5:], *_NUMBERS, "n", "note"]]
+    return arranged(frame if len(half.inputs) > 1 else frame.drop(columns="tested"), encoder=chosen.encoders)
+
+
+def _of_encoder(table: pd.DataFrame, chosen: Selection) -> Iterator[dict[str, object]]:
+    """The rows of one encoder and stage, without these. `table`: its points."""
+    compressions = [reading(data) for data in chosen.probe_data for reading in (halves.bits, halves.mixed)]
+    intrinsic = [(halves.COMPRESSION, measure.variant, measure.column) for measure in compressions]
+    intrinsic += [(effect, halves.CEAT_VARIANT, effect) for effect, _ in map(ceat_columns, chosen.ceat_tests)]
+    intrinsic = [keys for keys in intrinsic if keys[-1] in table and table[keys[-1]].notna().any()]
+    measures = [measure for measure in chosen.half.bias if measure.column in table]
+    rows = _correlated(
+        table, [name for *_, name in intrinsic], [measure.column for measure in measures], [*chosen.models]
+    )
+    for (name, variant, x), measure in product(intrinsic, measures):
+        keys = {"intrinsic": name, "intrinsic_variant": variant, "measure": measure.label, "variant": measure.variant}
+        yield from (keys | row for row in rows[x, measure.column])
+
+
+def _correlated(
+    table: pd.DataFrame, xs: Sequence[str], ys: Sequence[str], models: Sequence[str]
+) -> Mapping[tuple[str, str], list[dict[str, object]]]:
+    """For each pair of columns the rows of all groups and methods. Pairs over the same points are computed at once."""
+    rows = defaultdict(list)
+    for x_names, y_names in product(_defined_alike(table[xs]), _defined_alike(table[ys])):
+        both = table[["model", *x_names, *y_names]].dropna()
+        for group, data, lost in _groups(both, models):
+            x, y = data[x_names].to_numpy(), data[y_names].to_numpy()
+            for method in METHODS:
+                result = statistics.correlations(x, y, method)
+                p = statistics.correlation_p(result.estimate, result.n - 2 - lost)
+                values = np.stack([result.estimate, result.estimate**2, p, result.low, result.high], axis=-1)
+                for (i, x_name), (j, y_name) in product(enumerate(x_names), enumerate(y_names)):
+                    note = _why_none(result.n, result.estimate[i, j], lost)
+                    numbers = (
+                        dict.fromkeys(_MEASURED, np.nan) if note else dict(zip(_MEASURED, values[i, j], strict=True))
+                    )
+                    row = {"strategies": group, "method": method, **numbers, "n": result.n, "note": note}
+                    rows[x_name, y_name].append(row)
+    return rows
+
+
+def _defined_alike(values: pd.DataFrame) -> list[list[str]]:
+    """The columns in groups that are defined in the same rows."""
+    groups = defaultdict(list)
+    for name, defined in values.notna().items():
+        groups[defined.to_numpy().tobytes()].append(name)
+    return list(groups.values())
+
+
+def _groups(both: pd.DataFrame, models: Sequence[str]) -> Iterator[tuple[str, pd.DataFrame, int]]:
+    """All points, the same centred by model, and each model: name, points, degrees of freedom that are lost."""
+    values = both.drop(columns="model")
+    yield ALL, values, 0
+    present = [name for name in models if name in set(both["model"])]
+    if len(present) > 1:
+        centred = values - values.groupby(both["model"]).transform("mean")
+        # Values that are equal but for rounding must stay tied: what is constant in each model has no correlation.
+        scale = values.abs().max().replace(0, 1)
+        yield CENTRED, (centred / scale).round(12) * scale, len(present) - 1
+        for model in present:
+            yield model, values[both["model"] == model], 0
+
+
+def _why_none(n: int, estimate: float, lost: int) -> str:
+    """Why there is no correlation of n points; "" if there is one."""
+    if n < 3:
+        return "fewer than three pairs"
+    if np.isnan(estimate):
+        return "a constant side"
+    return "fewer pairs than strategies and two" if n - 2 - lost < 1 else ""

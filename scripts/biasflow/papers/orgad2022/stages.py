@@ -1,18 +1,101 @@
-"""Tables 3, 4, 5, 7 and 8: each task before retraining and after it, and occupation prediction without fine-tuning."""
+"""Tables 3, 4, 5, 7 and 8, each task before retraining and after it, and occupation prediction without fine-tuning:
+every model compared with the one that is not debiased, by means, changes and permutation tests over seeds and heads."""
 
+from collections.abc import Callable, Collection
+from functools import partial
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from biasflow.papers.frames import RUN, Run, status
-from biasflow.papers.orgad2022.comparisons import comparisons
-from biasflow.papers.orgad2022.documents import baselines
-from biasflow.papers.orgad2022.halves import AFTER, BEFORE, COREFERENCE, FROZEN, OCCUPATION, Half
-from biasflow.papers.orgad2022.printed import PROBED_ON, beside, encoders_of, printed_values, with_labels
-from biasflow.papers.orgad2022.runs import CELL, MEASURE
-from biasflow.papers.orgad2022.selection import select
-from biasflow.results.statistics import holm
+from biasflow.papers.orgad2022 import halves
+from biasflow.papers.orgad2022.runs import (
+    CELL,
+    MEASURE,
+    NONE,
+    PROBED_ON,
+    Selection,
+    beside,
+    coded,
+    compression_runs,
+    encoders_of,
+    extrinsic_runs,
+    printed_values,
+    select,
+    undefined_cells,
+    with_labels,
+)
+from biasflow.papers.orgad2022.words import baselines
+from biasflow.results.statistics import holm, paired_permutations
 from biasflow.results.tables import DIFFERENCE, PUBLISHED, arranged
+
+LEVEL = 0.05
+SAMPLES = 10_000  # sign patterns drawn where there are more than 20 pairs
+
+
+def comparisons(chosen: Selection, stage: str, measures: Collection[halves.Measure]) -> pd.DataFrame:
+    """Compare the `measures` at a stage, including compression, with `undefined_cells` (mean per run) and, for
+    compression, the number of labels `coded`."""
+    runs = extrinsic_runs(chosen, stage)
+    undefined, keys = undefined_cells(runs, chosen.half), ["encoder", *MEASURE, *CELL]
+    labels = coded(compression_runs(chosen), *keys)
+    if stage != halves.FROZEN:
+        compression = compression_runs(chosen)
+        runs = pd.concat([runs, compression[compression["encoder"].isin(runs["encoder"])]], ignore_index=True)
+    table = compare(runs[pd.MultiIndex.from_frame(runs[MEASURE]).isin([measure.key for measure in measures])])
+    cells = pd.MultiIndex.from_frame(table[keys])
+    return table.assign(
+        undefined_cells=undefined.reindex(cells).to_numpy(dtype=float),
+        coded=labels.reindex(cells).to_numpy(dtype=float),
+    )
+
+
+def compare(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return mean and sd (n - 1) for each encoder, MEASURE and CELL, and the change from the model "none" on raw text.
+
+    `runs`: encoder, CELL, seed, head_seed, MEASURE, value (NaN: left out). `n` counts seeds and `n_heads` retrained
+    heads; `change` is the mean over `pairs` of the same seed and head seed; `p` their two-sided paired permutation
+    test, `p_one_sided` the same in the direction of the change, `p_by_encoder` two-sided, of the means over the heads
+    of each seed. `star`, `star_one_sided`: "yes" where p or p_one_sided < LEVEL, "" without a test."""
+    blocks = [_compare_encoder(block).assign(encoder=name) for name, block in runs.groupby("encoder")]
+    table = pd.concat(blocks or [_compare_encoder(runs).assign(encoder="")], ignore_index=True)
+    return table.assign(star=_stars(table["p"]), star_one_sided=_stars(table["p_one_sided"]))
+
+
+def _stars(p: pd.Series) -> np.ndarray:
+    return np.where(p.isna(), "", np.where(p < LEVEL, "yes", "no"))
+
+
+def _compare_encoder(runs: pd.DataFrame) -> pd.DataFrame:
+    """`compare` of one encoder: a row per measure, model and test input."""
+    wide = runs.pivot(index=["seed", "head_seed"], columns=[*MEASURE, *CELL], values="value")
+    values, present = wide.to_numpy(dtype=float), wide.notna().to_numpy()  # [runs, cells]
+    cells = wide.columns.to_frame(index=False)
+    base = pd.MultiIndex.from_frame(cells.assign(model=NONE, text=np.where(cells["text"] == "", "", halves.RAW)))
+    compared = (cells["model"] != NONE) & base.isin(wide.columns)
+    differences = np.where(compared, values - wide.reindex(columns=base).to_numpy(dtype=float), np.nan)
+    change = np.array(_of_defined(np.mean, differences))
+    directed = differences * np.sign(change)
+    seeds, heads = wide.index.get_level_values("seed"), wide.index.get_level_values("head_seed") != ""
+    return cells.assign(
+        mean=_of_defined(np.mean, values),
+        sd=_of_defined(partial(np.std, ddof=1), values, least=2),
+        n=pd.DataFrame(present).groupby(seeds).any().sum().to_numpy(),
+        n_heads=present[heads].sum(axis=0),
+        change=change,
+        pairs=pd.Series(np.isfinite(differences).sum(axis=0), dtype="Int64").where(compared),
+        p=paired_permutations(differences, samples=SAMPLES),
+        p_one_sided=paired_permutations(directed, alternative="greater", samples=SAMPLES),
+        p_by_encoder=paired_permutations(pd.DataFrame(differences).groupby(seeds).mean().to_numpy(), samples=SAMPLES),
+    )
+
+
+def _of_defined(statistic: Callable[[np.ndarray], float], columns: np.ndarray, *, least: int = 1) -> list[float]:
+    """A statistic of the finite values of each column; NaN where there are fewer than `least`."""
+    defined = (column[np.isfinite(column)] for column in columns.T)
+    return [statistic(values) if len(values) >= least else np.nan for values in defined]
+
 
 NO_ENCODER = "no encoder"  # whose rows are those of predictors that have none
 _KEY = ["encoder", *MEASURE, *CELL]
@@ -26,7 +109,7 @@ def table3(run: Run) -> pd.DataFrame:
     corrects p for the tests of one measure, stars_agree says under which of the two our star is the printed one:
     "both", "two-sided", "one-sided" or "neither". BiasflowError naming encoder and strategy for a hole in the scores.
     """
-    return _stage_table(run, OCCUPATION, BEFORE)
+    return _stage_table(run, halves.OCCUPATION, halves.BEFORE)
 
 
 def table4(run: Run) -> pd.DataFrame:
@@ -34,17 +117,20 @@ def table4(run: Run) -> pd.DataFrame:
 
     Pairs are those of encoder seed and head seed; `p_by_encoder` (and its Holm correction) compares means over the
     heads of each encoder instead."""
-    return _stage_table(run, OCCUPATION, AFTER)
+    return _stage_table(run, halves.OCCUPATION, halves.AFTER)
 
 
 def table5(run: Run) -> pd.DataFrame:
     """Without fine-tuning: as `table3`, without compression, which no strategy changes."""
-    return _stage_table(run, OCCUPATION, FROZEN)
+    return _stage_table(run, halves.OCCUPATION, halves.FROZEN)
 
 
 def table7(run: Run) -> pd.DataFrame:
     """Coreference before retraining: as `table3`, with one test input. Below: `documents.baselines`, of no encoder."""
-    table, untrained = _stage_table(run, COREFERENCE, BEFORE), with_labels(baselines(run), COREFERENCE)
+    table, untrained = (
+        _stage_table(run, halves.COREFERENCE, halves.BEFORE),
+        with_labels(baselines(run), halves.COREFERENCE),
+    )
     rows = untrained.rename(columns={"model": "strategy"}).assign(encoder=NO_ENCODER, status=RUN)
     rows = rows.reindex(columns=table.columns)
     texts = table.select_dtypes(exclude="number").columns
@@ -54,13 +140,13 @@ def table7(run: Run) -> pd.DataFrame:
 
 def table8(run: Run) -> pd.DataFrame:
     """Coreference after retraining: as `table4`, with one test input."""
-    return _stage_table(run, COREFERENCE, AFTER)
+    return _stage_table(run, halves.COREFERENCE, halves.AFTER)
 
 
-def _stage_table(run: Run, half: Half, stage: str) -> pd.DataFrame:
+def _stage_table(run: Run, half: halves.Half, stage: str) -> pd.DataFrame:
     """The columns of `compared` that the tables of a stage show."""
-    heads, by_encoder = (["n_heads"], ["p_by_encoder", "p_by_encoder_holm"]) if stage == AFTER else ([], [])
-    coded = [] if stage == FROZEN else ["coded"]
+    heads, by_encoder = (["n_heads"], ["p_by_encoder", "p_by_encoder_holm"]) if stage == halves.AFTER else ([], [])
+    coded = [] if stage == halves.FROZEN else ["coded"]
     setting = ["setting"] if len(half.inputs) > 1 else []
     columns = ["encoder", "measure", "variant", "strategy", *setting, "mean", "mean_published", "mean_difference"]
     columns += ["difference_in_printed_sd", "sd", "sd_published", "n", *heads, *coded, "change", "pairs"]
@@ -70,7 +156,7 @@ def _stage_table(run: Run, half: Half, stage: str) -> pd.DataFrame:
     return table.astype(dict.fromkeys(["n", *heads, *coded, "pairs"], "Int64"))
 
 
-def compared(run: Run, half: Half, stage: str) -> pd.DataFrame:
+def compared(run: Run, half: halves.Half, stage: str) -> pd.DataFrame:
     """Every measure of a stage (metric and variant), model and test input (text), with the printed values beside it."""
     chosen = select(run, half)
     encoders = encoders_of(chosen)
@@ -84,7 +170,9 @@ def compared(run: Run, half: Half, stage: str) -> pd.DataFrame:
 
     def why(row: NamedTuple) -> str:
         """Where a whole stage is missing all of its measures are missing for the same reason."""
-        metric = half.metric_of((row.metric, row.variant)) if row.encoder in scored and stage != FROZEN else stage
+        metric = (
+            half.metric_of((row.metric, row.variant)) if row.encoder in scored and stage != halves.FROZEN else stage
+        )
         return status(chosen.reason(row.encoder, metric, row.model))
 
     sd = table["sd" + PUBLISHED]

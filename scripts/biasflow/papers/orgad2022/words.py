@@ -1,16 +1,117 @@
-"""Tables 9 and 10, the words that reveal gender after scrubbing, and the professions of the biographies."""
+"""Tables and a page of item files: words that tell gender, biographies before and after scrubbing, the data of both
+halves, and baselines without a model."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.genders import FEMALE, MALE
 from biasflow.base.shipped import shipped
-from biasflow.base.tabular import read_text_csv
+from biasflow.base.tabular import as_written, read_text_csv
 from biasflow.corpora.bios import SUMMARY_COLUMNS, left_out
-from biasflow.papers.frames import RUN, Run, status
-from biasflow.papers.orgad2022.items import item_file, read_item
+from biasflow.papers.frames import NOT_ASKED, RUN, Run, status
+from biasflow.papers.orgad2022.halves import BEFORE, COREFERENCE, F1_DIFFERENCE, OCCUPATION, RAW, Half
+from biasflow.papers.orgad2022.runs import select
+from biasflow.results.page import page
+
+
+def item_file(run: Run, role: str, half: Half = OCCUPATION) -> Path:
+    """The file of a role for the task of a half; BiasflowError if the run has none."""
+    task = run.options[half.task]
+    try:
+        return run.files[role][task]
+    except KeyError:
+        raise BiasflowError(f"the run has no file of {role} for task {task}; make it first") from None
+
+
+def read_item(run: Run, role: str, columns: Sequence[str], half: Half = OCCUPATION, **options) -> pd.DataFrame:
+    """Read `item_file` as a table; BiasflowError also if it lacks one of `columns`."""
+    file = item_file(run, role, half)
+    table = as_written(pd.read_csv(file, **options))
+    if missing := [column for column in columns if column not in table]:
+        raise BiasflowError(f"{file}: no column {', '.join(missing)}; it needs {', '.join(columns)}")
+    return table
+
+
+_COLUMNS = ["gender", "profession", "version", "text"]
+_PERSONS = {FEMALE: "a woman", MALE: "a man"}
+_STYLE, _BODY = shipped("papers/orgad2022/figure2.css"), shipped("papers/orgad2022/figure2.html")
+_PAGE = page(_STYLE.read_text("utf-8"), _BODY.read_text("utf-8"))
+
+
+def figure2(run: Run, caption: str) -> str:
+    """Return a page of the biographies in the file `scrubbed_examples`, with the words marked that scrubbing
+    removes."""
+    table = read_item(run, "scrubbed_examples", _COLUMNS, keep_default_na=False)
+    sections = []
+    for (gender, profession), versions in table.groupby(["gender", "profession"], sort=False):
+        texts = versions.set_index("version")["text"]
+        rows = [(name if name != RAW else "none (raw)", [*marked(texts[RAW], text)]) for name, text in texts.items()]
+        sections.append((f"{_PERSONS[gender]}, {profession.replace('_', ' ')}", rows))
+    return _PAGE.render(title="Biographies before and after scrubbing", caption=caption, sections=sections)
+
+
+def marked(raw: str, scrubbed: str) -> Iterator[tuple[str, bool]]:
+    """Yield the raw text in parts, each with whether scrubbing removed it; blanks and punctuation are kept.
+
+    A scrubbed word becomes one "_", so that words correspond by their place; where several became one, or the source
+    left out more, by the longest common blocks."""
+    words, left = (re.findall(r"\w+|\W+", text) for text in (raw, scrubbed))
+    if len(words) == len(left):
+        kept = {place for place, pair in enumerate(zip(words, left, strict=True)) if len({*pair}) == 1}
+    else:
+        blocks = SequenceMatcher(None, words, left, autojunk=False).get_matching_blocks()
+        kept = {place for block in blocks for place in range(block.a, block.a + block.size)}
+    for place, word in enumerate(words):
+        yield word, place not in kept and word[0].isalnum()
+
+
+_SOURCES = ["part", "source", "documents", "words", "clusters", "mentions", "singletons", "repeated", "dropped"]
+_PREDICTED = ["part", "predictor", "metric", "value"]
+
+
+def data_coreference(run: Run) -> pd.DataFrame:
+    """Return a row for each file of documents that the task read, or one row with the reason why it was not run."""
+    if not _were_read(run):
+        chosen = select(run, COREFERENCE)
+        reasons = dict.fromkeys(chosen.reason(encoder, BEFORE) for encoder in chosen.encoders)
+        return pd.DataFrame({"status": [status("; ".join(reasons) or NOT_ASKED)]})
+    return read_item(run, "sources", _SOURCES, COREFERENCE)[_SOURCES].assign(status=RUN)
+
+
+def baselines(run: Run) -> pd.DataFrame:
+    """Return the scores of predictors without training on test documents and pairs: model (their name), metric, variant
+    and mean, in the units of our scores; empty if the task was not run.
+
+    The F1 difference of a predictor is that of its F1 on both sides of the pairs, or stands in the file as it is (of
+    the best predictor that there can be)."""
+    columns = ["model", "metric", "variant", "mean"]
+    if not _were_read(run):
+        return pd.DataFrame(columns=columns)
+    documents, pairs = (
+        read_item(run, role, _PREDICTED, COREFERENCE).rename(columns={"predictor": "model", "value": "mean"})
+        for role in ("baseline", "pairs_baseline")
+    )
+    of_sides = pairs[pairs["metric"] == COREFERENCE.printed[0].metric]
+    sides = of_sides.pivot(index="model", columns="part", values="mean")
+    known = pairs[pairs["metric"] == F1_DIFFERENCE.metric].set_index("model")["mean"]
+    differences = known.combine_first(100 * (sides["pro"] - sides["anti"])).rename("mean").reset_index()
+    metric, variant = F1_DIFFERENCE.key
+    tables = [
+        documents[documents["part"] == "test"].assign(variant=""),
+        differences.assign(metric=metric, variant=variant),
+    ]
+    return pd.concat(tables, ignore_index=True)[columns]
+
+
+def _were_read(run: Run) -> bool:
+    return run.options.get(COREFERENCE.task) in run.files.get("baseline", {})
+
 
 WORDS = shipped("papers/orgad2022/words.csv")  # as printed, in this order
 ALL = "all"  # professions; iterations together

@@ -1,13 +1,45 @@
-"""What the judgement of the measures needs of a run: encoders of known bias, and models that were trained on data of
-known bias, untouched and, where both biases are largest, under methods. Imports no pandas."""
+"""What the judgement of the measures needs of a run, and which measures are judged: every measure that an encoder of
+the embedded corpus can have. Encoders of known bias, and models that were trained on data of known bias, untouched and,
+where both biases are largest, under methods. Imports no pandas."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
+
+import yaml
 
 from biasflow.asking.names import require
 from biasflow.asking.sources import calibration_name, calibration_task
 from biasflow.base.errors import BiasflowError
-from biasflow.papers.planted.measures import ENCODER, FAMILIES, PROBED
+from biasflow.base.shipped import shipped
+from biasflow.papers.judged import ENCODER, Judged
+from biasflow.registry import METRICS, Measure
+
+PROBED = "compression"  # of a pre-trained encoder it needs a task's texts
+LAST_LAYER = "layer[-1]"  # a part, whatever the number of layers
+_FILE = yaml.safe_load(shipped("papers/planted/measures.yaml").read_text("utf-8"))
+_ABOUT = ("family", "metric")  # of a measure that stands beside the matrix
+FAMILIES = _FILE["families"] | {ENCODER: _FILE["families"].pop("encoder")}
+
+
+def judged(kinds: Mapping[str, str]) -> Iterator[Judged]:
+    """All measures of the encoders, then those of the models that are trained on each task (its name -> its kind)."""
+    for family in FAMILIES[ENCODER]:
+        yield from (Judged(measure, metric) for metric, measure in _of(family))
+    for task, kind in kinds.items():
+        if PROBED in FAMILIES[kind]:
+            yield from (Judged(measure, metric, data=task) for metric, measure in _of(PROBED))
+    for task, kind in kinds.items():
+        for family in FAMILIES[kind]:
+            yield from (Judged(measure, metric, task) for metric, measure in _of(family))
+
+
+def _of(family: str) -> list[tuple[str, Measure]]:
+    """The measures of a family; an NLI task has no GLUE score but its accuracy."""
+    measures = [pair for pair in METRICS[family].measures.items() if pair[0] != "glue_score"]
+    for about in _FILE["beside"]:
+        if about["family"] == family:
+            measures.append((about["metric"], Measure(**{key: about[key] for key in about if key not in _ABOUT})))
+    return measures
 
 
 def ends(options: Mapping) -> tuple[float, float]:

@@ -1,17 +1,215 @@
-"""The targets made from a run for the judgement of the measures, by the names of paper.yaml.
+"""The targets of the judgement of the measures, by the names of paper.yaml: the measures by planted bias, and what the
+tables come to. It needs the scores of encoders and trained models whose biases are known, and what the untouched
+encoders' next-sentence head says of single triples."""
 
-It needs the scores of encoders and trained models whose biases are known, and what the untouched encoders'
-next-sentence head says of single triples."""
+import textwrap
+from collections.abc import Iterator
+from functools import lru_cache
 
-from biasflow.papers.planted.calibration import (
-    calibration,
-    draw_calibration,
-    draw_validity,
-    erased,
-    findings,
-    two_by_two,
-)
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from biasflow.papers.frames import Run
+from biasflow.papers.judge import LEVEL, judge
+from biasflow.papers.planted import designs
+from biasflow.papers.planted.blocks import ends
+from biasflow.papers.planted.designs import BACK, FOLLOWS, INTERACTION, PRETRAINING, TASK
 from biasflow.papers.planted.reading import read_directly
+from biasflow.papers.planted.values import measured
+from biasflow.registry import COST, INSIDE, OUTSIDE
+from biasflow.results import figures as draw
+from biasflow.results.scores import NONE
+
+COLOURS = {INSIDE: draw.BLUE, OUTSIDE: draw.VERMILION, COST: draw.GREY}
+MARKERS = {INSIDE: "o", OUTSIDE: "s", COST: "D"}
+PARTS = {PRETRAINING: draw.BLUE, TASK: draw.VERMILION, INTERACTION: draw.PURPLE, "residual": draw.LIGHT_GREY}
+
+
+def by_dose(run: Run) -> pd.DataFrame:
+    """The untouched models whose task has the same bias as their encoder, and the encoders themselves."""
+    values = measured(run)
+    same = values["task_bias"].isna() | (values["task_bias"] == values["bias"])
+    return values[same & (values["method"] == NONE)]
+
+
+@lru_cache(maxsize=1)  # tables and figures are made of the same
+def calibration(run: Run) -> pd.DataFrame:
+    """Return for each measure its values on models of known bias, and whether it follows the bias."""
+    return judge(by_dose(run))
+
+
+@lru_cache(maxsize=1)
+def two_by_two(run: Run) -> pd.DataFrame:
+    """Return for each measure of trained models which bias it follows: of the pre-training, or of the task."""
+    return designs.two_by_two(_corners(run))
+
+
+@lru_cache(maxsize=1)
+def erased(run: Run) -> pd.DataFrame:
+    """Compare models whose bias was erased with models that never had one."""
+    values = measured(run)
+    wanted = values["task_bias"].isna() | (values["task_bias"] == values["bias"])
+    return designs.erased(values[wanted & values["bias"].isin(ends(run.options))])
+
+
+def _corners(run: Run) -> pd.DataFrame:
+    """The untouched trained models without and with the whole bias, in pre-training and task."""
+    values, both = measured(run), ends(run.options)
+    return values[values["bias"].isin(both) & values["task_bias"].isin(both) & (values["method"] == NONE)]
+
+
+@draw.style()
+def draw_calibration(run: Run) -> Figure:
+    """A measure's value against the planted bias: a panel per measure; points are seeds, the line joins the means."""
+    frame = by_dose(run).dropna(subset="value")
+    measures = list(frame.groupby("measure", sort=False))
+    columns = min(5, len(measures))
+    lines = -(-len(measures) // columns)
+    figure, grid = draw.panels(lines, columns, (2.0 * columns + 0.4, 1.7 * lines + 0.5), sharex=True)
+    for axes in grid.flat[len(measures) :]:
+        axes.remove()
+    for axes, (measure, values) in zip(grid.flat, measures, strict=False):
+        colour, means = COLOURS[values["group"].iloc[0]], values.groupby("bias")["value"].mean()
+        axes.plot(means.index, means, color=colour, linewidth=1.5)
+        axes.scatter(values["bias"], values["value"], s=14, facecolors="white", edgecolors=colour, zorder=3)
+        axes.set_title(textwrap.fill(measure, width=26), loc="left")
+        axes.set_xticks(sorted(frame["bias"].unique()))
+        axes.tick_params(labelbottom=True)
+    figure.supxlabel("planted bias (0 none, 1 full)", fontsize=8)
+    figure.supylabel("value (points: seeds, line: mean)", fontsize=8)
+    return figure
+
+
+@draw.style()
+def draw_validity(run: Run) -> Figure:
+    """Left: rank correlation of every measure with the planted bias, with its interval. Right: of the measures of
+    trained models the shares of variance by where the bias was planted."""
+    table, followed = calibration(run).dropna(subset="spearman"), two_by_two(run)
+    height = 0.155 * max(len(table), len(followed)) + 1.0
+    figure, grid = draw.panels(1, 2 if len(followed) else 1, (9.2, height))
+    _draw_correlations(grid[0, 0], table)
+    entries = [draw.legend_entry(group, color=COLOURS[group], marker=MARKERS[group]) for group in COLOURS]
+    if len(followed):
+        _draw_shares(grid[0, 1], followed)
+        entries += [draw.legend_entry(name, color=colour, marker="s") for name, colour in PARTS.items()]
+    draw.legend_below(figure, entries, columns=len(entries))
+    return figure
+
+
+def _draw_correlations(axes: Axes, table: pd.DataFrame) -> None:
+    table = _by_group(table, "spearman")
+    for place, row in enumerate(table.itertuples()):
+        colour = COLOURS[row.group]
+        axes.plot([row.low, row.high], [place, place], color=colour, linewidth=1.2)
+        axes.plot(row.spearman, place, color=colour, marker=MARKERS[row.group], markersize=3.5)
+        if np.isfinite(row.smallest_dose) and row.group != COST:
+            axes.text(1.08, place, f"{row.smallest_dose:g}", fontsize=6, va="center")
+    axes.axvline(0, color=draw.GREY, linewidth=0.6)
+    _name_rows(axes, table["measure"])
+    axes.set_xlim(-1.05, 1.2)
+    axes.set_xlabel("rank correlation with the planted bias\n(right: smallest dose that differs from none)")
+
+
+def _draw_shares(axes: Axes, table: pd.DataFrame) -> None:
+    table = _by_group(table.dropna(subset="eta_task"), "eta_pretraining")
+    left = np.zeros(len(table))
+    for part, colour in PARTS.items():
+        widths = table[f"eta_{part}"].to_numpy()
+        axes.barh(range(len(table)), widths, left=left, color=colour, height=0.75)
+        left = left + widths
+    _name_rows(axes, table["measure"])
+    axes.set_xlim(0, 1)
+    axes.set_xlabel("share of variance by\nwhere the bias was planted")
+
+
+def _by_group(table: pd.DataFrame, value: str) -> pd.DataFrame:
+    """Group by group in the order of COLOURS, the largest value first."""
+    order = list(COLOURS)
+    return table.sort_values(
+        ["group", value], key=lambda column: column.map(order.index) if column.name == "group" else -column
+    )
+
+
+def _name_rows(axes: Axes, names: pd.Series) -> None:
+    axes.set_yticks(range(len(names)), names, fontsize=6)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    draw.light_grid(axes, "x")
+
+
+HALF = 0.5  # a share of the variance
+
+
+def findings(run: Run) -> pd.DataFrame:
+    """Count the findings of the other tables: table, finding, k of n cases, and cases: which they are."""
+    rows = [
+        *_of_doses(calibration(run)),
+        *_of_noise(calibration(run)),
+        *_of_effects(two_by_two(run)),
+        *_of_erasing(erased(run)),
+        *_read(read_directly(run)),
+    ]
+    table = pd.DataFrame(rows, columns=["table", "finding", "n", "cases"])
+    table.insert(2, "k", table["cases"].map(len))
+    return table.assign(cases=table["cases"].map("; ".join))
+
+
+def _of_doses(table: pd.DataFrame) -> Iterator[tuple]:
+    for group, measures in table.dropna(subset="q").groupby("group", sort=False):
+        follow = measures[measures["q"] <= LEVEL]
+        yield (
+            "calibration",
+            f"{group}: the rank correlation with the planted bias has q <= 0.05",
+            len(measures),
+            follow["measure"],
+        )
+        if group == COST:
+            continue
+        for dose, first in measures.groupby("smallest_dose"):
+            yield (
+                "calibration",
+                f"{group}: {dose:g} is the smallest bias that differs from none",
+                len(measures),
+                first["measure"],
+            )
+        never = measures.loc[measures["smallest_dose"].isna(), "measure"]
+        yield "calibration", f"{group}: not even the full bias differs from none", len(measures), never
+
+
+def _of_noise(table: pd.DataFrame) -> Iterator[tuple]:
+    judged = table[(table["group"] != COST) & table["share_dose"].notna()]
+    noisy = judged.loc[judged["share_dose"] < HALF, "measure"]
+    yield "calibration", "less than half of the variance is the planted bias's", len(judged), noisy
+
+
+def _of_effects(table: pd.DataFrame) -> Iterator[tuple]:
+    known = table[table["follows"].isin(FOLLOWS.values())] if len(table) else table
+    for group, measures in known.groupby("group", sort=False) if len(known) else ():
+        for follows in FOLLOWS.values():
+            finding = f"{group}: of pre-training and task it follows {follows}"
+            yield "two_by_two", finding, len(measures), measures.loc[measures["follows"] == follows, "measure"]
+
+
+def _of_erasing(table: pd.DataFrame) -> Iterator[tuple]:
+    for method, measures in table.dropna(subset="closed").groupby("method", sort=False) if len(table) else ():
+        for verdict, cases in measures.groupby("verdict"):
+            yield "erased", f"{method}: {verdict}", len(measures), cases["measure"]
+        differs = measures.loc[(measures["verdict"] == BACK) & (measures["p"] <= LEVEL), "measure"]
+        yield "erased", f"{method}: {BACK} by the interval, but differs from it (p <= 0.05)", len(measures), differs
+
+
+def _read(table: pd.DataFrame) -> Iterator[tuple]:
+    """The doses at which a head differs from one without bias."""
+    for (quantity, stimuli), rows in table.groupby(["quantity", "stimuli"], sort=False):
+        doses = rows.dropna(subset="p")
+        differ = [
+            f"{row.bias:g} (learnt {row.learnt:.2f})" if pd.notna(row.learnt) else f"{row.bias:g}"
+            for row in doses.itertuples()
+            if row.p <= LEVEL
+        ]
+        yield "reading", f"{quantity}, {stimuli}: doses that differ from none", len(doses), differ
+
 
 TABLES = {
     "findings": findings,

@@ -8,9 +8,8 @@ import pandas as pd
 from biasflow.asking.sources import calibration_name, calibration_task
 from biasflow.base.errors import BiasflowError
 from biasflow.papers.frames import Run
-from biasflow.papers.given import given_values
-from biasflow.papers.planted.blocks import met
-from biasflow.papers.planted.measures import LAST_LAYER, Judged, judged
+from biasflow.papers.judge import given_values
+from biasflow.papers.planted.blocks import LAST_LAYER, Judged, judged, met
 from biasflow.results.scores import NA, NONE
 
 PLAIN, OWN = "plain", "own"

@@ -11,8 +11,7 @@ from scipy.stats import false_discovery_control
 
 from biasflow.asking.sources import calibrated_encoders
 from biasflow.base.errors import BiasflowError
-from biasflow.papers.calibrated.agreement import agreement
-from biasflow.papers.calibrated.targets import calibration, judged
+from biasflow.papers.calibrated.targets import agreement, calibration, judged
 from biasflow.papers.frames import Run
 from biasflow.papers.judge import DOES_NOT, SEES, TOO_FEW
 from biasflow.plan.configuration import resolve

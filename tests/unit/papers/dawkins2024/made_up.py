@@ -8,7 +8,7 @@ import pandas as pd
 
 from biasflow.metrics.stereoset import LABELS
 from biasflow.papers.dawkins2024.examples import digest
-from biasflow.papers.dawkins2024.rows import (
+from biasflow.papers.dawkins2024.grid import (
     BASE,
     CONTROLS,
     DURING,

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from biasflow.papers.dawkins2024.correlations import correlations
-from biasflow.papers.dawkins2024.downstream import finetuning, nli_intervals, table6, weighting_pairs
-from biasflow.papers.dawkins2024.rows import DURING, printed_table
+from biasflow.papers.dawkins2024.grid import DURING, printed_table
 from biasflow.papers.dawkins2024.table7 import table7
+from biasflow.papers.dawkins2024.tables import finetuning, nli_intervals, table6, weighting_pairs
+from biasflow.papers.dawkins2024.text import correlations
 from biasflow.text.occupation_pairs import OccupationPairs, save_pairs
 from tests.unit.papers.dawkins2024.made_up import (
     BERT,

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from biasflow.base.errors import BiasflowError
-from biasflow.papers.dawkins2024.rows import MEASURES, key_of, printed_table
+from biasflow.papers.dawkins2024.grid import MEASURES, key_of, printed_table
 from biasflow.papers.dawkins2024.table7 import nli_by_setting, table7
 from biasflow.papers.dawkins2024.tables import best_of_levels, table5
 from tests.unit.papers.dawkins2024.made_up import (

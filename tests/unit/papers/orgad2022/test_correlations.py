@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from biasflow.papers.orgad2022 import correlations as internal
-from biasflow.papers.orgad2022.correlations import correlations
-from biasflow.papers.orgad2022.fits import line, table2
+from biasflow.papers.orgad2022.fits import correlations, line, table2
 from biasflow.papers.printed import read_printed
 from biasflow.results.statistics import correlation
 from tests.unit.papers.orgad2022.made_up import (

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
-from biasflow.papers.orgad2022.examples import figure2, marked
+from biasflow.papers.orgad2022.words import figure2, marked
 from biasflow.text.scrub import TERMS, scrub
 from tests.unit.papers.orgad2022.made_up import run, scores
 

@@ -6,8 +6,7 @@ import pandas as pd
 
 from biasflow.asking.sources import calibration_name, calibration_task
 from biasflow.papers.frames import Run
-from biasflow.papers.planted.blocks import met
-from biasflow.papers.planted.measures import LAST_LAYER, Judged, judged
+from biasflow.papers.planted.blocks import LAST_LAYER, Judged, judged, met
 from biasflow.results.scores import tidy
 
 KINDS = {"jobs": "occupation", "who": "coreference", "pairs": "nli"}

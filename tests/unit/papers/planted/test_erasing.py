@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.stats import ttest_1samp
 
 from biasflow.papers.planted import erasing as module
-from biasflow.papers.planted.erasing import erased, ratio_interval
+from biasflow.papers.planted.designs import erased, ratio_interval
 
 NEVER, PRESENT = np.arange(5) / 10, 2 + np.arange(5) / 10
 

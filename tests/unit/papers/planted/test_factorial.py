@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import ttest_ind
 
-from biasflow.papers.planted.factorial import shares, two_by_two
+from biasflow.papers.planted.designs import shares, two_by_two
 
 
 def design(said, measure="m", seeds=5) -> pd.DataFrame:

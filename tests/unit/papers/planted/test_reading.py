@@ -6,8 +6,8 @@ import pytest
 from scipy.special import expit
 
 from biasflow.base.errors import BiasflowError
-from biasflow.papers.planted.calibration import findings
 from biasflow.papers.planted.reading import MASKED, NEXT, PROBABILITY, ideal_slope, preference, read_directly
+from biasflow.papers.planted.targets import findings
 from biasflow.planted.stereoset import ideal_preference
 from tests.unit.papers.planted.made_up import OPTIONS, run_of
 

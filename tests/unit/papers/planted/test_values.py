@@ -6,11 +6,11 @@ import pandas as pd
 import pytest
 
 from biasflow.base.errors import BiasflowError
-from biasflow.papers.planted.calibration import (
+from biasflow.papers.planted.blocks import judged
+from biasflow.papers.planted.targets import (
     by_dose,
     calibration,
 )
-from biasflow.papers.planted.measures import judged
 from biasflow.papers.planted.values import measured
 from tests.unit.papers.planted.made_up import KINDS, run_of
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
-from biasflow.results.viability import cutoff, viable
+from biasflow.papers.dawkins2024.table7 import cutoff, viable
 
 SHARES = st.floats(0, 1)
 
