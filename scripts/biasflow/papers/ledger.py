@@ -4,7 +4,6 @@ Nothing is listed here. The numbers are those of the paper's printed.csv; ours a
 same keys. What can be compared at all is decided by the encoder and the data that the configuration names, before any
 number of ours is looked at."""
 
-import importlib
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -15,6 +14,7 @@ from biasflow.base.shipped import shipped
 from biasflow.papers.frames import NOT_ASKED, Run
 from biasflow.papers.paper import PaperText, load
 from biasflow.papers.printed import as_ours, row_keys
+from biasflow.papers.tabled import code_of, same_encoders
 from biasflow.results.rounding import around, rounded
 
 CAPTIONS = shipped("papers/ledger.yaml")
@@ -37,11 +37,11 @@ def ledger(runs: Mapping[str, Run]) -> pd.DataFrame:
 def of_paper(text: PaperText, run: Run) -> pd.DataFrame:
     """Return a row for each printed number of a paper: COLUMNS.
 
-    The module papers/<name>/targets.py says why the run's data are others than a number is `of` (`other_data`: run ->
+    The paper's code (`tabled.code_of`) says why the run's data are others than a number is `of` (`other_data`: run ->
     word of that column -> reason, "" where they are the same), and what ours are (`ours`: run -> keys and numbers, as
     `printed.as_ours` gives them)."""
-    module, numbers = importlib.import_module(f"{__package__}.{text.name}.targets"), run.printed
-    same, other = _same_encoders(text, run), module.other_data(run)
+    module, numbers = code_of(text), run.printed
+    same, other = same_encoders(text, run), module.other_data(run)
     incomparable = pd.Series(
         [_incomparable(text, same, other, number) for number in numbers.itertuples()], index=numbers.index
     )
@@ -130,21 +130,3 @@ def summary(rows: pd.DataFrame) -> pd.DataFrame:
         )
     columns = ["paper", "numbers", *(status.replace(" ", "_") for status in STATUSES), "disputed_by_audit", "reasons"]
     return pd.DataFrame(summaries, columns=columns)
-
-
-def _same_encoders(text: PaperText, run: Run) -> dict[str, list[str]]:
-    """Encoder as printed -> the encoders of the run that are it, by the hub's id and the revision."""
-    ids, revisions = (run.attributes("encoder", attribute) for attribute in ("id", "revision"))
-    return {
-        printed: [
-            name
-            for name, repository in ids.items()
-            if _repository(repository) == _repository(about["id"]) and revisions.get(name) == about["revision"]
-        ]
-        for printed, about in text.encoders.items()
-    }
-
-
-def _repository(identifier: str) -> str:
-    """The name of a hub repository without its owner, which old ones lack; the revision, a commit, tells them apart."""
-    return identifier.rpartition("/")[2]

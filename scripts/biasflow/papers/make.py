@@ -1,15 +1,15 @@
 """Make the tables, figures and pages of a paper from one run."""
 
-import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
+from types import SimpleNamespace
 
 from biasflow.base.errors import BiasflowError, headline
 from biasflow.base.files import whole_file
 from biasflow.papers.frames import Run
 from biasflow.papers.paper import PaperText, Target, load, role
+from biasflow.papers.tabled import code_of
 from biasflow.results.figures import save_figure
 from biasflow.results.tables import write_table
 
@@ -19,14 +19,14 @@ NOTE = "note"  # in a table's attrs: what its caption says more in this run
 def make_paper(name: str, run: Run, files: Mapping[str, Sequence[str | Path]], *, remark: str = "") -> None:
     """Write tables (CSV, LaTeX, HTML), figures (SVG, PDF) and pages (HTML) of a paper.
 
-    files: role of a target (`paper.role`) -> the files to write, in the order of `PaperText.files`. What is made stands
-    in papers/<name>/targets.py: TABLES and FIGURES, name -> function of the run that gives a DataFrame or a Figure, and
-    PAGES, name -> function of the run and the caption that gives HTML. A table's `attrs["note"]` is added to its
+    files: role of a target (`paper.role`) -> the files to write, in the order of `PaperText.files`. What is made
+    (`tabled.code_of`): TABLES and FIGURES, name -> function of the run that gives a DataFrame or a Figure, and PAGES,
+    name -> function of the run and the caption that gives HTML. A table's `attrs["note"]` is added to its
     caption, and so is `remark` to the captions of all tables and pages. A target that fails does not keep the others
     from being written: one BiasflowError at the end names all that failed, and its cause holds their tracebacks.
     BiasflowError at once if targets.py and paper.yaml differ, or for an unknown target."""
     text = load(name)
-    functions = _functions(text, importlib.import_module(f"{__package__}.{name}.targets"))
+    functions = _functions(text, code_of(text))
     known = {role(kind, target) for kind, targets in functions.items() for target in targets}
     for unknown in sorted(set(files) - known):
         raise BiasflowError(f"{name} has no table, figure or page {unknown!r}; it has {', '.join(sorted(known))}")
@@ -46,7 +46,7 @@ def make_paper(name: str, run: Run, files: Mapping[str, Sequence[str | Path]], *
         raise BiasflowError(f"{name}: these were not made: {reasons}") from ExceptionGroup(name, list(failed.values()))
 
 
-def _functions(text: PaperText, module: ModuleType) -> dict[str, dict[str, Callable]]:
+def _functions(text: PaperText, module: SimpleNamespace) -> dict[str, dict[str, Callable]]:
     """kind -> target -> function, in the order of paper.yaml."""
     functions = {}
     for kind in _WRITERS:

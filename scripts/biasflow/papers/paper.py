@@ -21,11 +21,20 @@ _FOLDERS = {"tables": "tables", "figures": "figures", "pages": "figures"}
 class Target:
     """A table, figure or page: its caption (in the file also a list of sentences, which YAML's anchors let captions
     share), the decimals that LaTeX and HTML show of a table, and of a figure what it cannot be drawn without: cells of
-    the plan, each need with a `metric` and maybe some `methods`, or an `option` of the paper that must be set."""
+    the plan, each need with a `metric` and maybe some `methods`, or an `option` of the paper that must be set.
+
+    A table that is our scores beside printed numbers needs no function (`tabled.pivoted`): metrics, its columns; rows,
+    the keys of scores.csv that tell its rows apart; only, key -> the values that it shows; aggregate, what is made of
+    the others, such as seeds; printed_in, the table of printed.csv that stands beside it."""
 
     caption: str
     decimals: int = DECIMALS
     needs: Sequence[Mapping[str, object]] = ()
+    metrics: Sequence[str] = ()
+    rows: Sequence[str] = ()
+    only: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    aggregate: str = "mean"
+    printed_in: str = ""
 
 
 @dataclass(frozen=True)

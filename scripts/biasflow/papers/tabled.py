@@ -1,0 +1,93 @@
+"""The tables that paper.yaml describes, without a function of the paper: our scores in rows and columns, the printed
+numbers beside them, and why a number of ours is missing."""
+
+import importlib
+from collections.abc import Mapping
+from functools import partial
+from types import SimpleNamespace
+
+import pandas as pd
+
+from biasflow.papers.frames import NOT_ASKED, RUN, Run, status
+from biasflow.papers.paper import PaperText, Target
+from biasflow.papers.printed import as_ours
+from biasflow.results.scores import NA
+from biasflow.results.tables import merge_published
+
+
+def code_of(text: PaperText) -> SimpleNamespace:
+    """Return what is made for a paper: TABLES, FIGURES and PAGES, name -> function, and `ours` and `other_data` for the
+    ledger: all of papers/<name>/targets.py, if there is such a module, and the tables that paper.yaml describes."""
+    package = f"{__package__}.{text.name}"
+    described = {
+        name: partial(pivoted, text=text, target=target) for name, target in text.tables.items() if target.rows
+    }
+    try:
+        module = vars(importlib.import_module(f"{package}.targets"))
+    except ModuleNotFoundError as error:
+        if error.name not in (package, f"{package}.targets"):
+            raise
+        module = {"ours": partial(ours, text=text), "other_data": lambda run: {}}
+    return SimpleNamespace(**module | {"TABLES": described | module.get("TABLES", {})})
+
+
+def pivoted(run: Run, text: PaperText, target: Target) -> pd.DataFrame:
+    """Return a table of paper.yaml: a row for each combination of the keys `rows` that has a score or a printed number,
+    a column for each metric, the printed value and the difference after it, and `status`.
+
+    What the rows do not tell apart is put together by `aggregate`. A printed number stands beside the encoders of the
+    run that have the hub id and revision of the printed one."""
+    keys, metrics = [*target.rows], [*target.metrics]
+    scores = run.scores[run.scores["metric"].isin(metrics)]
+    for key, values in target.only.items():
+        scores = scores[scores[key].isin(values)]
+    ours = scores.groupby([*keys, "metric"], sort=False)["value"].agg(target.aggregate).unstack("metric")
+    printed = printed_rows(run, text, target)
+    table = ours.reindex(columns=metrics).astype(float).reset_index()
+    silent = printed[keys].merge(table[keys], how="left", indicator="found").query("found == 'left_only'")[keys]
+    statuses = [_status(run, dict(row), metrics) for row in silent.to_dict("records")]
+    table = pd.concat([table.assign(status=RUN), silent.assign(status=statuses)], ignore_index=True)
+    return merge_published(table, printed, on=keys, values=[name for name in metrics if name in printed])
+
+
+def printed_rows(run: Run, text: PaperText, target: Target) -> pd.DataFrame:
+    """The printed numbers of a table by its `rows`, a column per metric; keys that are not printed are NA."""
+    keys, names = [*target.rows], same_encoders(text, run)
+    printed = run.printed[run.printed["table"] == target.printed_in].replace(dict.fromkeys(keys, ""), NA)
+    printed = printed.assign(encoder=printed["encoder"].map(names)).explode("encoder").dropna(subset="encoder")
+    return printed.pivot(index=keys, columns="metric", values="value").rename_axis(columns=None).reset_index()
+
+
+def same_encoders(text: PaperText, run: Run) -> dict[str, list[str]]:
+    """Encoder as printed -> the encoders of the run that are it, by the hub's id and the revision."""
+    ids, revisions = (run.attributes("encoder", attribute) for attribute in ("id", "revision"))
+    return {
+        printed: [
+            name
+            for name, repository in ids.items()
+            if _repository(repository) == _repository(about["id"]) and revisions.get(name) == about["revision"]
+        ]
+        for printed, about in text.encoders.items()
+    }
+
+
+def ours(run: Run, text: PaperText) -> pd.DataFrame:
+    """Our values by the keys of the printed numbers, of all tables that paper.yaml describes."""
+    blocks = [as_ours(pd.DataFrame(), {}, {})]
+    for target in text.tables.values():
+        if target.rows:
+            table, keys = pivoted(run, text, target), {key: key for key in target.rows if key != "encoder"}
+            rows = as_ours(table, {metric: metric for metric in target.metrics}, keys)
+            blocks.append(rows.replace(dict.fromkeys(keys, NA), "").assign(table=target.printed_in))
+    return pd.concat(blocks, ignore_index=True)
+
+
+def _status(run: Run, keys: Mapping[str, str], metrics: list[str]) -> str:
+    """Why a row that is printed has no score of ours: the plan's reason for its encoder, method and dataset."""
+    planned = {key: value for key, value in keys.items() if key in run.plan and value != NA}
+    return status(run.reason(**planned) or NOT_ASKED)
+
+
+def _repository(identifier: str) -> str:
+    """The name of a hub repository without its owner, which old ones lack; the revision, a commit, tells them apart."""
+    return identifier.rpartition("/")[2]

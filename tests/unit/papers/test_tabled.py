@@ -1,0 +1,86 @@
+"""A paper of a CSV and a YAML file alone: no code of its own."""
+
+import pandas as pd
+import pytest
+
+from biasflow.papers import make, paper
+from biasflow.papers.frames import Run
+from biasflow.papers.ledger import NOT_COMPARABLE, NOT_RUN, OFF, REPRODUCED, of_paper
+from biasflow.papers.printed import read_printed
+from biasflow.results.scores import tidy
+
+BERT = {"id": "google-bert/bert-base-uncased", "revision": "86b5e0934494bd15c9632b12f734a8a67f723594"}
+YAML = """
+title: CrowS-Pairs and StereoSet of two encoders
+citation: Somebody (2021)
+encoders:
+  BERT: {id: google-bert/bert-base-uncased, revision: 86b5e0934494bd15c9632b12f734a8a67f723594}
+  RoBERTa: {id: FacebookAI/roberta-base, revision: e2da8e2f811d1448a5b465c236feacd80ffbac7b}
+tables:
+  scores:
+    caption: Scores of two encoders.
+    metrics: [crows_pairs_score, intrasentence_stereotype_score]
+    rows: [encoder, dataset, method]
+    only: {part: [all, "-"]}
+    printed_in: table 2
+"""
+CSV = """table,encoder,dataset,method,metric,printed
+table 2,BERT,crows-pairs,none,crows_pairs_score,0.605
+table 2,BERT,crows-pairs,sent-debias,crows_pairs_score,0.525
+table 2,BERT,crows-pairs,inlp,crows_pairs_score,0.512
+table 2,BERT,stereoset,none,intrasentence_stereotype_score,0.603
+table 2,BERT,stereoset,sent-debias,intrasentence_stereotype_score,0.594
+table 2,RoBERTa,crows-pairs,none,crows_pairs_score,0.602
+table 2,RoBERTa,crows-pairs,sent-debias,crows_pairs_score,0.518
+table 2,RoBERTa,crows-pairs,inlp,crows_pairs_score,0.553
+table 2,RoBERTa,stereoset,none,intrasentence_stereotype_score,0.663
+table 2,RoBERTa,stereoset,sent-debias,intrasentence_stereotype_score,0.626
+"""
+
+
+@pytest.fixture
+def fourth(tmp_path):
+    """The folder of the paper, and a run of its first encoder under another name."""
+    folder = tmp_path / "papers" / "fourth"
+    folder.mkdir(parents=True)
+    (folder / "paper.yaml").write_text(YAML)
+    (folder / "printed.csv").write_text(CSV)
+    rows = [
+        {"dataset": data, "method": method, "metric": metric, "part": part, "readout_seed": seed, "value": value}
+        for data, method, metric, part, values in (
+            ("crows-pairs", "none", "crows_pairs_score", "all", (0.60, 0.61)),
+            ("crows-pairs", "none", "crows_pairs_score", "stereo", (0.1, 0.1)),
+            ("crows-pairs", "sent-debias", "crows_pairs_score", "all", (0.58, 0.58)),
+            ("stereoset", "none", "intrasentence_stereotype_score", "-", (0.603, 0.603)),
+        )
+        for seed, value in enumerate(map(float, values))
+    ]
+    plan = [("mine", "inlp", "crows-pairs", "not run", "no such subspace")]
+    names = [("mine", "encoder", key, value) for key, value in BERT.items()]
+    return Run(
+        tidy(pd.DataFrame(rows).astype({"readout_seed": str}), encoder="mine"),
+        pd.DataFrame(plan, columns=["encoder", "method", "dataset", "status", "reason"]),
+        pd.DataFrame(names, columns=["name", "kind", "attribute", "value"]),
+        read_printed("fourth", folder.parent),
+    ), paper.load("fourth", folder.parent)
+
+
+def test_a_table_needs_no_code(fourth, tmp_path, monkeypatch):
+    run, text = fourth
+    monkeypatch.setattr(make, "load", lambda name: text)
+    make.make_paper("fourth", run, text.files_in(tmp_path))
+    table = pd.read_csv(tmp_path / "tables" / "fourth_scores.csv").set_index(["dataset", "method"])
+    untouched, debiased = (table.loc[("crows-pairs", method)] for method in ("none", "sent-debias"))
+    assert untouched["crows_pairs_score"] == pytest.approx(0.605)  # the mean of the seeds, of all pairs
+    assert debiased["crows_pairs_score_difference"] == pytest.approx(0.055)
+    assert table.loc[("crows-pairs", "inlp"), "status"] == "not run: no such subspace"
+    assert set(table["encoder"]) == {"mine"} and len(table) == 5
+
+
+def test_the_ledger_has_its_numbers(fourth):
+    run, text = fourth
+    rows = of_paper(text, run).set_index(["encoder", "row"])
+    assert rows["status"].value_counts().to_dict() == {NOT_COMPARABLE: 5, NOT_RUN: 2, REPRODUCED: 2, OFF: 1}
+    assert rows.loc[("BERT", "dataset crows-pairs; method inlp"), "reason"] == "no such subspace"
+    assert rows.loc[("BERT", "dataset crows-pairs; method sent-debias"), "off_by"] == "55.0 units of the last decimal"
+    assert rows.loc[("BERT", "dataset stereoset; method sent-debias"), "reason"] == "not asked for"
