@@ -11,7 +11,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.papers.frames import NOT_ASKED, RUN, Run, status
 from biasflow.papers.liang2020.blocks import EACH, PLAIN, finetuned, of_pretrained, with_defaults
 from biasflow.results.scores import KEYS, NA, NONE
-from biasflow.results.tables import arranged
+from biasflow.results.tables import arranged, merge_published
 
 PLACEMENT = ["eraser", "places"]
 KEY = ["encoder", "method", *PLACEMENT]  # of the tables
@@ -181,6 +181,33 @@ def wide(rows: pd.DataFrame, index: Sequence[str], metrics: Sequence[str], *, co
     return table.rename_axis(columns=None).reset_index()
 
 
+def complete(rows: pd.DataFrame, ours: Rows, measure: str, unit: Sequence[str], metrics: Sequence[str]) -> pd.DataFrame:
+    """`wide` by KEY and `unit`, of a measure of which no method may be missing (`check_methods`)."""
+    table = wide(rows, [*KEY, *unit], metrics)
+    check_methods(table, ours, measure, unit)
+    return table
+
+
+def finished(
+    table: pd.DataFrame,
+    ours: Rows,
+    measure: str,
+    unit: Sequence[str],
+    *,
+    changes: Sequence[str] = (),
+    printed: pd.DataFrame | None = None,
+) -> pd.DataFrame:
+    """Return a table by KEY and `unit` as it is shown: rows in order, `changes` from the untouched encoder, the keys
+    first, rows with a reason for what was not run, and the printed values (by the same keys) beside ours."""
+    table = change_from_none(ordered(table, ["encoder", *unit], ours), unit, changes)
+    first, keys = ["encoder", *unit, "method", *PLACEMENT], [*KEY, *unit]
+    table = table[[*first, *(column for column in table if column not in first)]]
+    if printed is None:
+        return with_not_run(table, ours, measure)
+    rows = with_not_run(table, ours, measure, printed[keys])
+    return merge_published(rows, printed, on=keys, values=[column for column in printed if column not in keys])
+
+
 def refuse_doubles(rows: pd.DataFrame, index: Sequence[str]) -> None:
     """Raise BiasflowError, naming it, if two rows have the same `index`: their mean would hide a mistake."""
     for row in rows[rows.duplicated([*index])].head(1).to_dict("records"):
@@ -232,11 +259,6 @@ def change_from_none(table: pd.DataFrame, unit: Sequence[str], columns: Sequence
     for column in columns:
         table.insert(table.columns.get_loc(column) + 1, f"{column}_change", table[column] - base[column])
     return table
-
-
-def first(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
-    """The table with these columns before the others."""
-    return table[[*columns, *(column for column in table if column not in columns)]]
 
 
 def ordered(table: pd.DataFrame, by: Sequence[str], ours: Rows) -> pd.DataFrame:

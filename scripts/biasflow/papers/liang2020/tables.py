@@ -33,9 +33,9 @@ def perplexities(ours: placed.Rows) -> pd.DataFrame:
 
     Raises BiasflowError naming encoder and method for a gap."""
     rows = perplexity_rows(ours.inside)
-    unit = [*placed.KEY, "set", "stage"]
-    masked = placed.wide(rows[rows["readout_seed"] != NA], [*unit, "readout_seed"], ["perplexity", "batch_perplexity"])
-    placed.check_methods(masked, ours, "perplexity", ["set", "stage", "readout_seed"])
+    unit, masks = [*placed.KEY, "set", "stage"], ["set", "stage", "readout_seed"]
+    masked = rows[rows["readout_seed"] != NA]
+    masked = placed.complete(masked, ours, "perplexity", masks, ["perplexity", "batch_perplexity"])
     tokens = rows.loc[rows["metric"] == "perplexity", [*unit, "readout_seed", "n"]]
     table = masked.merge(tokens, on=[*unit, "readout_seed"], validate="one_to_one")
     table = table.groupby(unit, as_index=False).agg(
@@ -47,8 +47,7 @@ def perplexities(ours: placed.Rows) -> pd.DataFrame:
         batch_perplexity=("batch_perplexity", "mean"),
         tokens=("n", "mean"),
     )
-    pseudo = placed.wide(rows, unit, ["pseudo_perplexity"])
-    placed.check_methods(pseudo, ours, "pseudo_perplexity", ["set", "stage"])
+    pseudo = placed.complete(rows, ours, "pseudo_perplexity", ["set", "stage"], ["pseudo_perplexity"])
     return table.merge(pseudo, on=unit, how="outer", validate="one_to_one")
 
 
@@ -58,14 +57,12 @@ def perplexity(run: Run, source: str = placed.NOTEBOOKS) -> pd.DataFrame:
     Published is the batch perplexity. `pseudo_status` is the status of the pseudo-perplexity. Raises BiasflowError
     naming encoder and method for a gap."""
     ours = placed.of_paper(run)
-    names, keys = {"set": "text"}, [*placed.KEY, "text", "stage"]
-    table = placed.ordered(perplexities(ours).rename(columns=names), ["encoder", "text", "stage"], ours)
-    table = placed.change_from_none(table, ["text", "stage"], ["perplexity", "batch_perplexity", "pseudo_perplexity"])
-    table = placed.first(table, ["encoder", "text", "stage", "method", *placed.PLACEMENT])
+    names, unit = {"set": "text"}, ["text", "stage"]
+    changes = ["perplexity", "batch_perplexity", "pseudo_perplexity"]
     printed = perplexity_rows(placed.published_rows(ours, source)).rename(columns=names)
-    printed = placed.wide(printed, keys, ["batch_perplexity"])
-    rows = placed.with_not_run(table, ours, "perplexity", printed[keys])
-    rows = merge_published(rows, printed, on=keys, values=["batch_perplexity"])
+    printed = placed.wide(printed, [*placed.KEY, *unit], ["batch_perplexity"])
+    table = perplexities(ours).rename(columns=names)
+    rows = placed.finished(table, ours, "perplexity", unit, changes=changes, printed=printed)
     lacking = rows["pseudo_perplexity"].isna() & (rows["status"] == RUN)
     reasons = rows["encoder"].map({name: placed.not_run(ours, name, "pseudo_perplexity") for name in ours.encoders})
     return rows.assign(pseudo_status=rows["status"].where(~lacking, reasons)).astype({"perplexity_seeds": "Int64"})
@@ -123,10 +120,7 @@ def glue(run: Run) -> pd.DataFrame:
         high=lambda values: t_interval(values)[1],
         seeds="size",
     )
-    table = placed.ordered(
-        placed.first(table, ["encoder", *unit, "method", *placed.PLACEMENT]), ["encoder", *unit], ours
-    )
-    return placed.with_not_run(placed.change_from_none(table, unit, ["mean"]), ours, "glue").astype({"seeds": "Int64"})
+    return placed.finished(table, ours, "glue", unit, changes=["mean"]).astype({"seeds": "Int64"})
 
 
 def intrinsic(run: Run) -> pd.DataFrame:
@@ -138,15 +132,12 @@ def intrinsic(run: Run) -> pd.DataFrame:
     rows = ours.inside
     parts = {(name, measure.part, measure.variant) for name, measure in _INTRINSIC.items()}
     shown = pd.MultiIndex.from_frame(rows[["metric", "part", "variant"]]).isin(parts)
-    table = placed.wide(rows[shown], [*placed.KEY, "set"], list(_INTRINSIC))
-    placed.check_methods(table, ours, "intrinsic", ["set"])
-    nli = _nli(ours)
-    table = table.rename(columns={"set": "stimuli"}).merge(nli, on=placed.KEY, how="outer").fillna({"stimuli": ""})
-    table = placed.ordered(table, ["encoder", "stimuli"], ours)
-    table = placed.change_from_none(table, ["stimuli"], ["strength", "distance", "fairness", "snli_accuracy"])
-    rows = placed.with_not_run(
-        placed.first(table, ["encoder", "stimuli", "method", *placed.PLACEMENT]), ours, "intrinsic"
+    table = placed.complete(rows[shown], ours, "intrinsic", ["set"], list(_INTRINSIC)).rename(
+        columns={"set": "stimuli"}
     )
+    table = table.merge(_nli(ours), on=placed.KEY, how="outer").fillna({"stimuli": ""})
+    changes = ["strength", "distance", "fairness", "snli_accuracy"]
+    rows = placed.finished(table, ours, "intrinsic", ["stimuli"], changes=changes)
 
     def states(column: str, measure: str) -> list[str]:
         absent = zip(rows["encoder"], rows["method"], rows[column].isna(), strict=True)
@@ -195,14 +186,11 @@ def _nli(ours: placed.Rows) -> pd.DataFrame:
     """NLI scores by KEY: means over the seeds that the methods share, and `nli_seeds`, of the first NLI task."""
     rows = ours.scores[(ours.scores["strategy"] == PLAIN) & (ours.scores["head"] == "own")]
     task = next((name for name in ours.tasks("nli") if name in set(rows["task"])), None)
-    seeds = placed.wide(nli_rows(rows[rows["task"] == task]), [*placed.KEY, "seed"], list(NLI_SCORES))
-    placed.check_methods(seeds.assign(set=task), ours, "nli", ["set", "seed"])
+    rows = nli_rows(rows[rows["task"] == task]).assign(set=task)
+    seeds = placed.complete(rows, ours, "nli", ["set", "seed"], list(NLI_SCORES))
     means = {column: (column, "mean") for column in NLI_SCORES}
-    return (
-        placed.of_shared_seeds(seeds, [])
-        .groupby(placed.KEY, as_index=False)
-        .agg(**means, nli_seeds=("seed", "nunique"))
-    )
+    by_model = placed.of_shared_seeds(seeds, []).groupby(placed.KEY, as_index=False)
+    return by_model.agg(**means, nli_seeds=("seed", "nunique"))
 
 
 OCCTMP = ["diff", "diff_variance", "signed_diff", "p_he", "p_she", "p_sum", "share_he", "share_pronoun"]
@@ -305,12 +293,11 @@ def occtmp(run: Run, source: str = placed.NOTEBOOKS) -> pd.DataFrame:
 
     Single layers are in a figure. Raises BiasflowError naming encoder and method for a gap."""
     ours = placed.of_paper(run)
-    table = _occtmp(placed.of_metrics(ours.inside, "occtmp"), ours)
+    table = placed.complete(placed.of_metrics(ours.inside, "occtmp"), ours, "occtmp", ["set"], OCCTMP)
     printed = placed.of_metrics(placed.published_rows(ours, source), "occtmp")
     values = [metric for metric in OCCTMP if metric in set(printed["metric"])]
     printed = placed.wide(printed, [*placed.KEY, "set"], values, complete=False)
-    rows = placed.with_not_run(table, ours, "occtmp", printed[[*placed.KEY, "set"]])
-    return merge_published(rows, printed, on=[*placed.KEY, "set"], values=values)
+    return placed.finished(table, ours, "occtmp", ["set"], printed=printed)
 
 
 def chinese(run: Run) -> pd.DataFrame:
@@ -319,8 +306,8 @@ def chinese(run: Run) -> pd.DataFrame:
     An encoder without Chinese scores has a row with the reason."""
     ours = placed.of_paper(run, chinese=True)
     rows = placed.of_metrics(ours.inside, "occtmp")
-    table = _occtmp(rows[rows["set"] == placed.CHINESE], ours).drop(columns="set")
-    return placed.with_not_run(placed.change_from_none(table, [], ["diff", "signed_diff"]), ours, "chinese")
+    table = placed.complete(rows[rows["set"] == placed.CHINESE], ours, "occtmp", ["set"], OCCTMP).drop(columns="set")
+    return placed.finished(table, ours, "chinese", [], changes=["diff", "signed_diff"])
 
 
 def association(run: Run, source: str = placed.NOTEBOOKS) -> pd.DataFrame:
@@ -330,37 +317,23 @@ def association(run: Run, source: str = placed.NOTEBOOKS) -> pd.DataFrame:
     encoder, method and placement, on words and on sentences, all poolings together. Raises BiasflowError naming encoder
     and method for a gap."""
     ours = placed.of_paper(run)
-    keys = [*placed.KEY, "set", "variant"]
-    table = placed.wide(_association(ours.inside), keys, ASSOCIATION)
-    placed.check_methods(table, ours, "association", ["set", "variant"])
+    unit, names = ["set", "variant"], {"set": "test", "variant": "pooling"}
+    table = placed.complete(_association(ours.inside), ours, "association", unit, ASSOCIATION)
     table = with_bound(table, "p_value", table["partitions"])
     table["p_holm"] = table.groupby(placed.KEY)["p_value"].transform(holm).astype(float)
     table["tests"] = table.groupby(placed.KEY)["p_value"].transform("count")
     table["verdict"] = [_verdict(p, q) for p, q in zip(table["p_value"], table["p_holm"], strict=True)]
     table["exact"] = np.where(table["partitions"] == 0, "", np.where(table["exact"] == 1, "exact", "sampled"))
-    measured = ["effect_size", "p_value", "p_value_bound", "p_holm"]
-    order = ["encoder", "set", "variant", "method", *placed.PLACEMENT, *measured]
-    table = placed.ordered(table, ["encoder", "set", "variant"], ours)[
-        [*order, "verdict", "tests", "exact", "partitions"]
-    ]
-    printed = placed.wide(
-        _association(placed.published_rows(ours, source)), keys, ["effect_size", "p_value"], complete=False
-    )
-    names = {"set": "test", "variant": "pooling"}
-    table, printed, keys = table.rename(columns=names), printed.rename(columns=names), [*placed.KEY, *names.values()]
-    rows = placed.with_not_run(table, ours, "association", printed[keys])
-    rows = rows.astype({"tests": "Int64", "partitions": "Int64"})
-    return merge_published(rows, printed, on=keys, values=["effect_size", "p_value"])
+    numbers = ["effect_size", "p_value", "p_value_bound", "p_holm", "verdict", "tests", "exact", "partitions"]
+    printed = _association(placed.published_rows(ours, source))
+    printed = placed.wide(printed, [*placed.KEY, *unit], ["effect_size", "p_value"], complete=False)
+    table, printed = (frame.rename(columns=names) for frame in (table[[*placed.KEY, *unit, *numbers]], printed))
+    rows = placed.finished(table, ours, "association", [*names.values()], printed=printed)
+    return rows.astype({"tests": "Int64", "partitions": "Int64"})
 
 
 def _association(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([placed.of_metrics(rows, "weat"), placed.of_metrics(rows, "seat")])
-
-
-def _occtmp(rows: pd.DataFrame, ours: placed.Rows) -> pd.DataFrame:
-    table = placed.wide(rows, [*placed.KEY, "set"], OCCTMP)
-    placed.check_methods(table, ours, "occtmp", ["set"])
-    return placed.ordered(table, ["encoder", "set"], ours)[["encoder", "set", "method", *placed.PLACEMENT, *OCCTMP]]
 
 
 def _verdict(p: float, corrected: float) -> str:

@@ -9,6 +9,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+import yaml
+
+from biasflow.base.shipped import shipped
+
 
 class Measure(NamedTuple):
     """A measure as the tables call it, and its metric and variant ("" where it has none; else its variant and part in
@@ -72,23 +76,12 @@ RAW, SCRUBBED = "raw", "scrubbed"
 # fine-tuning, and this encoder by itself, or never trained.
 BEFORE, AFTER, FINETUNED = "before", "after", "finetuned"
 FROZEN, PRETRAINED, RANDOM = "frozen", "pretrained", "random"
-FAIRNESS, WINOBIAS, COMPRESSION, CEAT = "fairness", "winobias", "compression", "ceat"  # metrics of the registry
+COMPRESSION, CEAT = "compression", "ceat"  # metrics of the registry
 
 
 @dataclass(frozen=True, eq=False)  # compared by identity, so that properties can be cached
 class Half:
-    """One task of the paper, and its measures.
-
-    kind             of the registry's TASKS
-    label            what messages call it
-    task, encoders, strategies  the paper's options that name the task, its encoders and its strategies
-    texts            end of a dataset's name, after the task's -> the text that it is ("raw" where there is one only)
-    performance      metric of the registry -> measures of how well the task is done; the first is printed
-    extrinsic        measures of bias on the task itself, as printed; `variants`: other readings
-    extrinsic_by     the metric of the registry that gives them
-    probe_data       whose labels the probe codes; the printed values stand beside the first
-    printed_in       stage -> the paper's table
-    readings         of the predictions, which variants begin with"""
+    """One task of the paper, and its measures: halves.yaml says what its fields are."""
 
     kind: str
     label: str
@@ -165,41 +158,6 @@ class Half:
         return UNDEFINED, " ".join([*readings, measure.metric.split("_")[0]])
 
 
-def _named(*parts: str) -> str:
-    """The variant that has these parts."""
-    return "-".join(filter(None, parts))
-
-
-def _gaps(reading: str = "", *, shares: str) -> list[Measure]:
-    """The nine measures of bias that both halves have, in a reading of the predictions ("" where there is but one);
-    shares: the variant of the correlations."""
-    rates = {"tpr": "TPR", "fpr": "FPR", "precision": "Precision"}
-    pairs = (
-        (
-            Measure(f"{name} gap (P)", f"{rate}_gap_pearson", shares),
-            Measure(f"{name} gap (S)", f"{rate}_gap_sum", reading),
-        )
-        for rate, name in rates.items()
-    )
-    return [
-        *(measure for pair in pairs for measure in pair),
-        Measure("Independence gap (S)", "independence", reading),
-        Measure("Separation gap (S)", "separation", _named(reading, "absdiff")),
-        Measure("Sufficiency gap (S)", "sufficiency", _named(reading, "absdiff")),
-    ]
-
-
-def _other_distances(reading: str = "") -> list[Measure]:
-    """Separation and sufficiency by other sums, and free of the order of labels."""
-    return [
-        Measure("Separation gap (S)", "separation", _named(reading, "sum")),
-        *(
-            Measure("Sufficiency gap (S)", "sufficiency", _named(reading, how))
-            for how in ("sum", "absdiff-order-free", "sum-order-free")
-        ),
-    ]
-
-
 def _row(measure: Measure) -> int:
     """The row of `Half.panels` that a measure is in."""
     kinds = ("_gap_pearson",), ("_gap_sum",), ("independence", "separation", "sufficiency")
@@ -207,54 +165,17 @@ def _row(measure: Measure) -> int:
 
 
 _OVERVIEW = ("FPR gap (S)", "Separation gap (S)", "Sufficiency gap (S)")  # and the first
-_BIOS = _gaps(shares="train")
-TPR_GAP, *_ = _BIOS
-PEARSON = [measure for measure in _BIOS if measure.variant == "train"]
-OCCUPATION = Half(
-    kind="occupation",
-    label="occupation prediction",
-    task="task",
-    encoders="encoders",
-    strategies="strategies",
-    texts={RAW: RAW, SCRUBBED: SCRUBBED},
-    performance={FAIRNESS: [Measure("Accuracy", "accuracy")]},
-    extrinsic=_BIOS,
-    variants=[
-        *(measure._replace(variant=shares) for measure in PEARSON for shares in ("test", "labour")),
-        *_other_distances(),
-    ],
-    extrinsic_by=FAIRNESS,
-    probe_data=(RELEASED, "same-seed", "paper"),
-    printed_in={BEFORE: "3", AFTER: "4", FROZEN: "5"},
-)
 
-_F1S = {"muc_f1": "MUC", "b_cubed_f1": "B-cubed", "ceafe_f1": "CEAFe", "lea_f1": "LEA"}
-F1_DIFFERENCE = Measure("F1 diff (pro - anti)", "f1_difference", "all")
-_SIDES, _WHOM = ("pro", "anti"), ("right", "other", "both", "none")  # whom the pronoun is with
-_TOKENS = "tokens"  # the other reading of who stands with the pronoun
-COREFERENCE = Half(
-    kind="coreference",
-    label="coreference resolution",
-    task="coreference",
-    encoders="coreference_encoders",
-    strategies="coreference_strategies",
-    texts=dict.fromkeys(("test", "winobias", "professions"), RAW),
-    performance={
-        "coreference": [Measure("F1", "conll_f1"), *(Measure(f"F1, {name}", key) for key, name in _F1S.items())],
-        WINOBIAS: [
-            *(Measure("F1 of one side", "conll_f1", side) for side in _SIDES),
-            *(Measure("Pronoun with", "pronoun_accuracy", f"{side} {whom}") for side in _SIDES for whom in _WHOM),
-        ],
-    },
-    extrinsic=[F1_DIFFERENCE, *_gaps(RELEASED, shares=RELEASED)],
-    variants=[
-        *(F1_DIFFERENCE._replace(variant=kind) for kind in ("type1", "type2")),
-        *_gaps(_TOKENS, shares=_TOKENS),
-        *_other_distances(RELEASED),
-        *_other_distances(_TOKENS),
-    ],
-    extrinsic_by=WINOBIAS,
-    probe_data=(RELEASED, "paper"),
-    printed_in={BEFORE: "7", AFTER: "8"},
-    readings=(RELEASED, _TOKENS),
+
+def _half(about: Mapping) -> Half:
+    """A half as halves.yaml describes it."""
+    measures = {key: [Measure(*each) for each in about[key]] for key in ("extrinsic", "variants")}
+    performance = {metric: [Measure(*each) for each in of_metric] for metric, of_metric in about["performance"].items()}
+    return Half(**about | measures | {"performance": performance})
+
+
+OCCUPATION, COREFERENCE = map(
+    _half, yaml.safe_load(shipped("papers/orgad2022/halves.yaml").read_text("utf-8")).values()
 )
+TPR_GAP, F1_DIFFERENCE = OCCUPATION.extrinsic[0], COREFERENCE.extrinsic[0]
+PEARSON = [measure for measure in OCCUPATION.extrinsic if measure.variant == "train"]
