@@ -1,12 +1,191 @@
-"""Whether ranks depend on a choice, and how much variance the subspaces explain."""
+"""Tables 5 to 7, what is best in them, which models are viable, ranks, subspaces, and the downstream half."""
+
+import json
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from biasflow.papers.dawkins2024.tables import rank_agreement, subspaces
+from biasflow.base.errors import BiasflowError
+from biasflow.papers.dawkins2024.grid import DURING, MEASURES, key_of, printed_table
+from biasflow.papers.dawkins2024.table7 import cutoff, nli_by_setting, table7, viable
+from biasflow.papers.dawkins2024.tables import (
+    best_of_levels,
+    finetuning,
+    nli_intervals,
+    rank_agreement,
+    subspaces,
+    table5,
+    table6,
+    weighting_pairs,
+)
 from biasflow.papers.dawkins2024.targets import TABLES
-from tests.unit.papers.dawkins2024.made_up import AUTHORS, GRID, NO_HEAD, NOTHING, inside_scores, run_of, stimuli
+from biasflow.papers.dawkins2024.text import correlations
+from biasflow.text.occupation_pairs import OccupationPairs, save_pairs
+from tests.unit.papers.dawkins2024.made_up import (
+    AUTHORS,
+    BERT,
+    GRID,
+    NO_HEAD,
+    NOTHING,
+    NUMBERS,
+    PRINTED,
+    inside_scores,
+    nli_scores,
+    of_levels,
+    run_of,
+    stimuli,
+    together,
+)
+
+TABLE5 = printed_table(NUMBERS, 5)
+
+
+@pytest.fixture(scope="module")
+def two_by_two():
+    return inside_scores(encoders=("tiny", "small"), sets=("planted", AUTHORS))
+
+
+@pytest.fixture(scope="module")
+def two_seeds():
+    return together(nli_scores(), nli_scores(seed="1", shift=0.02, snli=-0.01))
+
+
+def printed_as_ours(nli=True):
+    """The printed table 7 as if it were our own scores."""
+    frame = inside_scores(encoders=("bert",))
+    setting = frame["setting"].where(frame["method"] != "none", "base").str.partition(" ")
+    keys = pd.MultiIndex.from_arrays([setting[0], setting[2]])
+    for measure in MEASURES:
+        own = (frame[["metric", "part", "variant"]] == key_of(measure)).all(axis=1)
+        frame.loc[own, "value"] = PRINTED.set_index(["level", "settings"])[measure].reindex(keys[own]).to_numpy()
+    return table7(run_of(together(frame, nli_scores(encoder="bert")) if nli else frame))
+
+
+def test_printed_numbers_stand_beside_the_papers_encoder_stimuli_and_task(two_by_two):
+    scores = together(two_by_two, nli_scores(), nli_scores(encoder="small"))
+    table = table7(run_of(scores, about={"tiny": BERT, "small": {"id": "someone/bert-base-uncased-small"}}))
+    shown = {column: table[table[f"{column}_published"].notna()] for column in ("strength", "fairness")}
+    for column, rows in shown.items():
+        assert set(rows["encoder"]) == {"tiny"}
+        assert (rows[column] - rows[f"{column}_published"]).tolist() == rows[f"{column}_difference"].tolist()
+        assert table[f"{column}_difference"].count() == len(rows)
+    assert shown["strength"]["strength_published"].tolist() == PRINTED["strength"].tolist()
+    assert set(shown["strength"]["stimuli"]) == {AUTHORS} and set(shown["fairness"]["stimuli"]) == {AUTHORS, "planted"}
+    best = table5(run_of(scores, about={"tiny": BERT}))
+    assert best["strength_settings_published"].count() == 6 and best["fairness_settings_published"].count() == 12
+    mine = nli_scores().assign(task="mine")
+    other = table7(run_of(together(two_by_two, mine), about={"tiny": BERT}, task="mine"))
+    assert other["fairness_published"].isna().all() and other["strength_published"].notna().any()
+
+
+def test_a_setting_that_is_missing_or_unknown_is_named(two_by_two):
+    with pytest.raises(BiasflowError, match=r"layer-11 \(0,1,0,1,1\)"):
+        table7(run_of(two_by_two[two_by_two["setting"] != "layer-11 0,1,0,1,1"]))
+    with pytest.raises(BiasflowError, match=r"layer-12 \(2,2,2\)"):
+        table7(run_of(together(two_by_two, two_by_two.iloc[:1].assign(method="dawkins2024", setting="layer-12 2,2,2"))))
+    with pytest.raises(BiasflowError, match="distance"):
+        table7(run_of(two_by_two[two_by_two["metric"] != "distance"]))
+    with pytest.raises(BiasflowError, match="strength top=7%"):
+        table7(run_of(two_by_two, tops=[0.07, 0.1]))
+
+
+def viable_by_level(scores, **viability):
+    table = nli_by_setting(run_of(scores, viability=viability), PRINTED)
+    return table[table["viable"] == "yes"].groupby("level").size().to_dict()
+
+
+def test_viable_follows_threshold_and_reading(two_seeds):
+    absolute = viable_by_level(two_seeds, threshold=0.05, reading="absolute")
+    # The printed table shifted as a whole: the counts of the printed table with an absolute threshold.
+    assert absolute == {
+        "base": 1, "sentence-debias": 1, "sent": 2, "layer-12": 4, "layer-11": 8, "layer-11+attention": 6
+    }  # fmt: skip
+    relative = viable_by_level(two_seeds, threshold=0.05, reading="relative")
+    assert relative["layer-11"] < absolute["layer-11"]
+    assert sum(viable_by_level(two_seeds, threshold=1.0, reading="absolute").values()) == 76
+
+
+def test_incomplete_nli_scores_are_named(two_seeds):
+    with pytest.raises(BiasflowError, match=r"tiny.*layer-11 \(0,1,0,1,1\)"):
+        nli_by_setting(run_of(two_seeds[two_seeds["setting"] != "layer-11 0,1,0,1,1"]), PRINTED)
+    with pytest.raises(BiasflowError, match="layer-10"):
+        nli_by_setting(run_of(two_seeds.replace({"setting": {"layer-12 0,0,0": "layer-10 0,0,0"}})), PRINTED)
+    missing = (two_seeds["metric"] == "accuracy") & (two_seeds["setting"] == "sent 0")
+    with pytest.raises(BiasflowError, match=r"sent \(0\).*snli_accuracy"):
+        nli_by_setting(run_of(two_seeds[~missing]), PRINTED)
+
+
+def test_table_5_of_the_printed_table_7():
+    """Recomputed from table 7, the printed table 5 is right but for the Strength with attention."""
+    table = best_of_levels(printed_as_ours(), TABLE5)
+    assert table["level"].tolist() == TABLE5["level"].tolist()
+    wrong = table[table["strength_difference"].abs() > 1e-9]
+    assert wrong[["level", "strength", "strength_published", "strength_settings"]].values.tolist() == [
+        ["layer-11+attention", 0.1934, 0.1938, "0,0,1,1,0"]
+    ]
+    assert np.allclose(table["distance_difference"], 0)
+    assert (table["distance_settings"] == table["distance_settings_published"]).all()
+
+
+def test_best_fairness_is_among_viable_models():
+    """With 5 % of the accuracy (absolute) the printed best model of layer 11 is not viable, in contrast to print."""
+    best = best_of_levels(printed_as_ours(), TABLE5).set_index("level")
+    right = ["base", "sentence-debias", "sent", "layer-12"]
+    assert np.allclose(best.loc[right, ["fairness_difference", "snli_accuracy_difference"]], 0)
+    assert best.loc["layer-12", "fairness_settings"] == best.loc["layer-12", "fairness_settings_published"] == "0,0,1"
+    assert best.loc["layer-11", ["fairness", "snli_accuracy", "fairness_settings"]].tolist() == [
+        0.3205, 0.8618, "1,1,1,0,1"
+    ]  # fmt: skip
+    everything = printed_as_ours().assign(viable="yes")
+    assert best_of_levels(everything, TABLE5).set_index("level").loc["layer-11", "fairness"] == 0.9171
+    none = everything.assign(viable=everything["level"].eq("base").map({True: "yes", False: "no"}))
+    notes = best_of_levels(none, TABLE5).set_index("level")
+    assert (
+        notes.loc["layer-11", "note"] and np.isnan(notes.loc["layer-11", "fairness"]) and not notes.loc["base", "note"]
+    )
+
+
+def test_of_equal_settings_the_first_printed_is_the_best():
+    rows = printed_as_ours()
+    rows["strength"] = 0.2
+    best = best_of_levels(rows, TABLE5).set_index("level")["strength_settings"]
+    assert best["layer-12"] == "0,0,0" and best["layer-11+attention"] == "0,0,0,0,0"
+
+
+def test_known_answers():
+    assert cutoff(0.8889) == pytest.approx(0.8389)
+    assert cutoff(0.8889, reading="relative") == pytest.approx(0.844455)
+    accuracy = [0.8388, 0.8389, 0.8444, 0.8445, 0.8889]
+    assert viable(accuracy, 0.8889).tolist() == [False, True, True, True, True]
+    assert viable(accuracy, 0.8889, reading="relative").tolist() == [False, False, False, True, True]
+
+
+@given(base=st.integers(0, 10_000), drop=st.integers(0, 10_000))
+def test_a_model_at_the_cutoff_is_viable_and_one_count_below_is_not(base, drop):
+    """Counts of 10,000: floating point must not decide."""
+    drop = min(drop, base)
+    accuracy = (base - drop) / 10_000
+    assert viable(accuracy, base / 10_000, threshold=drop / 10_000)
+    if accuracy > 0:
+        assert not viable(accuracy - 1e-4, base / 10_000, threshold=drop / 10_000)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options"),
+    [
+        (([0.5], 0.8), {"reading": "percent"}),
+        (([0.5], 88.9), {}),
+        (([0.5], 0.8), {"threshold": 5}),
+        (([0.5, 84.0], 0.8), {}),
+        (([0.5, np.nan], 0.8), {}),
+    ],
+)
+def test_what_makes_no_sense_is_refused(arguments, options):
+    with pytest.raises(BiasflowError):
+        viable(*arguments, **options)
 
 
 def test_rank_agreement_compares_shares_and_stimuli():
@@ -74,3 +253,108 @@ def test_the_development_and_the_test_file_stand_side_by_side(tmp_path):
         assert TABLES[table](run)["stimuli"].unique().tolist() == list(names)
     ranks = rank_agreement(run).query("comparison == 'stimuli'")
     assert ranks[["a", "b"]].drop_duplicates().values.tolist() == [list(names)]
+
+
+TABLE6 = printed_table(NUMBERS, 6)
+SOME = of_levels("layer-12")
+
+
+@pytest.fixture(scope="module")
+def run():
+    scores = together(inside_scores(), nli_scores(), nli_scores(reading=DURING, settings=SOME))
+    return run_of(scores, not_run=NO_HEAD, settings_in_training=SOME)
+
+
+@pytest.fixture(scope="module")
+def rows(run):
+    return table7(run)
+
+
+def test_table_6_of_the_printed_table_7():
+    """Recomputed from table 7, the printed table 6 is right but for the last digits of the row over all pairs."""
+    table = table6(run_of(nli_scores(), about={"tiny": BERT}))
+    assert table["level"].tolist() == TABLE6["level"].tolist()
+    assert table["model_pairs"].tolist() == TABLE6["model_pairs"].tolist()
+    differences = table.set_index("level")[["snli_accuracy_np0_difference", "increase_difference"]].abs()
+    assert (differences.drop(index="all") < 5.1e-5).all().all()
+    assert (differences.loc["all"] > 5e-5).any()
+    deviations = table.set_index("level")["increase_sd_difference"].abs()
+    assert (deviations[["layer-12", "layer-11", "layer-11+attention"]] < 5e-5).all() and np.isnan(deviations["sent"])
+
+
+@given(st.permutations(range(76)), st.floats(-0.1, 0.1))
+def test_pairs_depend_neither_on_order_nor_on_a_common_shift(order, shift):
+    snli = PRINTED.set_index(["level", "settings"])["snli_accuracy"]
+    pairs, other = weighting_pairs(snli), weighting_pairs(snli.iloc[order] + shift)
+    assert len(pairs) == 37
+    assert np.allclose(pairs["np1"] - pairs["np0"], (other["np1"] - other["np0"]).reindex(pairs.index))
+
+
+def test_one_or_two_seeds_have_no_interval_and_seeds_are_judged_one_by_one(two_seeds):
+    for few in (nli_scores(), two_seeds):
+        table = nli_intervals(run_of(few))
+        assert table[["parity_low", "snli_accuracy_high"]].isna().all().all() and table["parity"].notna().all()
+    # Seed 1 lost everything but at Base: half of the seeds are viable where seed 0 is.
+    broken = nli_scores(seed="1", snli=-0.5)
+    base = (broken["method"] == "none") & (broken["metric"] == "accuracy")
+    broken.loc[base, "value"] += 0.5
+    shares = nli_intervals(run_of(together(nli_scores(), broken))).set_index(["level", "settings"])
+    assert shares.loc[("base", ""), "viable_share"] == 1 and shares.loc[("sent", "1"), "viable_share"] == 0.5
+    assert shares.loc[("layer-11", "0,0,0,0,0"), "viable_share"] == 0
+    assert nli_intervals(run_of(inside_scores())).empty
+
+
+@pytest.fixture(scope="module")
+def found(run):
+    return correlations(run)
+
+
+def pick(found, **keys):
+    keys = {"level": "all"} | keys
+    return found[(found[list(keys)] == pd.Series(keys)).all(axis=1)].squeeze()
+
+
+@pytest.mark.parametrize(
+    ("models", "level", "measure", "n", "estimate", "p"),
+    [
+        ("viable", "all", "strength", 22, -0.754, 5e-5),
+        ("viable", "all", "distance", 22, -0.752, 5e-5),
+        ("all", "layer-11+attention", "strength", 32, 0.372, 0.036),
+        ("viable", "layer-11", "strength", 8, 0.262, 0.53),
+        ("viable", "layer-11+attention", "strength", 6, -0.257, 0.62),
+    ],
+)
+def test_what_the_paper_calls_usable_is_correlated_between_levels_not_within_them(
+    found, models, level, measure, n, estimate, p
+):
+    keys = {"models": models, "level": level, "measure": measure, "method": "spearman"}
+    row = pick(found, encoder="printed", **keys)
+    assert (row["n"], row["estimate"], row["p"]) == (n, pytest.approx(estimate, abs=5e-4), pytest.approx(p, rel=0.1))
+    # a level is one cluster, which has no interval over clusters
+    assert np.isnan(row["by_level_low"]) == (level != "all")
+
+
+def test_what_was_fine_tuned_on_what(tmp_path):
+    columns = ["part", "source", "pairs", "dropped"]
+    sources = [("train", "snli", 100, 3), ("train", "multinli", 50, 0), ("validation", "snli", 10, 1)]
+    pd.DataFrame([*sources, ("test", "snli", 20, 0)], columns=columns).to_csv(tmp_path / "sources.csv", index=False)
+    save_pairs(OccupationPairs(("cook", "nurse"), (("ate", "pie"),), ("man",), ("woman",), "the"), tmp_path / "pairs")
+    facts = {"cut": 12, "epoch": 2, "validation_scores": [0.71, 0.83, 0.82], "validation_score": 0.83}
+    (tmp_path / "training.json").write_text(json.dumps(facts))
+    models = ("tiny/nli/plain/seed0", "tiny/nli/with-sent-0/seed7")
+    files = {
+        "training": dict.fromkeys(models, tmp_path / "training.json"),
+        "sources": {"nli": tmp_path / "sources.csv"},
+        "occupation_pairs": {"nli": tmp_path / "pairs"},
+    }
+    table = finetuning(run_of(NOTHING, encoders=["tiny"], not_run={("gone", "nli_fairness"): "no file"}, files=files))
+    assert table[["encoder", "strategy", "seed"]].values.tolist()[:2] == [
+        ["tiny", "plain", "0"],
+        ["tiny", "with-sent-0", "7"],
+    ]
+    first = table.iloc[0]
+    assert (first["train_source"], first["train_pairs"], first["dropped"]) == ("snli and multinli", 150, 4)
+    assert (first["occupation_pairs"], first["epoch"], first["epochs"]) == (4, 2, 3)
+    assert table["status"].tolist() == ["run", "run", "not run: no file"]
+    nothing = finetuning(run_of(NOTHING, encoders=["tiny"], task=None))
+    assert nothing.empty and list(nothing) == list(table)

@@ -7,15 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
-from biasflow.papers.liang2020 import performance, rows, tables
+from biasflow.papers.liang2020 import placed, tables
 from biasflow.papers.liang2020.targets import TABLES
-from biasflow.papers.printed import read_printed
 from biasflow.results.scores import concatenate
 from tests.unit.papers.liang2020.made_up import PLACES, run, scores
 
-PRINTED = read_printed("liang2020").query("table.str.startswith('released')")
 BASE, LARGE = "bert-base-uncased", "bert-large-uncased"
-METHODS = list(PLACES)
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +66,7 @@ def test_an_exact_p_of_0_is_its_bound_before_and_after_correction():
 
 
 def test_glue_intervals_and_changes(tiny):
-    table = performance.glue(run(tiny)).set_index(["task", "strategy", "metric", "method"])
+    table = tables.glue(run(tiny)).set_index(["task", "strategy", "metric", "method"])
     row = table.loc[("cola", "in_training", "accuracy", "none")]
     assert row["mean"] == pytest.approx(0.52) and row[["low", "high"]].isna().all()  # two seeds, 0.51 and 0.53
     assert table.loc[("cola", "in_training", "accuracy", "densray"), "mean_change"] == pytest.approx(0.03)
@@ -82,11 +79,11 @@ def test_glue_intervals_and_changes(tiny):
 def test_methods_are_compared_over_the_seeds_that_they_share(tiny):
     """Another paper may have asked for more seeds of the untouched encoder."""
     more = tiny["task"].isin(["nli", "rte"]) & (tiny["seed"] == "2") & (tiny["method"] != "none")
-    table = performance.intrinsic(run(tiny[~more])).set_index("method")
+    table = tables.intrinsic(run(tiny[~more])).set_index("method")
     assert set(table["nli_seeds"]) == {1} and set(table["nli_status"]) == {"run"}
     assert table.loc["none", "snli_accuracy"] == pytest.approx(0.52)
     assert table.loc["hard", "snli_accuracy_change"] == pytest.approx(0.01)
-    glue = performance.glue(run(tiny[~more])).set_index(["task", "method"])
+    glue = tables.glue(run(tiny[~more])).set_index(["task", "method"])
     assert set(glue.loc["rte", "seeds"]) == {1} and set(glue.loc["cola", "seeds"]) == {2}
 
 
@@ -99,11 +96,11 @@ def test_methods_are_compared_over_the_seeds_that_they_share(tiny):
         (tables.main, {"encoder": "tiny", "dataset": "wikitext-2", "readout_seed": "2"}),
         (tables.occtmp, {"dataset": "professions-article", "metric": "occtmp_p_he"}),
         (tables.association, {"dataset": "C7"}),
-        (performance.perplexity, {"encoder": "tiny", "variant": "released", "readout_seed": "3"}),
-        (performance.perplexity, {"encoder": "tiny", "metric": "pseudo_perplexity"}),
-        (performance.glue, {"task": "rte", "seed": "2"}),
-        (performance.intrinsic, {"dataset": "planted"}),
-        (performance.intrinsic, {"task": "nli", "metric": "nli_accuracy", "seed": "1"}),
+        (tables.perplexity, {"encoder": "tiny", "variant": "released", "readout_seed": "3"}),
+        (tables.perplexity, {"encoder": "tiny", "metric": "pseudo_perplexity"}),
+        (tables.glue, {"task": "rte", "seed": "2"}),
+        (tables.intrinsic, {"dataset": "planted"}),
+        (tables.intrinsic, {"task": "nli", "metric": "nli_accuracy", "seed": "1"}),
     ],
 )
 @pytest.mark.parametrize("method", ["none", "conceptor"])
@@ -146,7 +143,7 @@ def test_placements_and_options_of_one_eraser_stand_side_by_side():
     made = run(scores(encoder=BASE, methods=tuple(places)), places=places, about=about)
     main = tables.main(made).set_index("method")
     assert main.index.tolist()[:7] == [*places]
-    assert main.loc["densray-plain", rows.PLACEMENT].tolist() == ["densray (normalize=false)", "all"]
+    assert main.loc["densray-plain", placed.PLACEMENT].tolist() == ["densray (normalize=false)", "all"]
     # What is printed belongs to eraser and places, whatever the method is called.
     assert main.loc[["densray", "mine"], "batch_perplexity_published"].tolist() == [3.8058] * 2
     assert main.loc[["densray-last", "densray-plain"], "batch_perplexity_published"].isna().all()
@@ -163,7 +160,7 @@ def test_the_change_is_from_the_untouched_encoder_of_the_same_unit(values):
         ]
     )
     frame.loc[frame["method"] == "hard", "x"] += 1
-    changed = rows.change_from_none(frame, ["set"], ["x"])
+    changed = placed.change_from_none(frame, ["set"], ["x"])
     assert list(changed) == ["encoder", "set", "method", "x", "x_change"]
     assert changed["x_change"].tolist() == pytest.approx([1, 0] * len(values))
     pd.testing.assert_frame_equal(changed.drop(columns="x_change"), frame)

@@ -28,7 +28,6 @@ DATA = ["released", "paper"]
 CEAT = ["ceat_effect_size", "ceat_p_two_sided", "ceat_p_one_sided", "ceat_tau_squared"]
 METRICS = ["fairness", "compression", "ceat"]
 COREFERENCE = {"task": "coref", "strategies": ["plain", "anon", "ca", "anon+ca"]}
-RESOLVED = ["none", "anonymisation", "counterfactual augmentation", "anonymisation, augmentation"]
 READINGS = ["released", "tokens"]
 F1S = [(f"{name}_f1", NA, NA) for name in ("conll", "muc", "b_cubed", "ceafe", "lea")]
 PAIRS = [  # metric, part, variant

@@ -9,16 +9,12 @@ from biasflow.metrics.coreference import METRICS as F1_METRICS
 from biasflow.metrics.winobias import KINDS, SIDES, class_rows
 from biasflow.papers.orgad2022.halves import COREFERENCE, F1_DIFFERENCE
 from biasflow.papers.orgad2022.targets import TABLES
-from biasflow.papers.printed import read_printed
 from biasflow.results.scores import NA
 from tests.unit.papers.orgad2022.made_up import COREFERENCE as ASKED
 from tests.unit.papers.orgad2022.made_up import READINGS, SIX, coreference_scores, without
 from tests.unit.papers.orgad2022.made_up import run as run_of
 
 ROBERTA = "roberta-base"
-PRINTED = read_printed("orgad2022").query("task == 'coreference' and quantity == ''")
-MODEL_TABLES = ["table1b", "table2_coreference", "table7", "table8", "ceat_coreference"]
-OTHERS = ["data_coreference", "correlations_coreference"]
 
 
 @pytest.fixture(scope="module")
@@ -29,13 +25,6 @@ def roberta():
 def run(frame, **options):
     asked = {"coreference": ASKED["task"], "coreference_strategies": ASKED["strategies"]}
     return run_of(frame, **(asked | options))
-
-
-def row_of(table, measure, strategy, variant=None, encoder=ROBERTA):
-    rows = table[(table["encoder"] == encoder) & (table["measure"] == measure) & (table["strategy"] == strategy)]
-    rows = rows.head(1) if variant is None else rows[rows["variant"] == variant]
-    assert len(rows) == 1
-    return rows.iloc[0]
 
 
 def test_the_measures_are_those_that_the_metrics_give():
@@ -85,8 +74,3 @@ def test_what_needs_no_training_stands_below_the_models(roberta, tmp_path):
 def test_a_hole_names_encoder_and_strategy(name, keys, roberta):
     with pytest.raises(BiasflowError, match=f"encoder {ROBERTA}, strategy counterfactual augmentation"):
         TABLES[name](run(without(roberta, strategy="ca", **keys)))
-
-
-def points_of(axes):
-    found = [np.ma.getdata(collection.get_offsets()) for collection in axes.collections]
-    return np.concatenate([offsets for offsets in found if len(offsets)])

@@ -7,9 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from biasflow.papers.orgad2022 import correlations as internal
+from biasflow.papers.orgad2022 import fits as internal
 from biasflow.papers.orgad2022.fits import correlations, line, table2
-from biasflow.papers.printed import read_printed
 from biasflow.results.statistics import correlation
 from tests.unit.papers.orgad2022.made_up import (
     MODELS,
@@ -22,11 +21,9 @@ from tests.unit.papers.orgad2022.made_up import (
     without,
 )
 
-PRINTED = read_printed("orgad2022").query("task == 'occupation' and quantity == ''")
 ROBERTA, DEBERTA = "roberta-base", "deberta-base"
 PARTS = ["before", "after", "compression", "ceat", "training"]
 FINITE = st.floats(-1e3, 1e3).map(lambda value: round(value, 3))
-NOT_LISTED = "not run: it is not in papers.orgad2022.encoders"
 
 
 def made(**options):

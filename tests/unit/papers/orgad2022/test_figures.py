@@ -1,10 +1,9 @@
 import numpy as np
 import pytest
 
-from biasflow.papers.orgad2022.figures import figure3, figure5, figure7
+from biasflow.papers.orgad2022.figures import figure3
 from tests.unit.papers.orgad2022.made_up import run, scores, with_diverged
 
-ALL = [figure3, figure5, figure7]
 PARTS = ["before", "after", "compression", "training"]
 
 
@@ -42,8 +41,3 @@ def test_figure_3_has_a_point_per_model_and_a_box_per_retrained_encoder(tiny):
 def test_diverged_seeds_are_not_drawn(tiny):
     before, after = figure3(run(with_diverged(tiny, "scrubbing", 5))).axes
     assert len(points_of(before)) == 11 and len(after.patches) == 11
-
-
-def text_of(figure):
-    assert not figure.axes
-    return " ".join(figure.texts[0].get_text().split())

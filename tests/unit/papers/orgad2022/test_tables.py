@@ -7,7 +7,6 @@ import pytest
 from biasflow.base.errors import BiasflowError
 from biasflow.papers.orgad2022.overview import table1
 from biasflow.papers.orgad2022.stages import table3, table4, table5
-from biasflow.papers.printed import read_printed
 from biasflow.results.scores import NA, concatenate
 from tests.unit.papers.orgad2022.made_up import (
     EXTRINSIC,
@@ -20,12 +19,8 @@ from tests.unit.papers.orgad2022.made_up import (
     without,
 )
 
-PRINTED = read_printed("orgad2022").query("task == 'occupation' and quantity == ''")
 ROBERTA = "roberta-base"
-TEXTS = ("raw", "scrubbed")
 STAGES = {"before": table3, "after": table4, "frozen": table5}
-TABLES = [table1, *STAGES.values()]
-NOT_LISTED = "not run: it is not in papers.orgad2022.encoders"
 
 
 @pytest.fixture(scope="module")
