@@ -45,7 +45,8 @@ def of_paper(text: PaperText, run: Run) -> pd.DataFrame:
     incomparable = pd.Series(
         [_incomparable(text, same, other, number) for number in numbers.itertuples()], index=numbers.index
     )
-    ours = module.ours(run) if (incomparable == "").any() else as_ours(pd.DataFrame(), {}, {})
+    asked = (incomparable == "") & (numbers["why_not"] == "")
+    ours = module.ours(run) if asked.any() else as_ours(pd.DataFrame(), {}, {})
     rows = _beside(numbers, ours, same)
     judged = [
         judge(row.printed, row.sd, row.ours, incomparable=why, absent=row.absent)

@@ -19,18 +19,12 @@ from tests.unit.papers.orgad2022.made_up import (
     without,
 )
 
-ROBERTA = "roberta-base"
 STAGES = {"before": table3, "after": table4, "frozen": table5}
 
 
 @pytest.fixture(scope="module")
 def tiny():
     return scores()
-
-
-@pytest.fixture(scope="module")
-def roberta():
-    return scores(encoder=ROBERTA)
 
 
 def row_of(table, measure, strategy, *, variant=None, **keys):

@@ -81,16 +81,6 @@ def test_how_well_gender_is_told_by_scrubbing_and_profession(tiny, tmp_path):
     assert gender_told(run(tiny, files=none))["status"].item().startswith("not run: ")
 
 
-def professions():
-    rows = [
-        ("rapper", 10, 90, 0.1, np.nan, True, ""),
-        ("nurse", 90, 10, 0.9, 0.88, True, ""),
-        ("dj", 1, 3, 0.25, np.nan, False, "1 woman in the training split"),
-    ]
-    columns = ["profession", "women", "men", "share_of_women", "labour_share", "kept", "reason"]
-    return pd.DataFrame(rows, columns=columns)
-
-
 TEXT = ["HE", "she", "Miss", "Ann", "wife", "paints", "Annual", "_", "1", "<b>"]
 RAW = "Ann & her wife met HE <b>."
 
