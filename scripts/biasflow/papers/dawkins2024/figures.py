@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from biasflow.papers.dawkins2024 import grid
-from biasflow.papers.dawkins2024.table7 import table7
+from biasflow.papers.dawkins2024.tables import table7
 from biasflow.papers.dawkins2024.text import with_printed
 from biasflow.papers.frames import RUN, Run
 from biasflow.results import figures as draw

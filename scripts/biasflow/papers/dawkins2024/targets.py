@@ -24,8 +24,15 @@ import pandas as pd
 from biasflow.papers.dawkins2024 import grid
 from biasflow.papers.dawkins2024.examples import SWAPPED, table1, table2, table3, table4
 from biasflow.papers.dawkins2024.figures import strength_distance, strength_fairness
-from biasflow.papers.dawkins2024.table7 import table7
-from biasflow.papers.dawkins2024.tables import finetuning, nli_intervals, rank_agreement, subspaces, table5, table6
+from biasflow.papers.dawkins2024.tables import (
+    finetuning,
+    nli_intervals,
+    rank_agreement,
+    subspaces,
+    table5,
+    table6,
+    table7,
+)
 from biasflow.papers.dawkins2024.text import correlations, text
 from biasflow.papers.frames import Run
 from biasflow.papers.printed import as_ours

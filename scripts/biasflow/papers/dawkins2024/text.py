@@ -13,8 +13,7 @@ from biasflow.methods.grid import all_settings
 from biasflow.papers.dawkins2024 import grid
 from biasflow.papers.dawkins2024.examples import SWAPPED
 from biasflow.papers.dawkins2024.grid import nli
-from biasflow.papers.dawkins2024.table7 import table7, viable_settings
-from biasflow.papers.dawkins2024.tables import subspaces, weighting_pairs
+from biasflow.papers.dawkins2024.tables import subspaces, table7, viable_settings, weighting_pairs
 from biasflow.papers.frames import NOT_ASKED, RUN, Run, status
 from biasflow.results.statistics import cluster_interval, correlation
 from biasflow.results.tables import merge_published

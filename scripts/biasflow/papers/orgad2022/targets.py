@@ -10,9 +10,8 @@ from biasflow.papers.orgad2022 import halves
 from biasflow.papers.orgad2022.ceat import ceat, contexts
 from biasflow.papers.orgad2022.figures import figure3, figure4, figure5, figure6, figure7
 from biasflow.papers.orgad2022.fits import correlations, fitted, table2, table6
-from biasflow.papers.orgad2022.overview import table1, table1b
 from biasflow.papers.orgad2022.runs import LABELS, REPLICA, encoders_of, select
-from biasflow.papers.orgad2022.stages import compared, table3, table4, table5, table7, table8
+from biasflow.papers.orgad2022.stages import compared, table1, table1b, table3, table4, table5, table7, table8
 from biasflow.papers.orgad2022.words import data, data_coreference, figure2, gender_told, table9, table10
 from biasflow.papers.printed import as_ours
 

@@ -5,7 +5,7 @@ import pytest
 
 from biasflow.papers.dawkins2024.figures import strength_distance, strength_fairness
 from biasflow.papers.dawkins2024.grid import HEADS
-from biasflow.papers.dawkins2024.table7 import table7
+from biasflow.papers.dawkins2024.tables import table7
 from biasflow.papers.dawkins2024.text import with_printed
 from tests.unit.papers.dawkins2024.made_up import (
     AUTHORS,

@@ -10,15 +10,18 @@ from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
 from biasflow.papers.dawkins2024.grid import DURING, MEASURES, key_of, printed_table
-from biasflow.papers.dawkins2024.table7 import cutoff, nli_by_setting, table7, viable
 from biasflow.papers.dawkins2024.tables import (
     best_of_levels,
+    cutoff,
     finetuning,
+    nli_by_setting,
     nli_intervals,
     rank_agreement,
     subspaces,
     table5,
     table6,
+    table7,
+    viable,
     weighting_pairs,
 )
 from biasflow.papers.dawkins2024.targets import TABLES

@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 
 from biasflow.base.errors import BiasflowError
-from biasflow.papers.orgad2022.overview import table1
-from biasflow.papers.orgad2022.stages import table3, table4, table5
+from biasflow.papers.orgad2022.stages import table1, table3, table4, table5
 from biasflow.results.scores import NA, concatenate
 from tests.unit.papers.orgad2022.made_up import (
     EXTRINSIC,

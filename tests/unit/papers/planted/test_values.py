@@ -9,11 +9,16 @@ from scipy.special import expit
 
 from biasflow.base.errors import BiasflowError
 from biasflow.papers.planted.blocks import judged
-from biasflow.papers.planted.reading import MASKED, NEXT, PROBABILITY, ideal_slope, preference, read_directly
 from biasflow.papers.planted.targets import (
+    MASKED,
+    NEXT,
+    PROBABILITY,
     by_dose,
     calibration,
     findings,
+    ideal_slope,
+    preference,
+    read_directly,
 )
 from biasflow.papers.planted.values import measured
 from biasflow.planted.stereoset import ideal_preference
