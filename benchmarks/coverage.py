@@ -18,8 +18,7 @@ from biasflow.metrics.perplexity import paired_change
 from biasflow.metrics.perplexity import ratio_interval as text_interval
 from biasflow.overview.agreement import agreement, conflicts
 from biasflow.papers.judge import spearman_interval, trend_within_seeds
-from biasflow.papers.planted.erasing import ratio_interval
-from biasflow.papers.planted.factorial import welch_interval
+from biasflow.papers.planted.designs import ratio_interval, welch_interval
 from biasflow.results.bootstrap import percentiles
 from biasflow.results.comparison import difference_interval
 from biasflow.results.statistics import (

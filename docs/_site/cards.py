@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pandas as pd
 import yaml
-from biasflow.papers.planted.measures import BESIDE
 from reference import DIRECTIONS, GROUPS, ROOT, markdown_table
 
 from biasflow.base.tabular import write_csv
 from biasflow.overview.calibrated import BY_LABEL, CARDS, LABELS, label_of, rows_of, runs, stored, units_of
 from biasflow.overview.cards import NOT_RUN, card, in_short
 from biasflow.papers.judge import LEVEL
+from biasflow.papers.planted.blocks import BESIDE
 from biasflow.registry import COST, METRICS, Measure
 from biasflow.results.meanings import meanings
 

@@ -17,8 +17,9 @@ from biasflow.registry import METRICS, Measure
 PROBED = "compression"  # of a pre-trained encoder it needs a task's texts
 LAST_LAYER = "layer[-1]"  # a part, whatever the number of layers
 _FILE = yaml.safe_load(shipped("papers/planted/measures.yaml").read_text("utf-8"))
-_ABOUT = ("family", "metric")  # of a measure that stands beside the matrix
 FAMILIES = _FILE["families"] | {ENCODER: _FILE["families"].pop("encoder")}
+# Beside those that stand in the matrix: family, metric and what the matrix would say of it.
+BESIDE = [(about.pop("family"), about.pop("metric"), Measure(**about)) for about in _FILE["beside"]]
 
 
 def judged(kinds: Mapping[str, str]) -> Iterator[Judged]:
@@ -35,11 +36,9 @@ def judged(kinds: Mapping[str, str]) -> Iterator[Judged]:
 
 def _of(family: str) -> list[tuple[str, Measure]]:
     """The measures of a family; an NLI task has no GLUE score but its accuracy."""
-    measures = [pair for pair in METRICS[family].measures.items() if pair[0] != "glue_score"]
-    for about in _FILE["beside"]:
-        if about["family"] == family:
-            measures.append((about["metric"], Measure(**{key: about[key] for key in about if key not in _ABOUT})))
-    return measures
+    beside = [(metric, measure) for name, metric, measure in BESIDE if name == family]
+    measures = [*METRICS[family].measures.items(), *beside]
+    return [(metric, measure) for metric, measure in measures if metric != "glue_score"]
 
 
 def ends(options: Mapping) -> tuple[float, float]:
