@@ -7,10 +7,9 @@ from _rule import by_role, items, rule
 from biasflow.base.tabular import read_text_csv, write_csv
 from biasflow.papers.frames import Run
 from biasflow.papers.items import ledger as items_ledger
-from biasflow.papers.ledger import CAPTIONS, ledger, summary
+from biasflow.papers.ledger import CAPTIONS, ledger, released_errors, summary
 from biasflow.papers.paper import load_tables
 from biasflow.papers.printed import read_printed
-from biasflow.papers.released import released_errors
 from biasflow.results.holes import read_plan
 from biasflow.results.scores import read_scores
 from biasflow.results.tables import write_table

@@ -140,7 +140,7 @@ def modules_of_job(script: str, *by_name: str) -> list[str]:
 def test_what_is_cheap_imports_no_torch():
     modules = [f"{module_of(entry)}" for entry in METRICS.values()]
     modules += [f"biasflow.papers.{paper}.targets" for paper in PAPERS]
-    modules += ["biasflow.papers.released"]
+    modules += ["biasflow.papers.ledger"]
     modules += ["biasflow.plan.external", "biasflow.plan.listing", "biasflow.results.matrix"]
     modules += [*PREPARING, *map(plan_module, TASKS)]
     loaded = imported(*modules)

@@ -1,4 +1,5 @@
-"""The ledger: every number that a paper prints, ours beside it, and whether they agree.
+"""The ledger: every number that a paper prints, ours beside it, and whether they agree; and errors in released code and
+files of tests and papers, with their effect if a run has both readings.
 
 Nothing is listed here. The numbers are those of the paper's printed.csv; ours are what its module `targets` says of the
 same keys. What can be compared at all is decided by the encoder and the data that the configuration names, before any
@@ -9,13 +10,16 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+import yaml
 
+from biasflow.base.errors import BiasflowError
 from biasflow.base.shipped import shipped
 from biasflow.papers.frames import NOT_ASKED, Run
 from biasflow.papers.paper import PaperText, load
 from biasflow.papers.printed import as_ours, row_keys
 from biasflow.papers.tabled import code_of, same_encoders
 from biasflow.results.rounding import around, rounded
+from biasflow.results.scores import KEYS
 
 CAPTIONS = shipped("papers/ledger.yaml")
 REPRODUCED, OFF, NOT_COMPARABLE, NOT_RUN = "reproduced", "off", "not comparable", "not run"
@@ -131,3 +135,41 @@ def summary(rows: pd.DataFrame) -> pd.DataFrame:
         )
     columns = ["paper", "numbers", *(status.replace(" ", "_") for status in STATUSES), "disputed_by_audit", "reasons"]
     return pd.DataFrame(summaries, columns=columns)
+
+
+ERRORS = shipped("papers/released_errors.yaml")
+_TEXT = ("of", "error", "where", "here")
+_READINGS = ("metric", "released", "variant")
+_OTHER_KEYS = [key for key in KEYS if key != "variant"]
+
+
+def released_errors(scores: pd.DataFrame) -> pd.DataFrame:
+    """A row per error: _TEXT, _READINGS, and of the scores that a run has in both readings how many (`compared`), their
+    means and the largest difference. BiasflowError for an entry that lacks a key or has one too many."""
+    rows = []
+    for number, entry in enumerate(yaml.safe_load(ERRORS.read_text("utf-8")), start=1):
+        if set(entry) not in ({*_TEXT}, {*_TEXT, *_READINGS}):
+            known = f"{', '.join(_TEXT)}, and all or none of {', '.join(_READINGS)}"
+            raise BiasflowError(f"{ERRORS.name}, entry {number}: give {known}")
+        rows.append(entry | (_compared(scores, *(entry[key] for key in _READINGS)) if "metric" in entry else {}))
+    columns = [*_TEXT, *_READINGS, "compared", "mean_released", "mean_here", "largest_difference"]
+    table = pd.DataFrame(rows).reindex(columns=columns).astype({"compared": "Int64"})
+    return table.fillna(dict.fromkeys(_READINGS, ""))
+
+
+def _compared(scores: pd.DataFrame, metric: str, released: str, variant: str) -> dict[str, float]:
+    """Compare the scores of a metric that differ only in these two variants."""
+    rows = scores[scores["metric"] == metric]
+    both = (
+        rows.pivot(index=_OTHER_KEYS, columns="variant", values="value").reindex(columns=[released, variant]).dropna()
+    )
+    if both.empty:
+        return {"compared": 0}
+    largest = (both[released] - both[variant]).abs().max()
+    means = both.mean()
+    return {
+        "compared": len(both),
+        "mean_released": means[released],
+        "mean_here": means[variant],
+        "largest_difference": largest,
+    }

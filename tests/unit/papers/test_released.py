@@ -2,8 +2,8 @@ import pandas as pd
 import pytest
 
 from biasflow.base.errors import BiasflowError
-from biasflow.papers import released
-from biasflow.papers.released import released_errors
+from biasflow.papers import ledger
+from biasflow.papers.ledger import released_errors
 from biasflow.registry import METRICS, PAPERS
 from biasflow.results.scores import tidy
 from tests.unit.test_docs import SCORES, documented_metrics
@@ -46,6 +46,6 @@ def test_every_error_has_its_evidence_and_names_what_is_there():
 def test_an_entry_that_lacks_a_key_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "errors.yaml"
     path.write_text("- {of: GEST, error: wrong, where: there, here: right, metric: gest_rate}\n")
-    monkeypatch.setattr(released, "ERRORS", path)
+    monkeypatch.setattr(ledger, "ERRORS", path)
     with pytest.raises(BiasflowError, match=r"errors.yaml, entry 1"):
         released_errors(scores(("none", "base10", 1.0)))
