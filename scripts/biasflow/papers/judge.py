@@ -1,7 +1,7 @@
 """Does a measure follow the bias that was planted, from which dose on, and how much of it is noise? Measures of others
 are judged as ours are."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -159,6 +159,17 @@ def variance_shares(groups: Sequence[np.ndarray], errors: np.ndarray) -> dict[st
     total = dose + seed + np.nan_to_num(items)
     shares = {"dose": dose, "seed": seed, "items": items}
     return {name: part / total if total else np.nan for name, part in shares.items()}
+
+
+def item_variance(scores: pd.DataFrame) -> pd.Series:
+    """The variance that the items of each score leave in it: that of its 95 % interval, NaN where it has none."""
+    return ((scores["high"] - scores["low"]) / (2 * Z)) ** 2
+
+
+def with_doses(rows: pd.DataFrame, doses: Mapping[str, tuple[float, float]]) -> pd.DataFrame:
+    """The rows of encoders with the columns bias and seed; doses: encoder -> both."""
+    pairs = pd.DataFrame([doses[name] for name in rows["encoder"]], columns=["bias", "seed"], index=rows.index)
+    return rows.assign(bias=pairs["bias"], seed=pairs["seed"])
 
 
 def judge(values: pd.DataFrame, *, shared_seeds: bool = False) -> pd.DataFrame:

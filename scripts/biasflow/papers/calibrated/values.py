@@ -14,7 +14,7 @@ from biasflow.metrics import bec_pro, winogender
 from biasflow.metrics.log_odds import agreement
 from biasflow.metrics.occtmp import occtmp
 from biasflow.papers.frames import Run
-from biasflow.papers.judge import Z, given_values
+from biasflow.papers.judge import given_values, item_variance, with_doses
 from biasflow.papers.judged import Judged
 from biasflow.registry import INSIDE, METRICS, Measure
 from biasflow.results.scores import NONE
@@ -75,11 +75,9 @@ def _scores(run: Run) -> pd.DataFrame:
             datasets = rows["dataset"].str.removesuffix(limited)
             several = datasets.nunique() > 1
             labels = f"{judged.name} (" + datasets + ")" if several else judged.name
-            error = ((rows["high"] - rows["low"]) / (2 * Z)) ** 2
-            about = {"measure": labels, "group": measure.group, "sign": judged.sign, "occupations": ALL, "error": error}
-            tables.append(rows.assign(**about))
-    values = pd.concat(tables, ignore_index=True)
-    values["bias"], values["seed"] = (values["encoder"].map({k: v[i] for k, v in models.items()}) for i in (0, 1))
+            about = {"measure": labels, "group": measure.group, "sign": judged.sign, "occupations": ALL}
+            tables.append(rows.assign(**about, error=item_variance(rows)))
+    values = with_doses(pd.concat(tables, ignore_index=True), models)
     if values.empty:
         raise BiasflowError("calibration: none of the metrics could be measured; see plan.csv for the reasons")
     return values.groupby(KEYS, dropna=False, sort=False)[["value", "error"]].mean().reset_index()
@@ -88,9 +86,8 @@ def _scores(run: Run) -> pd.DataFrame:
 def _given_rows(run: Run) -> pd.DataFrame:
     """What others say of the encoders, in the same columns."""
     models = _models(run)
-    rows = given_values(run, models).assign(occupations=ALL)
-    rows["bias"], rows["seed"] = (rows["encoder"].map({k: v[i] for k, v in models.items()}) for i in (0, 1))
-    return rows[[*KEYS, "value", "error"]]
+    rows = with_doses(given_values(run, models), models)
+    return rows.assign(occupations=ALL)[[*KEYS, "value", "error"]]
 
 
 def occupations_of(units: pd.DataFrame) -> dict[str, float]:

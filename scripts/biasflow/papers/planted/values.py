@@ -8,13 +8,12 @@ import pandas as pd
 from biasflow.asking.sources import calibration_name, calibration_task
 from biasflow.base.errors import BiasflowError
 from biasflow.papers.frames import Run
-from biasflow.papers.judge import given_values
+from biasflow.papers.judge import given_values, item_variance, with_doses
 from biasflow.papers.planted.blocks import LAST_LAYER, Judged, judged, met
 from biasflow.results.scores import NA, NONE
 
 PLAIN, OWN = "plain", "own"
 SEEN = "planted-seen"  # stimuli in combinations that occur in pre-training: see reading.py
-Z = 1.959964  # a 95 % interval reaches so many standard errors to either side
 MODEL = ["bias", "task_bias", "seed"]
 KEYS = ["measure", "group", "sign", "task", *MODEL, "method"]
 
@@ -73,8 +72,7 @@ def _given_rows(run: Run) -> pd.DataFrame:
     """What others say of the encoders, in the same columns."""
     doses = {calibration_name(b, s): (b, s) for b in run.options["bias"] for s in run.options["seeds"]}
     rows = given_values(run, doses).assign(task="", task_bias=np.nan, method=NONE)
-    rows[["bias", "seed"]] = [doses[name] for name in rows["encoder"]]
-    return rows[[*KEYS, "value", "error"]]
+    return with_doses(rows, doses)[[*KEYS, "value", "error"]]
 
 
 def _scores(run: Run) -> pd.DataFrame:
@@ -84,12 +82,10 @@ def _scores(run: Run) -> pd.DataFrame:
     tasks = {calibration_task(name, b): (name, b) for name in options["tasks"] for b in options["task_bias"]}
     wanted = scores["encoder"].isin(doses) & scores["task"].isin([NA, *tasks]) & (scores["setting"] == NA)
     wanted &= scores["strategy"].isin([NA, PLAIN]) & scores["head"].isin([NA, OWN]) & (scores["dataset"] != SEEN)
-    rows = scores[wanted].copy()
-    rows[["bias", "seed"]] = [doses[name] for name in rows["encoder"]]
+    rows = with_doses(scores[wanted], doses)
     rows["data"] = rows["dataset"].map(lambda dataset: _data(dataset, tasks)).where(rows["task"] == NA, "")
     rows[["task", "task_bias"]] = [tasks.get(name, ("", np.nan)) for name in rows["task"]]
-    rows["error"] = ((rows["high"] - rows["low"]) / (2 * Z)) ** 2
-    return rows
+    return rows.assign(error=item_variance(rows))
 
 
 def _data(dataset: str, tasks: Mapping[str, tuple[str, float]]) -> str:
