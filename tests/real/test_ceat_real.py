@@ -81,11 +81,6 @@ def test_contexts_come_from_reddit_comments():
     assert "Donna" in found.dropped
 
 
-def test_plain_text_of_wikipedia():
-    texts = list(read_texts(DATA / "wikipedia/eng_wikipedia_2016_10K-sentences.txt"))
-    assert len(texts) == 10_000
-
-
 def test_words_that_tell_gender_in_real_biographies():
     rows = [
         json.loads(line) for line in (DATA / "bios/bios_sample.jsonl").read_text(encoding="utf-8").split("\n") if line

@@ -4,13 +4,10 @@ import pytest
 import torch
 
 from biasflow.corpora.word_sets import read_family_pairs
-from biasflow.encoders.edit import edited
 from biasflow.encoders.load import load_encoder
 from biasflow.erasers import densray
-from biasflow.methods.fitting import fit_block
 from biasflow.methods.occurrences import find_occurrences
 from biasflow.methods.states import WordStates
-from biasflow.readouts.gender_shares import gender_shares
 from tests.real.files import DATA, LITWIKI, needs, needs_data
 from tests.real.wikitext import read_wikitext
 
@@ -53,22 +50,3 @@ def test_densray_separates_the_genders_of_words_that_it_has_not_seen(states):
     scores = densray.scores(eraser, X)
     middle = (scores[seen][z[seen]].mean() + scores[seen][~z[seen]].mean()) / 2
     assert ((scores[unseen] > middle) == z[unseen]).float().mean() > 0.85
-
-
-@with_encoder
-@pytest.mark.parametrize("eraser", ["densray", "leace"])
-@pytest.mark.parametrize("sequential", [False, True])
-def test_erasing_layer_by_layer_takes_most_of_the_gender_out(encoder, sentences, pairs, eraser, sequential):
-    model, tokenizer = encoder
-    words = tuple(zip(*pairs, strict=True))
-    module = f"biasflow.erasers.{eraser}"
-    method = [{"eraser": eraser, "module": module, "places": "all", "sequential": sequential}]
-    options = {"sentences": sentences, "words": words, "n": 300, "max_length": 64, "batch_size": 32}
-    (active,) = fit_block(model, tokenizer, {"some": method}, **options).every_setting()
-    some = find_occurrences(tokenizer, sentences, *words, n=300, max_length=64)
-    states = WordStates(model, tokenizer, 32, sentences, some)
-    with edited(model, active.edits) as reports:
-        states.at(["layer[3]"])
-    assert all(report.residual < 1e-4 for report in reports)
-    before, after = (gender_shares(states, ["layer[3]"], edits)["share"][0] for edits in ((), active.edits))
-    assert after < 0.5 * before

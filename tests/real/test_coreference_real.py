@@ -2,14 +2,11 @@
 
 from collections import Counter
 
-import pandas as pd
 import pytest
 
 from biasflow.corpora.conll import read_conll, without_singletons, write_conll
-from biasflow.corpora.winobias import PRONOUNS, professions, read_pairs, two_professions
+from biasflow.corpora.winobias import professions, read_pairs, two_professions
 from biasflow.metrics.coreference import conll_f1, f1_difference
-from biasflow.metrics.winobias import class_counts, predicted_professions, profession_gaps, pronoun_kinds, score
-from biasflow.readouts.predicted_clusters import cluster_rows
 from biasflow.tasks.coreference.professions import profession_rows
 from biasflow.tasks.coreference.rules import rule_clusters
 from biasflow.tasks.coreference.strategies import STRATEGIES, debias
@@ -88,24 +85,6 @@ def test_winobias(winobias, sentences):
     assert len({sentence.document.name for sentence in sentences}) == 3168
 
 
-def test_articles_in_winobias(sentences):
-    first = []
-    for sentence in sentences:
-        ((start, _),) = set(sentence.document.clusters[0]) - set(sentence.pronouns)
-        first.append(sentence.document.words[start].lower())
-    counts = Counter(word if word in ("the", "a", "an") else "none" for word in first)
-    assert counts == {"the": 3163, "a": 2, "an": 1, "none": 2}
-
-
-def test_pairs_of_winobias_differ_in_more_than_the_pronoun_19_times(winobias):
-    def masked(sentence):
-        return ["_" if word.lower() in PRONOUNS else word for word in sentence.document.words]
-
-    pairs = [pair for each in winobias.values() for pair in each]
-    assert sum(masked(pair.pro) != masked(pair.anti) for pair in pairs) == 19
-    assert sum(pair.pro.profession != pair.anti.profession for pair in pairs) == 2
-
-
 def test_what_is_probed_of_winobias(winobias):
     """1,584 rows of either stereotype; where a profession is named first is where the gold cluster names it."""
     sentences = [pair.pro for pairs in winobias.values() for pair in pairs]
@@ -115,44 +94,6 @@ def test_what_is_probed_of_winobias(winobias):
     assert (len(sizes), sizes.min(), sizes.max()) == (40, 72, 84)
     named_first = [(name, *span) for sentence in sentences for name, span in two_professions(sentence).values()]
     assert list(rows[["profession", "first", "last"]].itertuples(index=False, name=None)) == named_first
-
-
-@pytest.mark.parametrize("reading", ["tokens", "released"])
-def test_gold_clusters_are_perfect_predictions(sentences, reading):
-    gold = [sentence.document.clusters for sentence in sentences]
-    predicted = predicted_professions(sentences, gold, reading=reading)
-    assert predicted == [sentence.profession for sentence in sentences]
-    assert set(pronoun_kinds(sentences, gold)) == {"right"}
-    gaps = profession_gaps(class_counts(sentences, predicted))
-    assert gaps.tpr.gap_sum() == gaps.fpr.gap_sum() == gaps.precision.gap_sum() == 0
-
-
-def test_scores_of_a_file_of_such_a_system(winobias, tmp_path):
-    """Of all 1,584 pairs; beside it one that is right on every sentence."""
-    pairs = [pair for of_type in winobias.values() for pair in of_type]
-    gold = {side: [getattr(pair, side).document.clusters for pair in pairs] for side in ("pro", "anti")}
-    for side in gold:
-        write_conll([getattr(pair, side).document for pair in pairs], tmp_path / f"{side}.conll")
-    pd.DataFrame({"type": [f"type{t}" for t in winobias for _ in winobias[t]]}).to_csv(tmp_path / "pairs.csv")
-    systems = {"own": gold, "retrained": gold | {"anti": [()] * len(pairs)}}
-    tables = [
-        cluster_rows(clusters, method="none", setting="-", head=head, head_seed="-")
-        for head, clusters in systems.items()
-    ]
-    pd.concat(tables).to_parquet(tmp_path / "coref.parquet")
-    files = {name.partition(".")[0]: tmp_path / name for name in ("pro.conll", "anti.conll", "pairs.csv")}
-    rows = score(tmp_path / "coref.parquet", **files).set_index(["head", "metric", "part", "variant"])
-    found, n = rows["value"].sort_index(), rows["n"].sort_index()
-    for part, size in {"all": 1584, "type1": 792, "type2": 792}.items():
-        assert found["own", "f1_difference", part, "-"] == 0
-        assert found["retrained", "f1_difference", part, "-"] == 100
-        assert n["own", "f1_difference", part, "-"] == size
-    for reading in ("tokens", "released"):
-        assert found["own", "accuracy", "-", reading] == 1 and n["own", "accuracy", "-", reading] == 3168
-        assert found["own", "sufficiency", "-", f"{reading}-absdiff"] == 0
-        assert found["retrained", "tpr_gap_sum", "-", reading] == 40
-        assert found["retrained", "fpr_gap_sum", "-", reading] == 0  # whom nobody stands with is in no profession
-        assert found["retrained", "tpr_gap_pearson", "-", reading] > 0.5
 
 
 def test_the_rules_as_a_baseline(ontogum, winobias):

@@ -1,4 +1,4 @@
-"""Our gender swapper against the authors' files, against hand-tagged text and against an encoder's judgement.
+"""Our gender swapper against the authors' files and against hand-tagged text.
 
 The files are in the folder that BIASFLOW_DATA names. The authors' development file and one half of the other texts are
 what the swapper was tuned on; their test file and the other half (`is_held_out`) are not, and are asserted apart."""
@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-import torch
-from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from biasflow.corpora.stereoset import read_gender_swapped, read_stereoset
 from biasflow.text.gender_lexicon import WORD, default_lexicon
@@ -114,48 +112,6 @@ def test_her_is_told_apart_in_hand_tagged_text(data):
     assert len(found) > 350
     right = sum(is_objective(parts, at) == objective for parts, at, objective in found)
     assert right / len(found) > 0.95
-
-
-@pytest.fixture(scope="module")
-def judge(data):
-    """Whether an encoder that knows no list of ours takes a masked *her* for an object: him rather than his."""
-    folder = data.parent / "models/litwiki-bert"
-    if not (folder / "config.json").is_file():
-        pytest.skip(f"no encoder in {folder}")
-    tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModelForMaskedLM.from_pretrained(folder).eval()
-    objective, possessive = (
-        tokenizer.convert_tokens_to_ids(words) for words in (["him", "them", "me"], ["his", "their", "my"])
-    )
-    assert tokenizer.unk_token_id not in objective + possessive
-
-    def takes_for_object(parts, at):
-        text = "".join([*parts[:at], tokenizer.mask_token, *parts[at + 1 :]])
-        encoded = tokenizer(text, return_tensors="pt", truncation=True, max_length=128)
-        place = (encoded["input_ids"][0] == tokenizer.mask_token_id).nonzero()
-        if not len(place):  # cut off
-            return None
-        with torch.no_grad():
-            p = model(**encoded).logits[0, int(place[0])].softmax(-1)
-        return bool(p[objective].sum() > p[possessive].sum())
-
-    return takes_for_object
-
-
-def test_an_encoder_agrees_on_held_out_sentences_as_far_as_it_can_be_trusted(data, other, judge):
-    tagged = [(judge(parts, at), objective) for parts, at, objective in tagged_pronouns(data / "ontogum")]
-    tagged = [pair for pair in tagged if pair[0] is not None]
-    trust = sum(a == b for a, b in tagged) / len(tagged)
-    assert trust > 0.9  # by hand-made tags
-    judged = []
-    for sentence in other.loc[other["item"].map(is_held_out), "sentence"]:
-        parts = WORD.split(sentence)
-        for at in range(1, len(parts), 2):
-            if parts[at].lower() == "her":
-                judged.append((judge(parts, at), is_objective(parts, at)))
-    agreed = sum(a == b for a, b in judged)
-    print(f"trust {trust:.3f} on {len(tagged)}; agreed {agreed} of {len(judged)}")
-    assert len(judged) > 140
-    assert agreed / len(judged) > trust - 0.05  # its mistakes and ours
 
 
 @pytest.mark.parametrize("held_out", [False, True])

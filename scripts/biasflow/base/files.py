@@ -16,6 +16,7 @@ import shutil
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import BinaryIO
 
@@ -46,42 +47,46 @@ def explained(path: Path) -> Iterator[None]:
         raise BiasflowError(f"{path}: {message}") from error
 
 
-@contextlib.contextmanager
-def whole_file(path: str | Path) -> Iterator[Path]:
-    """Yield a temporary path beside `path`; rename it to `path` on success, remove it on any failure, and what killed
-    processes of this machine left for the same `path`.
+def whole_file(path: str | Path) -> AbstractContextManager[Path]:
+    """A context with a temporary path beside `path`; rename it to `path` on success, remove it on any failure, and what
+    killed processes of this machine left for the same `path`.
 
     A full disk or a read-only folder becomes a one-line BiasflowError; what stood at `path` before stays."""
-    path = Path(path)
-    with explained(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(**_beside(path))
-        os.close(handle)
-        temporary = Path(name)
-        try:
-            yield temporary
-            temporary.chmod(0o666 & ~_umask())
-            os.replace(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
+    return _whole(Path(path), is_folder=False)
+
+
+def whole_folder(path: str | Path) -> AbstractContextManager[Path]:
+    """A context with a temporary folder beside `path`; on success it takes the place of `path`, on failure it is
+    removed. Leftovers are removed as by `whole_file`."""
+    return _whole(Path(path), is_folder=True)
 
 
 @contextlib.contextmanager
-def whole_folder(path: str | Path) -> Iterator[Path]:
-    """Yield a temporary folder beside `path`; on success it takes the place of `path`, on failure it is removed.
-    Leftovers are removed as by `whole_file`."""
-    path = Path(path)
+def _whole(path: Path, *, is_folder: bool) -> Iterator[Path]:
     with explained(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(**_beside(path)))
+        beside = _beside(path)
+        if is_folder:
+            temporary = Path(tempfile.mkdtemp(**beside))
+        else:
+            handle, name = tempfile.mkstemp(**beside)
+            os.close(handle)
+            temporary = Path(name)
         try:
             yield temporary
-            temporary.chmod(0o777 & ~_umask())
-            if path.is_dir():
+            temporary.chmod((0o777 if is_folder else 0o666) & ~_umask())
+            if is_folder and path.is_dir():
                 shutil.rmtree(path)
             os.replace(temporary, path)
         finally:
-            shutil.rmtree(temporary, ignore_errors=True)
+            _remove(temporary)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def reserve(file: BinaryIO, size: int) -> None:
@@ -103,7 +108,7 @@ def _beside(path: Path) -> dict:
     start = f".{path.name}.{platform.node()}-"
     for left in path.parent.glob(f"{glob.escape(start)}*{PART}"):
         if _is_gone(int(left.name.removeprefix(start).partition(".")[0])):
-            shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink(missing_ok=True)
+            _remove(left)
     return {"dir": path.parent, "prefix": f"{start}{os.getpid()}.", "suffix": PART}
 
 

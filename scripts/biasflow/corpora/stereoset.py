@@ -224,29 +224,22 @@ def changes(original: pd.DataFrame, authors: pd.DataFrame) -> pd.DataFrame:
 
     One row per changed pair: triple, authors_triple ("" if dropped), change (dropped | mended), label,
     original_context, original_next_sentence, authors_context, authors_next_sentence (both "" if dropped)."""
-    links = align(original, authors)[["triple", "authors_triple"]]
-    texts = ["context", "next_sentence"]
-    theirs = authors.rename(columns={"triple": "authors_triple"}).merge(links, on="authors_triple")
-    both = original[["triple", "label", *texts]].rename(columns={text: f"original_{text}" for text in texts})
-    both = both.merge(
-        theirs[["triple", "authors_triple", "label", *texts]].rename(
-            columns={text: f"authors_{text}" for text in texts}
-        ),
-        on=["triple", "label"],
-        how="left",
-        validate="one_to_one",
+    links, keys = align(original, authors)[["triple", "authors_triple"]], ["triple", "label"]
+    texts = {
+        side: {text: f"{side}_{text}" for text in ("context", "next_sentence")} for side in ("original", "authors")
+    }
+    theirs = authors.rename(columns={"triple": "authors_triple", **texts["authors"]}).merge(links, on="authors_triple")
+    both = original.rename(columns=texts["original"]).merge(
+        theirs[[*keys, "authors_triple", *texts["authors"].values()]], on=keys, how="left", validate="one_to_one"
     )
-    dropped = both["authors_triple"].isna()
-    differs = pd.concat([both[f"original_{text}"] != both[f"authors_{text}"] for text in texts], axis=1).any(axis=1)
-    both.insert(2, "change", dropped.map({True: "dropped", False: "mended"}))
-    order = [
-        "triple",
-        "authors_triple",
-        "change",
-        "label",
-        *(f"{source}_{text}" for source in ("original", "authors") for text in texts),
-    ]
-    return both.loc[differs, order].fillna("").reset_index(drop=True)
+    both["change"] = both["authors_triple"].isna().map({True: "dropped", False: "mended"})
+    ours, new = (both[[*names.values()]] for names in texts.values())
+    differs = (ours.to_numpy() != new.to_numpy()).any(axis=1)
+    return (
+        both.loc[differs, ["triple", "authors_triple", "change", "label", *ours, *new]]
+        .fillna("")
+        .reset_index(drop=True)
+    )
 
 
 def _texts(table: pd.DataFrame) -> dict[str, str]:

@@ -4,20 +4,17 @@ import functools
 import re
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.shipped import shipped
 from biasflow.base.tabular import read_text_csv
-from biasflow.text.gender_lexicon import WORD, default_lexicon
+from biasflow.text.gender_lexicon import WORD
 
 Terms = Literal["released", "pronouns", "gendered"]
 TERMS = ("released", "pronouns", "gendered")
 BLANK = "_"
-NOTHING = "(?!)"  # an expression that nothing matches
 WORDS = shipped("data/scrubbing.csv")
-KINDS = ("relation", "person", "alone", "lower", "title")
 RELEASED = re.compile(r"\b(?:[Hh](?:e|er|ers|erself|im|imself|is)|[Ss]he|(?i:mr|mrs|ms))\b")
 PRONOUNS = re.compile(r"\b(?:s?he|her|hers|herself|him|himself|his|mr|mrs|ms)\b", re.IGNORECASE)
 
@@ -67,30 +64,18 @@ def scrub_all(
 
 
 @functools.cache
-def gendered_nouns(path: str | Path = WORDS) -> GenderedNouns:
-    """Read the nouns and titles of a list (columns word, kind).
+def gendered_nouns() -> GenderedNouns:
+    """The nouns and titles of data/scrubbing.csv (columns word, kind).
 
     kind: relation (somebody of the person's family), person (tells the person's own gender), alone (tells it, but has
     no counterpart: midwife), lower (counts in lower case only, being a name with a capital) or title (counts with a
-    capital, before another one or "_"). BiasflowError names the word that has another kind, is given twice, or, but
-    for "alone", is not known as gendered to the lexicon of biasflow/data/gender."""
-    table = read_text_csv(path)
-    if list(table.columns) != ["word", "kind"] or table.empty:
-        raise BiasflowError(f"{path}: the columns must be word, kind, and there must be words.")
-    heads = default_lexicon().heads
-    for row, (word, kind) in enumerate(table.itertuples(index=False), start=2):
-        if kind not in KINDS:
-            raise BiasflowError(f"{path}: row {row}: kind {kind!r} of '{word}' is none of {', '.join(KINDS)}.")
-        if kind != "alone" and (word not in heads or not heads[word].entries):
-            raise BiasflowError(f"{path}: row {row}: '{word}' is no gendered word of biasflow/data/gender/words.csv.")
-    twice = table["word"][table["word"].duplicated()]
-    if len(twice):
-        raise BiasflowError(f"{path}: '{twice.iloc[0]}' is given twice; keep one of the two.")
+    capital, before another one or "_")."""
+    table = read_text_csv(WORDS)
     of_kind = {kind: frozenset(words) for kind, words in table.groupby("kind")["word"]}
-    titles = "|".join(sorted(map(str.capitalize, of_kind.get("title", ())))) or NOTHING
+    titles = "|".join(sorted(map(str.capitalize, of_kind["title"])))
     return GenderedNouns(
-        any_case=frozenset().union(*(of_kind.get(kind, ()) for kind in ("relation", "person", "alone"))),
-        lower_case=of_kind.get("lower", frozenset()),
+        any_case=of_kind["relation"] | of_kind["person"] | of_kind["alone"],
+        lower_case=of_kind["lower"],
         titles=re.compile(rf"\b(?:{titles})\b(?=\s+[A-Z_])"),
     )
 
