@@ -9,18 +9,18 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
+from scipy.special import ndtri
 
 from biasflow.base.tabular import write_csv
 from biasflow.metrics import fairness
 from biasflow.metrics.association import effect_interval
 from biasflow.metrics.noisy_correlation import correlation_interval
-from biasflow.metrics.perplexity import paired_change
-from biasflow.metrics.perplexity import ratio_interval as text_interval
 from biasflow.overview.agreement import agreement, conflicts
 from biasflow.papers.judge import spearman_interval, trend_within_seeds
 from biasflow.papers.planted.designs import ratio_interval, welch_interval
-from biasflow.results.bootstrap import percentiles
-from biasflow.results.comparison import difference_interval
+from biasflow.results.bootstrap import interval, percentiles, weighted_mean
+from biasflow.results.changes import distance_differences
+from biasflow.results.comparison import difference_interval, distances
 from biasflow.results.statistics import (
     LEAST_RANKS,
     cluster_interval,
@@ -195,7 +195,7 @@ def coverage_of_effect_sizes(
             [rng.normal(shift, (1 - within) ** 0.5, words), rng.normal(0, (1 - within) ** 0.5, words)]
         )
         s = means[about] + rng.normal(0, within**0.5, len(about))
-        low, high = effect_interval(s, words * sentences, words=about)
+        low, high, _ = effect_interval(s, words * sentences, words=about)
         hits += low <= truth <= high
     return hits / replications
 
@@ -226,31 +226,47 @@ def coverage_of_correlations(
     return pd.Series({"jackknife": covered, "none": none, "width": width, "percentile": hits / replications})
 
 
-def coverage_of_changes(pieces: int, shift: float, *, replications: int, seed: int = 0) -> pd.Series:
-    """How often `paired_change` covers the change of a perplexity (`paired`), and how wide it and the interval of two
-    scores on different pieces are (`width`, `unpaired`: medians). Mean losses of pieces have a gamma distribution of
-    mean 1.6 and standard deviation 1.45 nats; a method adds `shift` and changes them by 10 % (standard deviation), much
-    as DensRay does in the demo's pseudo-perplexity, where it adds 0.15."""
-    rng, hits, widths = np.random.default_rng(seed), 0, []
-    truth = np.exp(1.625 + shift) - np.exp(1.625)
-    for _ in range(replications):
-        tokens = rng.integers(4, 13, pieces).astype(float)
-        mean = rng.gamma(1.25, 1.3, pieces)
-        before = tokens * mean
-        after = tokens * (mean * rng.gamma(100, 0.01, pieces) + shift)
-        _, low, high = paired_change(after, tokens, before)
-        sides = [(np.exp(x.sum() / tokens.sum()), *text_interval(x, tokens)) for x in (after, before)]
-        ends = difference_interval(*sides)
-        hits += low <= truth <= high
-        widths.append((high - low, ends[1] - ends[0]))
-    width, unpaired = np.median(widths, axis=0)
-    return pd.Series({"paired": hits / replications, "width": width, "unpaired": unpaired})
+def coverage_of_changes(items: int, before: float, after: float, *, shares: bool = False, replications: int) -> dict:
+    """How often the interval of the change of a distance from neutral covers it (`covers`), and says that a distance
+    falls (`nearer`) or rises (`farther`); how wide it is, and an interval of two scores on different items (`width`,
+    `unpaired`: medians).
+
+    A score is the mean of `items` normal values of standard deviation 1, which correlate at 0.8 in the two models; its
+    truth is so far from neutral `before` and `after`. shares: of items that are 1 or 0, from such values, with the
+    neutral share 0.5 and the truths as differences from it."""
+    rng = np.random.default_rng(0)
+    values = rng.multivariate_normal([0, 0], [[1, 0.8], [0.8, 1]], size=(items, replications))
+    if shares:
+        values = (values < ndtri(0.5 + np.array([before, after]))) - 0.5
+    else:
+        values += [before, after]
+    ends = interval(lambda counts: weighted_mean(counts, values), np.arange(items))
+    sides = [values.mean(axis=0)[:, side] for side in (1, 0)], [ends.resampled[:, side] for side in (1, 0)]
+    _, low, high = distance_differences(*sides, 0.0, "neutral")
+    truth = abs(after) - abs(before)
+    apart = [
+        distances(values.mean(axis=0)[:, side], *(e[:, side] for e in ends[:2]), 0.0, "neutral") for side in (1, 0)
+    ]
+    unpaired = [
+        np.diff(difference_interval(*pair)) for pair in zip(*(np.transpose(side) for side in apart), strict=True)
+    ]
+    return {
+        "covers": ((low <= truth) & (truth <= high)).mean(),
+        "nearer": (high < 0).mean(),
+        "farther": (low > 0).mean(),
+        "width": np.median(high - low),
+        "unpaired": np.median(unpaired),
+    }
 
 
 def _changes(replications: int) -> Iterator[dict]:
-    for pieces, shift in product((50, 100, 600), (0.0, 0.15, 0.5)):
-        shares = coverage_of_changes(pieces, shift, replications=replications)
-        yield {"what": "change of a perplexity", "pieces": pieces, "shift": shift, **shares}
+    stays, crosses, falls = [(0.0, 0.0), (0.3, 0.3), (0.8, 0.8)], [(0.3, -0.3), (0.8, -0.8)], [(0.8, 0.4), (0.3, 0.0)]
+    for items, (before, after) in product((6, 8, 14, 40, 240), stays + crosses + falls):
+        shares = coverage_of_changes(items, before, after, replications=replications)
+        yield {"what": "change of a distance", "items": items, "before": before, "after": after, **shares}
+    for items, (before, after) in product((32, 120, 262), ((0.0, 0.0), (0.1, 0.1), (0.1, -0.1), (0.2, 0.0))):
+        shares = coverage_of_changes(items, before, after, shares=True, replications=replications)
+        yield {"what": "change of a share", "items": items, "before": before, "after": after, **shares}
 
 
 def _correlations(replications: int) -> Iterator[dict]:

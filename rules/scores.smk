@@ -26,6 +26,7 @@ rule score:
     output:
         scores=f"{RESULTS}/scores/{{encoder}}/{{training}}/{{block}}.csv",
         reasons=f"{RESULTS}/scores/{{encoder}}/{{training}}/{{block}}.reasons.csv",
+        resamples=f"{RESULTS}/scores/{{encoder}}/{{training}}/{{block}}.resamples.parquet",
     log:
         f"{RESULTS}/logs/scores/{{encoder}}/{{training}}/{{block}}.log",
     conda:
@@ -47,6 +48,7 @@ rule scores:
     input:
         scores=[PATHS.scores(*job) for job in PLAN.scored],
         reasons=[PATHS.reasons(*job) for job in PLAN.scored],
+        resamples=[PATHS.resamples(*job) for job in PLAN.scored],
     output:
         scores=f"{RESULTS}/scores.csv",
         reasons=f"{RESULTS}/reasons.csv",

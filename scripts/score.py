@@ -7,17 +7,19 @@ import pandas as pd
 from _rule import by_role, picked, rule
 from biasflow.base.errors import AbsentError
 from biasflow.base.sample import marked
-from biasflow.base.tabular import write_csv
+from biasflow.base.tabular import write_csv, write_parquet
 from biasflow.metrics.items import scorer
 from biasflow.metrics.left_out import left_out_rows
 from biasflow.readouts.reasons import reason_of, reasons_of
+from biasflow.results.changes import COLUMNS, resampled_measures
 from biasflow.results.holes import HOLES
 from biasflow.results.scores import concatenate, tidy, write_scores
 
 
 def main(smk) -> None:
     with rule(smk):
-        tables, holes, failed, readouts = [], [], [], by_role(smk.input, ["readouts"])["readouts"]
+        tables, drawn, holes, failed = [], [], [], []
+        readouts = by_role(smk.input, ["readouts"])["readouts"]
         for job in smk.params.jobs:
             readout = readouts[job["readout"]] / job["file"]
             reasons = reasons_of(readout)
@@ -29,7 +31,9 @@ def main(smk) -> None:
                     rows = rows[rows["method"].isin(job["methods"])]  # those of another metric may be read beside them
                     # A training names its own parts.
                     datasets = [marked(name, job["limits"]) for name in rows["dataset"]] if "dataset" in rows else None
-                    tables.append(tidy(rows.assign(dataset=datasets or job["dataset"]), **smk.params.model))
+                    keys = {**smk.params.model, "dataset": datasets or job["dataset"]}
+                    drawn.append(resampled_measures(rows, job["measures"], **keys))
+                    tables.append(tidy(rows, **keys))
                     left_out = left_out_rows(readout, job["metric"], [*dict.fromkeys(rows["method"])])
                     tables.append(tidy(left_out.assign(dataset=job["dataset"]), **smk.params.model))
                 except Exception as error:  # its own: the other scores are kept
@@ -41,6 +45,7 @@ def main(smk) -> None:
             raise failed[0]
         write_scores(concatenate(tables), smk.output.scores)
         write_csv(pd.DataFrame(holes, columns=HOLES), smk.output.reasons)
+        write_parquet(pd.concat([pd.DataFrame(columns=COLUMNS), *drawn]), smk.output.resamples)
 
 
 if "snakemake" in globals():

@@ -340,6 +340,14 @@ class Metric:
     reads_states: str = SENTENCE
     criticism: str = ""
 
+    def rows(self) -> dict[tuple[str, str, str], Measure]:
+        """Metric, part and variant of the scores that are cells of the matrix -> their measure."""
+        return {
+            (name, measure.part, variant): measure
+            for name, measure in self.measures.items()
+            for variant in (measure.variant, *measure.or_variants)
+        }
+
 
 TRAINING = "training"  # not a readout: the facts that a fine-tuning recorded are scored directly
 METRICS = {

@@ -93,3 +93,7 @@ class Paths:
 
     def reasons(self, encoder: str, training: str, block: str) -> str:
         return f"{self.root}/scores/{encoder}/{training}/{block}.reasons.csv"
+
+    def resamples(self, encoder: str, training: str, block: str) -> str:
+        """The resamples behind the intervals of a block's scores, from which changes are computed."""
+        return f"{self.root}/scores/{encoder}/{training}/{block}.resamples.parquet"

@@ -8,7 +8,7 @@ Sources: Caliskan et al. (2017, WEAT), May et al. (2019, SEAT), Liang et al. (20
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from biasflow.base.errors import BiasflowError, check_choice
 from biasflow.metrics.combined_effect import ceat as ceat  # CEAT, the test of words in context
 from biasflow.readouts.files import METHOD, Axis, load_arrays
-from biasflow.results.bootstrap import interval, weighted_mean
+from biasflow.results.bootstrap import NOWHERE, RESAMPLED, Interval, interval, weighted_mean
 
 OTHER = "other-pooling"  # the part in rows of a pooling other than the encoder's
 ALTERNATIVES = ("greater", "less", "two-sided")
@@ -40,7 +40,7 @@ class Association:
     effect_size: d, in standard deviations of s; spread: that standard deviation. statistic: sum over X of s - sum over
     Y of s. p_value: of the permutation test over `partitions` partitions of X u Y; exact: whether these are all.
     word_p_value: p of the same test in which all sentences about a word stay in one set. [low, high]: 95 % bootstrap
-    interval of the effect size, over the words of X and of Y.
+    interval of the effect size, over the words of X and of Y; resampled: the effect sizes that it is of.
     Where the test cannot be computed the numbers are NaN, partitions is 0 and `reason` says why; otherwise `reason`
     is ""."""
 
@@ -54,6 +54,7 @@ class Association:
     word_partitions: int = 0
     low: float = math.nan
     high: float = math.nan
+    resampled: ArrayLike = field(default=math.nan, repr=False, compare=False)
     reason: str = ""
 
 
@@ -117,7 +118,7 @@ def weat(
     words, of_X = _words(about, size, n)
     means = np.bincount(words, s) / np.bincount(words)
     by_words = (p_value, partitions) if len(means) == n else _permutation_test(means, of_X, **options)[:2]
-    low, high = effect_interval(s, size, ddof, words)
+    ends = effect_interval(s, size, ddof, words)
     return Association(
         effect_size=float((s[:size].mean() - s[size:].mean()) / s.std(ddof=ddof)),
         spread=float(s.std(ddof=ddof)),
@@ -127,8 +128,9 @@ def weat(
         partitions=partitions,
         word_p_value=by_words[0],
         word_partitions=by_words[1],
-        low=float(low),
-        high=float(high),
+        low=float(ends.low),
+        high=float(ends.high),
+        resampled=ends.resampled,
     )
 
 
@@ -159,9 +161,7 @@ def _permutation_test(
     return counted / len(sums) if exact else (counted + 1) / (len(sums) + 1), len(sums), exact
 
 
-def effect_interval(
-    s: np.ndarray, size: int, ddof: int = 0, words: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray]:
+def effect_interval(s: np.ndarray, size: int, ddof: int = 0, words: np.ndarray | None = None) -> Interval:
     """95 % bootstrap interval of the effect size of associations s [n], whose first `size` belong to X.
 
     words [n]: the word that each is about, numbered from 0, those of X first (None: each is a word). The words of X and
@@ -198,7 +198,7 @@ def random_partitions(n: int, size: int, samples: int, seed: int) -> np.ndarray:
 
 def score(path: str | Path, *, kind: str | None = None) -> pd.DataFrame:
     """Return WEAT or SEAT under every method from a file of readouts/vectors.py: columns method, setting, metric, part,
-    variant, value, n, low, high.
+    variant, value, n, low, high, resampled.
 
     kind: a key of READINGS; None: that of the file, "weat" for words and "seat" for sentences.
     Metrics <kind>_effect_size, _spread, _p_value, _partitions and _exact (1 or 0), and seat_word_p_value; part: "-", or
@@ -218,7 +218,7 @@ def score(path: str | Path, *, kind: str | None = None) -> pd.DataFrame:
         for name in read.meta.get("others", ())
     ]
     for counted in [name for name in ("split", "missing") if name in read.meta]:
-        count = rows.drop_duplicates(METHOD).assign(metric=f"{kind}_{counted}_words", low=math.nan, high=math.nan)
+        count = rows.drop_duplicates(METHOD).assign(metric=f"{kind}_{counted}_words", **NOWHERE._asdict())
         rows = pd.concat([rows, count.assign(value=float(read.meta[counted]), n=read.meta["words"])])
     if "missing" in read.meta:
         ddof = 1 - READINGS[kind]["ddof"]
@@ -237,16 +237,16 @@ def _rows_of(arrays: Mapping[str, np.ndarray], prefix: str, kind: str, axis: Axi
         result = weat(*(vectors[i] for vectors in sets), **READINGS[kind] | options)
         names = ("effect_size", "spread", "p_value", "partitions", "exact", *["word_p_value"] * (kind == "seat"))
         values = {name: float(getattr(result, name)) for name in names}
-        ends = {"effect_size": (result.low, result.high)}
+        ends = {"effect_size": (result.low, result.high, result.resampled)}
         n = {
             "p_value": result.partitions,
             "word_p_value": result.word_partitions,
         }  # beside a p of 0, which is below 1 / partitions
         rows += [
-            (*method, f"{kind}_{name}", value, n.get(name, targets), *ends.get(name, (math.nan, math.nan)))
+            (*method, f"{kind}_{name}", value, n.get(name, targets), *ends.get(name, NOWHERE))
             for name, value in values.items()
         ]
-    return pd.DataFrame(rows, columns=[*METHOD, "metric", "value", "n", "low", "high"])
+    return pd.DataFrame(rows, columns=[*METHOD, "metric", "value", "n", "low", "high", RESAMPLED])
 
 
 def _vectors(**sets: ArrayLike) -> dict[str, np.ndarray]:

@@ -16,7 +16,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.corpora.bec_pro import BOTH, FEMALE, MALE, PERSON
 from biasflow.corpora.bec_pro import PROFESSION_GENDERS as GROUPS
 from biasflow.metrics.items import SUMMARY, score_items
-from biasflow.results.bootstrap import interval
+from biasflow.results.bootstrap import NOWHERE, interval
 
 SENTENCE = ["template", "pair", "profession", "profession_gender", "gender"]
 ITEM = [*SENTENCE, "masked", "log_p"]
@@ -85,7 +85,7 @@ def summary(items: pd.DataFrame) -> pd.DataFrame:
         return np.column_stack([means.reshape(len(counts), -1), differences, differences[:, 0] - differences[:, 1]])
 
     values = means_of(np.ones((1, len(pairs))))[0]
-    low, high = interval(means_of, pairs["profession"])
+    ends = interval(means_of, pairs["profession"])
     sizes = groups.sum(axis=0).astype(int)
     names = [
         *(
@@ -97,13 +97,13 @@ def summary(items: pd.DataFrame) -> pd.DataFrame:
         ("bec_pro_interaction", "-", pairs.loc[groups[:, :2].any(axis=1), "profession"].nunique()),
     ]
     rows = [
-        (name, part, "-", value, n, *ends)
-        for (name, part, n), value, *ends in zip(names, values, low, high, strict=True)
+        (name, part, "-", value, n, *limits)
+        for (name, part, n), value, *limits in zip(names, values, *ends, strict=True)
     ]
     for group, members in pairs.groupby("profession_gender", sort=False):
         n, spread = len(members), members[[FEMALE, MALE]].std(ddof=0)
-        rows += [("bec_pro_association_sd", f"{g}-{group}", "-", spread[g], n, np.nan, np.nan) for g in (FEMALE, MALE)]
-        rows += [(name, group, "-", value, n, np.nan, np.nan) for name, value in _signed_ranks(members).items()]
+        rows += [("bec_pro_association_sd", f"{g}-{group}", "-", spread[g], n, *NOWHERE) for g in (FEMALE, MALE)]
+        rows += [(name, group, "-", value, n, *NOWHERE) for name, value in _signed_ranks(members).items()]
     return pd.DataFrame(rows, columns=SUMMARY)
 
 

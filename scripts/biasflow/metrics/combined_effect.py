@@ -35,7 +35,7 @@ from scipy.special import ndtr  # scipy.stats would take a second to load
 from biasflow.base.errors import check_choice
 from biasflow.readouts.cosines import drawn_cosines
 from biasflow.readouts.files import METHOD, by_method
-from biasflow.results.bootstrap import interval
+from biasflow.results.bootstrap import NOWHERE, RESAMPLED, Interval, interval
 
 ORDERS = ("concepts", "genders")
 VARIANCES = ("spread", "sampling")
@@ -92,14 +92,14 @@ class EffectDraws:
         check_choice("CEAT: variance", variance, VARIANCES)
         return _variances(variance, self.effects, self.spread, self.sizes)
 
-    def intervals(self) -> dict[str, tuple[float, float]]:
+    def intervals(self) -> dict[str, Interval]:
         """Return reading of the variance -> 95 % bootstrap interval of the combined effect over the target words, or
-        NaN.
+        NOWHERE.
 
         X and Y are resampled separately, at their sizes, the same words in the first INTERVAL_DRAWS draws: more draws
         of the same contexts would not make it narrower, since words differ more than draws do."""
         if self.reason:
-            return dict.fromkeys(VARIANCES, (math.nan, math.nan))
+            return dict.fromkeys(VARIANCES, NOWHERE)
         s, (x, y) = self.s[:INTERVAL_DRAWS].T, self.sizes  # [words, draws]
         s = s - s.mean(axis=0)
 
@@ -115,10 +115,10 @@ class EffectDraws:
                 axis=-1,
             )
 
-        low, high = interval(of_resamples, np.arange(x + y) >= x, strata=True, resamples=RESAMPLES)
+        low, high, resampled = interval(of_resamples, np.arange(x + y) >= x, strata=True, resamples=RESAMPLES)
         of_all = [self.combined(variance).effect_size for variance in VARIANCES]
         low, high = np.minimum(low, of_all), np.maximum(high, of_all)
-        return dict(zip(VARIANCES, zip(low.tolist(), high.tolist(), strict=True), strict=True))
+        return dict(zip(VARIANCES, map(Interval, low, high, resampled), strict=True))
 
     def combined(self, variance: str = "spread") -> CombinedEffect:
         """Combine the draws by `random_effects` with `variances(variance)`; without draws NaN, with the reason."""
@@ -132,8 +132,8 @@ def score(path: str | Path) -> pd.DataFrame:
     Columns method, setting, metric (ceat_effect_size, ceat_p_two_sided, ceat_p_one_sided, ceat_tau_squared; ceat_words,
     how many words have contexts, of n that the test has; of a user's test ceat_split_words, how many of these n the
     vocabulary splits into pieces), variant
-    ("<order>-<variance>"), value (NaN where there is no answer), n (draws; 0 where there is no answer), low, high (of
-    the effect size: `EffectDraws.intervals`). BiasflowError names a file that is no such readout."""
+    ("<order>-<variance>"), value (NaN where there is no answer), n (draws; 0 where there is no answer), low, high
+    and resampled (of the effect size: `EffectDraws.intervals`). BiasflowError names a file that is no such readout."""
     tables, words = [], []
     for method, cosines, meta in by_method(path, "cosines"):
         keys = dict(zip(METHOD, method, strict=True))
@@ -175,7 +175,8 @@ def ceat(
 
 
 def ceat_rows(drawn: dict[str, EffectDraws]) -> pd.DataFrame:
-    """All readings of one test as rows metric, variant ("<order>-<variance>", the default first), value, n, low, high.
+    """All readings of one test as rows metric, variant ("<order>-<variance>", the default first), value, n, low, high,
+    resampled.
 
     drawn: of `draw_effects`. metric: those of METRICS; n: how many draws were combined; value is NaN, and n is 0, where
     there is no answer."""
@@ -184,9 +185,9 @@ def ceat_rows(drawn: dict[str, EffectDraws]) -> pd.DataFrame:
         for variance, ends in drawn[order].intervals().items():
             effect, name = drawn[order].combined(variance), f"{order}-{variance}"
             for metric in METRICS:
-                metric_ends = ends if metric == "effect_size" else (math.nan, math.nan)
+                metric_ends = ends if metric == "effect_size" else NOWHERE
                 rows.append((metric, name, float(getattr(effect, metric)), effect.draws, *metric_ends))
-    return pd.DataFrame(rows, columns=["metric", "variant", "value", "n", "low", "high"])
+    return pd.DataFrame(rows, columns=["metric", "variant", "value", "n", "low", "high", RESAMPLED])
 
 
 def draw_effects(cosines: ArrayLike, sizes: tuple[int, int, int, int], *, ddof: int = 1) -> dict[str, EffectDraws]:

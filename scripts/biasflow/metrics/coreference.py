@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from biasflow.corpora.conll import Clusters, Document, read_conll, without_singletons
 from biasflow.readouts.predicted_clusters import TEST, load_clusters
-from biasflow.results.bootstrap import RESAMPLES, SEED, interval
+from biasflow.results.bootstrap import RESAMPLED, RESAMPLES, SEED, Interval, interval
 from biasflow.tasks.coreference.f1 import METRICS as METRICS
 from biasflow.tasks.coreference.f1 import agreement as agreement
 from biasflow.tasks.coreference.f1 import conll_average
@@ -21,13 +21,15 @@ from biasflow.tasks.coreference.f1 import conll_f1 as conll_f1
 class F1Difference:
     """CoNLL F1 on both sides of n pairs of documents, in points (0 to 100), and the difference `value` = pro - anti.
 
-    [low, high]: 95 % percentile bootstrap interval of `value`. Numbers, or arrays for many predictions."""
+    [low, high]: 95 % percentile bootstrap interval of `value`, of the differences `resampled`. Numbers, or arrays
+    for many predictions."""
 
     pro: float | np.ndarray
     anti: float | np.ndarray
     value: float | np.ndarray
     low: float | np.ndarray
     high: float | np.ndarray
+    resampled: np.ndarray
     n: int
 
 
@@ -35,31 +37,33 @@ def score(path: str | Path, *, test: str | Path) -> pd.DataFrame:
     """Return the F1 of every head under every method on the documents of a CoNLL file, from a file of
     `readouts.clusters`.
 
-    Columns method, setting, head, head_seed, metric, value (in [0, 1]), n (documents), low and high (bootstrap over
-    documents). Metrics: conll_f1, and muc_f1, b_cubed_f1, ceafe_f1, lea_f1. Clusters of one mention are left out on
-    both sides. BiasflowError names a file that is no such table, or has other documents."""
+    Columns method, setting, head, head_seed, metric, value (in [0, 1]), n (documents), low, high (bootstrap over
+    documents), resampled. Metrics: conll_f1, and muc_f1, b_cubed_f1, ceafe_f1, lea_f1. Clusters of one mention are left
+    out on both sides. BiasflowError names a file that is no such table, or has other documents."""
     documents = read_conll(test).documents
     predicted = load_clusters(path, TEST, len(documents))
     scores = f1_scores(document_counts(documents, predicted.answers)[predicted.places])
     rows = [
-        predicted.heads.assign(metric=metric, value=value, low=low, high=high)
-        for metric, (value, low, high) in scores.items()
+        predicted.heads.assign(metric=metric, value=value, **ends._asdict() | {RESAMPLED: list(ends.resampled)})
+        for metric, (value, ends) in scores.items()
     ]
     return pd.concat(rows, ignore_index=True).assign(n=len(documents))
 
 
-def f1_scores(counts: np.ndarray) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Return value, low and high (95 % bootstrap over documents) of conll_f1 and of the F1 of all METRICS, by name.
+def f1_scores(counts: np.ndarray) -> dict[str, tuple[np.ndarray, Interval]]:
+    """Return conll_f1 and the F1 of all METRICS, by name, each with its bootstrap interval over documents.
 
-    All three are arrays [heads]; counts [heads, documents, METRICS, 4] as of `document_counts`."""
+    All are arrays [heads]; counts [heads, documents, METRICS, 4] as of `document_counts`."""
 
     def named(sums: np.ndarray) -> np.ndarray:
         return np.concatenate([conll_average(sums)[..., None], agreement(sums).f1], axis=-1)
 
     value = named(counts.sum(axis=1))
-    low, high = interval(lambda drawn: named(np.tensordot(drawn, counts, axes=(1, 1))), np.arange(counts.shape[1]))
+    ends = interval(lambda drawn: named(np.tensordot(drawn, counts, axes=(1, 1))), np.arange(counts.shape[1]))
     names = ["conll_f1", *(f"{metric}_f1" for metric in METRICS)]
-    return dict(zip(names, np.moveaxis([value, low, high], -1, 0), strict=True))
+    return {
+        name: (value[:, number], Interval(*(side[:, number] for side in ends))) for number, name in enumerate(names)
+    }
 
 
 def document_counts(documents: Sequence[Document], predicted: Iterable[tuple[int, Clusters]]) -> np.ndarray:
@@ -92,5 +96,5 @@ def f1_difference(pro: ArrayLike, anti: ArrayLike, *, resamples: int = RESAMPLES
         pro, anti = (100 * conll_average(np.tensordot(drawn, counts, axes=(1, -3))) for counts in sides)
         return pro - anti
 
-    low, high = interval(difference, np.arange(n), resamples=resamples, seed=seed)
-    return F1Difference(means[0][()], means[1][()], (means[0] - means[1])[()], low[()], high[()], n)
+    low, high, drawn = interval(difference, np.arange(n), resamples=resamples, seed=seed)
+    return F1Difference(means[0][()], means[1][()], (means[0] - means[1])[()], low[()], high[()], drawn, n)

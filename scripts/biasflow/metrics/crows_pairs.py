@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.crows_pairs import DIRECTIONS
 from biasflow.metrics.items import SUMMARY, score_items
-from biasflow.results.bootstrap import interval
+from biasflow.results.bootstrap import NOWHERE, interval
 
 Reading = Literal["exact", "released", "aul", "aula", "l2r"]
 MASKINGS = {  # reading -> what is masked for it
@@ -86,7 +86,7 @@ def _rows(items: pd.DataFrame, reading: str) -> list[tuple]:
         ends = interval(lambda counts, w=wins, c=counted: _share(counts, w, c), np.arange(len(items)))
         rows.append(("crows_pairs_score", part, reading, value, int(counted.sum()), *ends))
     _, differing = _outcomes(more, less, DECIMALS.get(reading), False)
-    rows.append(("crows_pairs_neutral", "-", reading, 1 - differing.mean(), len(items), np.nan, np.nan))
+    rows.append(("crows_pairs_neutral", "-", reading, 1 - differing.mean(), len(items), *NOWHERE))
     return rows
 
 

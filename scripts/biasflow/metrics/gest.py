@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from biasflow.base.errors import AbsentError, BiasflowError, check_choice
 from biasflow.corpora.gest import STEREOTYPES
 from biasflow.metrics.items import SUMMARY, score_items
-from biasflow.results.bootstrap import interval, weighted_mean
+from biasflow.results.bootstrap import NOWHERE, interval, weighted_mean
 
 FEMININE, MASCULINE = slice(0, 7), slice(7, 16)  # stereotypes 1 to 7 are about women, 8 to 16 about men
 BASES = {"base10": 10.0, "released": np.e}
@@ -89,30 +89,29 @@ def summary(items: pd.DataFrame) -> pd.DataFrame:
         members = (stereotypes == number for number in STEREOTYPES)
         return _exponents(np.stack([weighted_mean(counts[:, rows], scores[rows]) for rows in members], axis=-1))
 
-    low, high = interval(exponents, stereotypes, strata=True)
-    three = _exponents(means), low, high  # of the rates, to either base: [parts, summaries and stereotypes]
+    ends = interval(exponents, stereotypes, strata=True)
+    powers = _exponents(means), *ends  # of the rates, to either base: [parts, summaries and stereotypes]
     names = [(name, "") for name in RATES] + [("gest_rate", f"stereotype-{number}") for number in STEREOTYPES]
     variants = L2R if items["masking"].str.endswith("-l2r").all() else dict(zip(BASES, BASES, strict=True))
     rows = []
     for reading, base in BASES.items():
-        for p, k in np.ndindex(three[0].shape):
+        for p, k in np.ndindex(powers[0].shape):
             name, stereotype = names[k]
-            value, *ends = (base ** values[p, k] for values in three)
+            value, *ends = (base ** values[p, k] for values in powers)
             if p and stereotype:
                 its = scores[stereotypes == STEREOTYPES[k - len(RATES)], p]
-                ends = ends if reading == "base10" else base ** np.array(normal_ends(its))
+                ends = ends if reading == "base10" else [*base ** np.array(normal_ends(its)), np.nan]
                 rows.append((name, f"{parts[p]}-{stereotype}", variants[reading], value, len(its), *ends))
             else:
                 rows.append((name, stereotype or parts[p], variants[reading], value, len(wide), *ends))
-    unknown = np.nan, np.nan
     with np.errstate(invalid="ignore"):  # NaN where a template's scores are constant
         between = np.atleast_2d(np.corrcoef(means[1:]))[np.triu_indices(len(means) - 1, k=1)]
     rows.append(
-        ("gest_template_agreement", "-", "-", between.mean() if between.size else np.nan, len(STEREOTYPES), *unknown)
+        ("gest_template_agreement", "-", "-", between.mean() if between.size else np.nan, len(STEREOTYPES), *NOWHERE)
     )
     if items["tokens_first"].notna().all():
         misaligned = int((items["tokens_first"] != items["tokens_second"]).sum())
-        rows.append(("gest_misaligned", "-", "-", misaligned, len(items), *unknown))
+        rows.append(("gest_misaligned", "-", "-", misaligned, len(items), *NOWHERE))
     return pd.DataFrame(rows, columns=SUMMARY)
 
 

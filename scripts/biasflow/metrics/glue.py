@@ -11,7 +11,7 @@ from biasflow.corpora.glue import glue_task
 from biasflow.metrics.labels import majority, numbered, numbers_of
 from biasflow.metrics.left_out import truncated_of_heads
 from biasflow.readouts.files import load_arrays
-from biasflow.results.bootstrap import RESAMPLES, SEED, drawn_tables, ends, share_interval
+from biasflow.results.bootstrap import NOWHERE, RESAMPLED, SEED, Interval, ends, in_groups, interval, share_interval
 from biasflow.results.statistics import row_correlations
 
 # The official metrics where accuracy is not the only one. The F1 of MRPC and QQP is that of their second class.
@@ -27,7 +27,7 @@ CORRELATED = 1000  # resamples of correlations, each ranked by itself
 def score(path: str | Path) -> pd.DataFrame:
     """Return the scores of every head and method in a readout of `predictions` with gold labels: columns method,
     setting, head, metric, value, n (examples), low, high (over examples: Jeffreys' for an accuracy, otherwise
-    bootstrap).
+    bootstrap), resampled.
 
     Of a GLUE task its official metrics and glue_score, the mean of them (see `glue_scores`); of any other task
     accuracy, the share of right classes; of any with classes largest_label_share, the share of the most frequent
@@ -38,34 +38,41 @@ def score(path: str | Path) -> pd.DataFrame:
     if gold is None:
         raise BiasflowError(f"{path}: has no gold labels; read the predictions of a dataset that has them.")
     rows = [
-        (method, setting, head, metric, value, len(gold), *interval.get(metric, (np.nan, np.nan)))
+        (method, setting, head, metric, value, len(gold), *limits.get(metric, NOWHERE))
         for head, predicted in readout.arrays.items()
         for (method, setting), labels in zip(readout.axis, predicted, strict=True)
-        for interval in [intervals(task, gold, labels)]
+        for limits in [intervals(task, gold, labels)]
         for metric, value in {**_scores(task, gold, labels), **_of_classes(task, gold, labels)}.items()
     ]
-    scores = pd.DataFrame(rows, columns=["method", "setting", "head", "metric", "value", "n", "low", "high"])
+    scores = pd.DataFrame(rows, columns=["method", "setting", "head", "metric", "value", "n", "low", "high", RESAMPLED])
     return pd.concat([scores, truncated_of_heads(readout)], ignore_index=True)
 
 
-def intervals(task: str | None, gold: Sequence, predicted: np.ndarray) -> dict[str, tuple[float, float]]:
+def intervals(task: str | None, gold: Sequence, predicted: np.ndarray) -> dict[str, Interval]:
     """Return metric -> its 95 % interval over examples; metrics and arguments are those of `_scores`."""
     metrics = OFFICIAL.get(task, ("accuracy",))
     if metrics == ("accuracy",):
-        limits = share_interval((predicted == np.asarray(gold)).sum(), len(gold))
-        return {"accuracy": limits, "glue_score": limits}
+        hits = predicted == np.asarray(gold)
+        sums = in_groups(np.column_stack([hits, np.ones(len(hits))]))
+        drawn = interval(lambda counts: np.divide(*(counts @ sums).T), np.arange(len(sums))).resampled
+        return dict.fromkeys(("accuracy", "glue_score"), Interval(*share_interval(hits.sum(), len(hits)), drawn))
     if glue_task(task).labels:
-        table = np.zeros((2, 2), dtype=int)
-        np.add.at(table, (np.asarray(gold, dtype=int), predicted.astype(int)), 1)
-        tables = drawn_tables(table, resamples=RESAMPLES)
-        drawn = {metric: _of_tables(metric, tables) for metric in metrics}
+        tables = np.zeros((len(gold), 2, 2))
+        tables[np.arange(len(gold)), np.asarray(gold, dtype=int), predicted.astype(int)] = 1
+        sums = in_groups(tables)
+        resampled = {
+            metric: interval(
+                lambda counts, m=metric: _of_tables(m, np.tensordot(counts, sums, 1)), np.arange(len(sums))
+            ).resampled
+            for metric in metrics
+        }
     else:
         sides = np.asarray(gold, dtype=float), predicted.astype(float)
         picks = np.random.default_rng(SEED).integers(len(gold), size=(CORRELATED, len(gold)))
-        drawn = {metric: row_correlations(*(side[picks] for side in sides), metric) for metric in metrics}
-    drawn["glue_score"] = np.mean([*drawn.values()], axis=0)
+        resampled = {metric: row_correlations(*(side[picks] for side in sides), metric) for metric in metrics}
+    resampled["glue_score"] = np.mean([*resampled.values()], axis=0)
     of_data = _scores(task, gold, predicted)
-    return {metric: ends(values, of_data[metric]) for metric, values in drawn.items()}
+    return {metric: Interval(*ends(values, of_data[metric]), values) for metric, values in resampled.items()}
 
 
 def _of_tables(metric: str, tables: np.ndarray) -> np.ndarray:

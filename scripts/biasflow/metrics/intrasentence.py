@@ -21,10 +21,7 @@ from numpy.typing import ArrayLike
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.stereoset import LABELS
 from biasflow.metrics.items import SUMMARY, score_items
-from biasflow.readouts.files import METHOD, load_table
 from biasflow.results.bootstrap import interval
-from biasflow.results.comparison import CHANGED
-from biasflow.results.scores import NONE
 
 ITEM = ["item", "target", "label", "filling", "log_p"]
 SENTENCE = ["item", "target", "label", "p"]
@@ -63,16 +60,8 @@ def shares(scores: ArrayLike, terms: ArrayLike | None = None) -> tuple[float, fl
 
 def score(path: str | Path) -> pd.DataFrame:
     """Return the `summary` of every method, from a file of readouts/masked_words.py about the blanks of
-    corpora/stereoset.py; if the file has the untouched model, methods also have the `changes` of the language-model
-    score."""
-    by_method = dict(list(load_table(path, ITEM).groupby(METHOD, sort=False)))
-    untouched = [items for (name, _), items in by_method.items() if name == NONE]
-    changed = [
-        changes(items, untouched[0]).assign(**dict(zip(METHOD, method, strict=True)))
-        for method, items in by_method.items()
-        if untouched and method[0] != NONE
-    ]
-    return pd.concat([score_items(path, ITEM, summary), *changed], ignore_index=True)
+    corpora/stereoset.py."""
+    return score_items(path, ITEM, summary)
 
 
 def score_intersentence(path: str | Path) -> pd.DataFrame:
@@ -89,7 +78,7 @@ def score_intersentence(path: str | Path) -> pd.DataFrame:
 
 def sentence_summary(items: pd.DataFrame) -> pd.DataFrame:
     """Return intersentence_stereotype_score, _language_model_score and _icat of one model in both variants: columns
-    metric, part, variant, value, n (triples), low, high (bootstrap over triples).
+    metric, part, variant, value, n (triples), low, high (bootstrap over triples), resampled.
 
     items: a row for each sentence, columns SENTENCE: item, target (its term), label, p (on any scale on which likelier
     is more). BiasflowError: an item without its three sentences, or a value that is not finite."""
@@ -98,22 +87,9 @@ def sentence_summary(items: pd.DataFrame) -> pd.DataFrame:
     return table.assign(metric=names, variant=table["variant"].str.removeprefix("given-"))
 
 
-def changes(items: pd.DataFrame, untouched: pd.DataFrame) -> pd.DataFrame:
-    """Return the language-model score of one model minus that of the untouched model on the same items, in all variants
-    that `summary` has: columns SUMMARY, of the metric intrasentence_language_model_score_change. The interval is a
-    bootstrap over items, which draws an item for both models."""
-    rows, before = [], _by_variant(untouched)
-    for variant, (scores, terms) in _by_variant(items).items():
-        difference = _outcomes(scores) - _outcomes(before[variant][0].reindex(scores.index))
-        value = _means(np.ones((1, len(scores))), difference, terms)[0, 1]
-        ends = interval(lambda counts, d=difference, t=terms: _means(counts, d, t)[:, 1], np.arange(len(scores)))
-        rows.append((f"{NAMES[1]}{CHANGED}", "-", variant, value, len(scores), *map(float, ends)))
-    return pd.DataFrame(rows, columns=SUMMARY)
-
-
 def summary(items: pd.DataFrame) -> pd.DataFrame:
     """Return the scores NAMES of one model in all VARIANTS, or in those of GIVEN: columns metric, part, variant, value,
-    n (items), low, high (bootstrap over items).
+    n (items), low, high (bootstrap over items), resampled.
 
     items: one row for each piece of a word and filling, columns ITEM: item, target (its term), label, filling, log_p
     (nats). BiasflowError: an item without its three words, or what `shares` refuses."""

@@ -10,8 +10,9 @@ import pandas as pd
 
 from biasflow.base.errors import BiasflowError
 from biasflow.readouts.files import METHOD, load_table
+from biasflow.results.bootstrap import RESAMPLED
 
-SUMMARY = ["metric", "part", "variant", "value", "n", "low", "high"]  # columns of a summary
+SUMMARY = ["metric", "part", "variant", "value", "n", "low", "high", RESAMPLED]  # columns of a summary
 
 
 def scorer(module: ModuleType, metric: str) -> Callable[..., pd.DataFrame]:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from biasflow.metrics.occtmp import pronouns
 from biasflow.planted.world import load_world
 from biasflow.readouts.files import METHOD
-from biasflow.results.bootstrap import interval, weighted_mean
+from biasflow.results.bootstrap import RESAMPLED, Interval, interval, weighted_mean
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def score(path: str | Path) -> pd.DataFrame:
     """Return the `agreement` with the planted world under every method, from a file of readouts/masked_words.py.
 
     Columns method, setting, metric (log_odds_r, log_odds_slope), value, n (occupations), low, high (bootstrap over
-    these)."""
+    these), resampled."""
     rows = []
     for read in pronouns(path):
         shares = np.array([load_world().shares[name] for name in read.occupations])
@@ -50,11 +50,11 @@ def score(path: str | Path) -> pd.DataFrame:
             (*read.method, f"log_odds_{name}", getattr(result, name), result.n, *limits)
             for name, *limits in zip(("r", "slope"), *ends, strict=True)
         ]
-    return pd.DataFrame(rows, columns=[*METHOD, "metric", "value", "n", "low", "high"])
+    return pd.DataFrame(rows, columns=[*METHOD, "metric", "value", "n", "low", "high", RESAMPLED])
 
 
-def intervals(log_odds: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the 95 % bootstrap interval over occupations of r and slope of `agreement`: low [2], high [2]."""
+def intervals(log_odds: np.ndarray, shares: np.ndarray) -> Interval:
+    """Return the 95 % bootstrap interval over occupations of r and slope of `agreement`."""
     x, y = (side - side.mean() for side in (np.log(shares / (1 - shares)), log_odds))
 
     def resampled(counts: np.ndarray) -> np.ndarray:

@@ -22,7 +22,7 @@ from biasflow.corpora.nli import LABELS as CLASSES
 from biasflow.metrics.labels import numbered, numbers_of
 from biasflow.metrics.left_out import truncated_of_heads
 from biasflow.readouts.files import load_arrays
-from biasflow.results.bootstrap import interval, weighted_mean
+from biasflow.results.bootstrap import RESAMPLED, interval, weighted_mean
 
 ENTAILMENT, NEUTRAL, CONTRADICTION = CLASSES
 PARITIES = ("majority", "templates")
@@ -176,10 +176,10 @@ def nli_scores(axis: Sequence[tuple[str, str]], predictions: ArrayLike) -> pd.Da
 
     predictions  class numbers [methods, occupations, templates, 2, words], see `fairness_scores`
 
-    Returns columns method, setting, metric, part, variant, value, n (pairs), low, high: nli_accuracy, nli_parity and
-    nli_fairness (eta), the last two with the variants "majority" and "templates", nli_share, the share of the class
-    `part`, which says where the errors go, and largest_label_share, that of the most frequent class. The bootstrap
-    draws occupations with all of their pairs: pairs of one occupation are no independent items."""
+    Returns columns method, setting, metric, part, variant, value, n (pairs), low, high, resampled: nli_accuracy,
+    nli_parity and nli_fairness (eta), the last two with the variants "majority" and "templates", nli_share, the share
+    of the class `part`, which says where the errors go, and largest_label_share, that of the most frequent class. The
+    bootstrap draws occupations with all of their pairs: pairs of one occupation are no independent items."""
     predictions = np.asarray(predictions)
     occupations = by_occupation(predictions)  # [methods, occupations, 5]
 
@@ -189,14 +189,14 @@ def nli_scores(axis: Sequence[tuple[str, str]], predictions: ArrayLike) -> pd.Da
     ends = interval(
         lambda counts: named(weighted_mean(counts, occupations.swapaxes(0, 1))), np.arange(occupations.shape[1])
     )
-    values = np.stack([named(occupations.mean(axis=1)), *ends], axis=-1)  # [methods, scores, (value, low, high)]
+    values = named(occupations.mean(axis=1)), *ends  # each [methods, scores]
     keys = NliFairness.of_means(occupations.mean(axis=1)).named()
     rows = [
-        (*pair, *key, *map(float, values[number, column]))
+        (*pair, *key, *(of_all[number, column] for of_all in values))
         for number, pair in enumerate(axis)
         for column, key in enumerate(keys)
     ]
-    columns = ["method", "setting", "metric", "part", "variant", "value", "low", "high"]
+    columns = ["method", "setting", "metric", "part", "variant", "value", "low", "high", RESAMPLED]
     return pd.DataFrame(rows, columns=columns).assign(n=predictions[0].size)
 
 

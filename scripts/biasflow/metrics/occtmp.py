@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from biasflow.base.errors import BiasflowError
 from biasflow.base.genders import FEMININE, MASCULINE
 from biasflow.readouts.files import METHOD, load_table
-from biasflow.results.bootstrap import interval, weighted_mean
+from biasflow.results.bootstrap import RESAMPLED, Interval, interval, weighted_mean
 
 EXPECTED = 0.7  # the paper: above it an encoder has learned that a pronoun is likely in the place of the mask
 
@@ -75,16 +75,16 @@ def occtmp(log_p_he: ArrayLike, log_p_she: ArrayLike) -> OcctmpScore:
 def score(path: str | Path) -> pd.DataFrame:
     """Return OCCTMP under every method, from a file of readouts/masked_words.py.
 
-    Columns method, setting, metric, part, value, n, low, high. Metrics: occtmp_<field of OcctmpScore>; n: occupations;
-    low, high: bootstrap over these. If a pronoun is more than one token, also occtmp_pieces, with the gender as part:
-    its mean number of tokens."""
+    Columns method, setting, metric, part, value, n, low, high, resampled. Metrics: occtmp_<field of OcctmpScore>; n:
+    occupations; low, high: bootstrap over these. If a pronoun is more than one token, also occtmp_pieces, with the
+    gender as part: its mean number of tokens."""
     rows = []
     for read in pronouns(path):
         log_p = read.log_p_he, read.log_p_she
         values, limits = asdict(occtmp(*log_p)), intervals(*log_p)
         n = values.pop("n")
         rows += [(*read.method, f"occtmp_{name}", "-", value, n, *limits[name]) for name, value in values.items()]
-    columns = [*METHOD, "metric", "part", "value", "n", "low", "high"]
+    columns = [*METHOD, "metric", "part", "value", "n", "low", "high", RESAMPLED]
     return pd.concat([pd.DataFrame(rows, columns=columns), _pieces(path)], ignore_index=True)
 
 
@@ -97,7 +97,7 @@ def _pieces(path: str | Path) -> pd.DataFrame:
     return sizes.set_axis([*METHOD, "part", "value", "n"], axis=1).assign(metric="occtmp_pieces")
 
 
-def intervals(log_p_he: np.ndarray, log_p_she: np.ndarray) -> dict[str, tuple[float, float]]:
+def intervals(log_p_he: np.ndarray, log_p_she: np.ndarray) -> dict[str, Interval]:
     """Return field of OcctmpScore -> its 95 % bootstrap interval over occupations; arguments as of `occtmp`."""
     signed, n = log_p_he - log_p_she, len(log_p_he)
     p_he, p_she = np.exp(log_p_he), np.exp(log_p_she)
@@ -118,7 +118,7 @@ def intervals(log_p_he: np.ndarray, log_p_she: np.ndarray) -> dict[str, tuple[fl
         return np.column_stack([*simple, (square - mean**2) * n / max(n - 1, 1)])
 
     ends = interval(resampled, np.arange(n))
-    return dict(zip([*means, "diff_variance"], zip(*ends, strict=True), strict=True))
+    return dict(zip([*means, "diff_variance"], map(Interval, *ends), strict=True))
 
 
 class Pronouns(NamedTuple):

@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike
 
 from biasflow.base.errors import BiasflowError
 from biasflow.readouts.files import METHOD, load_table
-from biasflow.results.bootstrap import interval
-from biasflow.results.scores import NONE
+from biasflow.results.bootstrap import RESAMPLED, Interval, interval
 
 RELEASED_BATCH = 4  # blocks whose mean loss counts as one in the released form, whatever batch the model runs with
 
@@ -22,7 +21,7 @@ def perplexity(losses: ArrayLike) -> float:
     """Return exp(mean of the losses), at least 1: every scored token counts alike. losses [tokens], nats.
 
     Raises BiasflowError for no tokens, another shape, and a loss that is negative or not finite (a p of 0)."""
-    return exp(checked_losses(losses).mean())
+    return float(exp(checked_losses(losses).mean()))
 
 
 def perplexity_of_batches(losses: ArrayLike, batch: ArrayLike) -> float:
@@ -32,7 +31,7 @@ def perplexity_of_batches(losses: ArrayLike, batch: ArrayLike) -> float:
     Dufter & Schütze (2020) ran (transformers 2.8, run_language_modeling.py); it differs from `perplexity` where batches
     score different numbers of tokens. Errors as there."""
     losses, batch = checked_losses(losses), np.asarray(batch)
-    return exp(_means(losses, batch)[0].mean())
+    return float(exp(_means(losses, batch)[0].mean()))
 
 
 def pseudo_perplexity(log_likelihoods: ArrayLike, tokens: ArrayLike) -> float:
@@ -43,19 +42,18 @@ def pseudo_perplexity(log_likelihoods: ArrayLike, tokens: ArrayLike) -> float:
     not finite."""
     losses = checked_losses(-np.asarray(log_likelihoods, dtype=float))
     tokens = np.asarray(tokens)
-    return exp(losses.sum() / tokens.sum())
+    return float(exp(losses.sum() / tokens.sum()))
 
 
 def score(path: str | Path) -> pd.DataFrame:
     """Return both forms of perplexity under every method and mask seed, from a file of readouts/losses.py.
 
     Columns method, setting, readout_seed, metric (perplexity), variant ("-", or "released" for batches of
-    RELEASED_BATCH blocks), value, n (scored tokens), low, high (bootstrap over blocks, of "released" over batches). If
-    the file has the untouched model with the same masks, methods also have rows of the metric perplexity_change."""
+    RELEASED_BATCH blocks), value, n (scored tokens), low, high (bootstrap over blocks, of "released" over batches),
+    resampled."""
     rows = []
     keys = [*METHOD, "readout_seed"]
     table = load_table(path, ["readout_seed", "block", "loss"])
-    untouched = dict(list(table[table["method"] == NONE].groupby("readout_seed")))
     for key, part in table.groupby(keys, sort=False):
         losses, block = part["loss"].to_numpy(float), part["block"].to_numpy()
         batch, n = block // RELEASED_BATCH, len(losses)
@@ -64,11 +62,7 @@ def score(path: str | Path) -> pd.DataFrame:
             (*key, "perplexity", "-", perplexity(losses), n, *ratio_interval(*sums)),
             (*key, "perplexity", "released", by_batch, n, *ratio_interval(*_means(losses, batch))),
         ]
-        plain = untouched.get(key[-1])
-        if key[0] != NONE and plain is not None and np.array_equal(block, plain["block"]):
-            change = paired_change(*sums, _sums(plain["loss"].to_numpy(float), block)[0])
-            rows.append((*key, "perplexity_change", "-", change[0], n, *change[1:]))
-    return pd.DataFrame(rows, columns=[*keys, "metric", "variant", "value", "n", "low", "high"])
+    return pd.DataFrame(rows, columns=[*keys, "metric", "variant", "value", "n", "low", "high", RESAMPLED])
 
 
 def score_pseudo_perplexity(path: str | Path, *, variant: str = "-") -> pd.DataFrame:
@@ -76,46 +70,27 @@ def score_pseudo_perplexity(path: str | Path, *, variant: str = "-") -> pd.DataF
 
     Returns `pseudo_perplexity` under every method, from a file of readouts/likelihoods.py: columns method, setting,
     metric (pseudo_perplexity), variant ("l2r" where the later tokens of a token's word are masked with it), value, n
-    (sentences), low, high (bootstrap over these). If the file has the untouched model, methods also have rows of the
-    metric pseudo_perplexity_change (`paired_change`).
+    (sentences), low, high (bootstrap over these), resampled.
 
     Source: Salazar et al. (2020); of l2r Kauf and Ivanova (2023)."""
     rows = []
-    table = load_table(path, ["log_likelihood", "tokens"])
-    untouched = table[table["method"] == NONE]
-    for method, part in table.groupby(METHOD, sort=False):
+    for method, part in load_table(path, ["log_likelihood", "tokens"]).groupby(METHOD, sort=False):
         likelihoods, tokens = part["log_likelihood"].to_numpy(float), part["tokens"].to_numpy()
         ends = ratio_interval(-likelihoods, tokens)
         rows.append((*method, "pseudo_perplexity", pseudo_perplexity(likelihoods, tokens), len(part), *ends))
-        if method[0] != NONE and np.array_equal(tokens, untouched["tokens"]):
-            value, *ends = paired_change(-likelihoods, tokens, -untouched["log_likelihood"].to_numpy(float))
-            rows.append((*method, "pseudo_perplexity_change", value, len(part), *ends))
-    return pd.DataFrame(rows, columns=[*METHOD, "metric", "value", "n", "low", "high"]).assign(variant=variant)
+    return pd.DataFrame(rows, columns=[*METHOD, "metric", "value", "n", "low", "high", RESAMPLED]).assign(
+        variant=variant
+    )
 
 
-def paired_change(losses: np.ndarray, tokens: np.ndarray, before: np.ndarray) -> tuple[float, float, float]:
-    """Return how much larger the perplexity of a text is than before, and the 95 % bootstrap interval (low, high).
-
-    exp(sum of losses / sum of tokens) - exp(sum of before / sum of tokens), over pieces of the same text (blocks,
-    sentences); losses, before [pieces]: summed over the tokens of each, nats; tokens [pieces]. A piece is drawn with
-    both of its losses, so the interval is of one text under two models, and not of two texts."""
-
-    def difference(counts: np.ndarray) -> np.ndarray:
-        with np.errstate(over="ignore", invalid="ignore"):  # infinite from a mean of 709 nats on
-            return np.exp(counts @ losses / (counts @ tokens)) - np.exp(counts @ before / (counts @ tokens))
-
-    low, high = interval(difference, np.arange(len(losses)))
-    return float(difference(np.ones((1, len(losses))))[0]), float(low), float(high)
-
-
-def ratio_interval(losses: np.ndarray, tokens: np.ndarray) -> tuple[float, float]:
+def ratio_interval(losses: np.ndarray, tokens: np.ndarray) -> Interval:
     """Return the 95 % bootstrap interval of exp(sum of losses / sum of tokens) over pieces of a text (blocks,
     sentences).
 
     losses [pieces]: summed over the tokens of each, nats; tokens [pieces]: how many these are. The tokens of a piece
     are not independent, so it is drawn whole."""
-    ends = interval(lambda counts: counts @ losses / (counts @ tokens), np.arange(len(losses)))
-    return exp(ends[0]), exp(ends[1])
+    means = interval(lambda counts: counts @ losses / (counts @ tokens), np.arange(len(losses)))
+    return Interval(*map(exp, means))
 
 
 def _sums(losses: np.ndarray, piece: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -142,7 +117,7 @@ def checked_losses(losses: ArrayLike) -> np.ndarray:
     return losses
 
 
-def exp(loss: float) -> float:
-    """Return exp(loss), infinite if a float cannot hold it (a mean loss above 709 nats)."""
+def exp(loss: ArrayLike) -> np.ndarray:
+    """Return exp(loss), [...], infinite where a float cannot hold it (a mean loss above 709 nats)."""
     with np.errstate(over="ignore"):
-        return float(np.exp(loss))
+        return np.exp(loss)

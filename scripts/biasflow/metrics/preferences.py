@@ -8,7 +8,7 @@ import pandas as pd
 from biasflow.base.errors import AbsentError
 from biasflow.corpora.crows_pairs import DIRECTIONS
 from biasflow.metrics.items import SUMMARY, score_items
-from biasflow.results.bootstrap import share_interval
+from biasflow.results.bootstrap import interval, share_interval, weighted_mean
 
 PARTS = ("all", *DIRECTIONS)
 
@@ -54,7 +54,8 @@ def _score(path: str | Path, columns: dict[str, str], sign: int = 1) -> pd.DataF
 
 
 def preferences(items: pd.DataFrame, name: str, column: str, *, sign: int = 1) -> pd.DataFrame:
-    """The score `name` of one model: columns metric, part, variant, value, n (pairs), low, high (Jeffreys' interval).
+    """The score `name` of one model: columns metric, part, variant, value, n (pairs), low, high (Jeffreys' interval),
+    resampled.
 
     The value is the share of pairs in which sign * column of the first sentence, which stereotypes more, is larger than
     that of the second one; equal numbers are no preference for the first. Parts: all pairs, and those of each direction
@@ -68,5 +69,6 @@ def preferences(items: pd.DataFrame, name: str, column: str, *, sign: int = 1) -
     for part in PARTS:
         chosen = known & ((part == PARTS[0]) | (items["direction"] == part).to_numpy())
         hits, n = int((wins & chosen).sum()), int(chosen.sum())
-        rows.append((name, part, "-", hits / n if n else np.nan, n, *share_interval(hits, n)))
+        drawn = interval(lambda counts, c=chosen: weighted_mean(counts[:, c], wins[c]), np.arange(len(items)))
+        rows.append((name, part, "-", hits / n if n else np.nan, n, *share_interval(hits, n), drawn.resampled))
     return pd.DataFrame(rows, columns=SUMMARY)

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from biasflow.base.errors import BiasflowError
 from biasflow.readouts.files import METHOD, load_arrays
-from biasflow.results.bootstrap import interval, weighted_mean
+from biasflow.results.bootstrap import NOWHERE, RESAMPLED, Interval, interval, weighted_mean
 from biasflow.results.scores import NA, NONE
 from biasflow.results.statistics import row_correlations
 
@@ -51,7 +51,7 @@ def relative_change(before: ArrayLike, after: ArrayLike) -> np.ndarray:
 
 def score(path: str | Path) -> pd.DataFrame:
     """Return both scores under every method, from a file of readouts/sentence_vectors.py: columns method, setting,
-    metric, value, n, low, high.
+    metric, value, n, low, high, resampled.
 
     similarity_kept and vector_change: the means of `similarity_kept` and `relative_change` over the sentences for which
     they are defined; n: how many these are; low, high: bootstrap over them (the sentences that each is compared with
@@ -69,13 +69,13 @@ def score(path: str | Path) -> pd.DataFrame:
             defined = values[~np.isnan(values)]
             value = defined.mean() if len(defined) else np.nan
             rows.append((*method, name, value, len(defined), *_interval(defined)))
-    columns = [*METHOD, "metric", "value", "n", "low", "high"]
+    columns = [*METHOD, "metric", "value", "n", "low", "high", RESAMPLED]
     return pd.DataFrame(rows, columns=columns)
 
 
-def _interval(values: np.ndarray) -> tuple[float, float]:
+def _interval(values: np.ndarray) -> Interval:
     if not len(values):
-        return np.nan, np.nan
+        return NOWHERE
     return interval(lambda counts: weighted_mean(counts, values), np.arange(len(values)))
 
 

@@ -24,7 +24,7 @@ from biasflow.metrics import fairness
 from biasflow.metrics.coreference import document_counts, f1_difference, f1_scores
 from biasflow.metrics.occupation import LABOUR, NA, Tables, occupation_rows
 from biasflow.readouts.predicted_clusters import ANTI, PRO, load_clusters
-from biasflow.results.bootstrap import interval, share_interval
+from biasflow.results.bootstrap import RESAMPLED, interval, share_interval
 
 NONE = "None"
 READINGS = ("tokens", "released")
@@ -39,7 +39,8 @@ Reading = Literal["tokens", "released"]
 
 def score(path: str | Path, *, pro: str | Path, anti: str | Path, pairs: str | Path) -> pd.DataFrame:
     """Return how far the clusters that every head predicts under every method depend on gender, from a file of
-    `readouts.clusters`: columns method, setting, head, head_seed, metric, part, variant, value, n, low, high.
+    `readouts.clusters`: columns method, setting, head, head_seed, metric, part, variant, value, n, low, high and
+    resampled.
 
     pro, anti: CoNLL files, row by row the two documents of a pair; pairs: a table of them with a column `type`.
 
@@ -78,7 +79,12 @@ def score(path: str | Path, *, pro: str | Path, anti: str | Path, pairs: str | P
     for part in (ALL, *types.unique()):
         chosen = ((types == part) | (part == ALL)).to_numpy()
         difference = f1_difference(*(counts[side][:, chosen] for side in SIDES))
-        ends = {"low": difference.low, "high": difference.high, "n": difference.n}
+        ends = {
+            "low": difference.low,
+            "high": difference.high,
+            RESAMPLED: list(difference.resampled),
+            "n": difference.n,
+        }
         rows.append(heads.assign(metric="f1_difference", part=part, value=difference.value, **ends))
         value, low, high = first_mention_difference(*(begins[side][:, chosen] for side in SIDES))
         about = {"metric": "first_mention_difference", "part": part, "n": difference.n}
@@ -89,7 +95,7 @@ def score(path: str | Path, *, pro: str | Path, anti: str | Path, pairs: str | P
     for side in SIDES:
         again = by_head(side, repeated_mentions).sum(axis=1)
         for variant, chosen in kinds_of_pairs.items():
-            value, low, high = f1_scores(counts[side][:, chosen])["conll_f1"]
+            value, (low, high, _) = f1_scores(counts[side][:, chosen])["conll_f1"]
             about = {"part": side, "variant": variant, "n": chosen.sum()}
             rows.append(heads.assign(metric="conll_f1", value=value, low=low, high=high, **about))
             hits = begins[side][:, chosen].sum(axis=1)
@@ -142,7 +148,8 @@ def first_mention_difference(pro: np.ndarray, anti: np.ndarray) -> tuple[np.ndar
         return 100 * np.subtract(*map(first_mention_f1, shares))
 
     n = pro.shape[1]
-    return difference(np.ones((1, n)))[0], *interval(difference, np.arange(n))
+    low, high, _ = interval(difference, np.arange(n))
+    return difference(np.ones((1, n)))[0], low, high
 
 
 def class_rows(counts: np.ndarray, reading: Reading) -> pd.DataFrame:

@@ -17,7 +17,7 @@ from biasflow.base.genders import SPELT_OUT
 from biasflow.corpora.winogender import PARTS, SHARES
 from biasflow.metrics.items import SUMMARY, score_items
 from biasflow.results.bootstrap import interval, weighted_mean
-from biasflow.results.statistics import correlation
+from biasflow.results.statistics import correlation, resampled_correlations
 
 ITEM = ["item", "occupation", "refers_to", "gender", *SHARES, "log_p"]
 
@@ -56,8 +56,11 @@ def summary(items: pd.DataFrame) -> pd.DataFrame:
         by_occupation = odds[odds["refers_to"] == part]
         values = by_occupation["log_odds"].to_numpy()
         for share in SHARES:
-            r = correlation(values, by_occupation[share], "pearson")
-            rows.append(("winogender_r", part, share, r.estimate, len(by_occupation), r.low, r.high))
-        low, high = interval(lambda counts, v=values: weighted_mean(counts, v), np.arange(len(by_occupation)))
-        rows.append(("winogender_log_odds", part, "-", values.mean(), len(by_occupation), low, high))
+            r, pairs = correlation(values, by_occupation[share], "pearson"), (values, by_occupation[share].to_numpy())
+            drawn = interval(
+                lambda counts, p=pairs: resampled_correlations(*p, counts, "pearson"), np.arange(len(values))
+            )
+            rows.append(("winogender_r", part, share, r.estimate, len(values), r.low, r.high, drawn.resampled))
+        ends = interval(lambda counts, v=values: weighted_mean(counts, v), np.arange(len(values)))
+        rows.append(("winogender_log_odds", part, "-", values.mean(), len(values), *ends))
     return pd.DataFrame(rows, columns=SUMMARY)

@@ -4,6 +4,9 @@ import re
 from collections.abc import Iterator, Mapping
 from operator import itemgetter
 
+from biasflow.asking.controls import MATCHED, RANDOM
+from biasflow.asking.controls import control_of as control_of
+from biasflow.asking.controls import is_matched as is_matched
 from biasflow.asking.matrix import ELSEWHERE
 from biasflow.asking.names import require
 from biasflow.base.errors import BiasflowError
@@ -12,12 +15,10 @@ from biasflow.plan.validation import fault
 from biasflow.registry import ERASERS, FIRST_TOKEN, SENTENCE, WORDS, module_of
 
 NONE, GRID = "none", "grid"
-# Any method's name with such a suffix: the same, fitted on the encoder before training; or a draw of its controls,
-# random directions in place of those that were fitted, as many or, matched, with as much effect (a grid has none).
-OF_PRETRAINED, RANDOM, MATCHED, DRAWS = "-pretrained", "-random", "-matched", 5
+# Any method's name with such a suffix: the same, fitted on the encoder before training; or a draw of its controls (a
+# grid has none).
+OF_PRETRAINED, DRAWS = "-pretrained", 5
 VARIANT = re.compile(rf"({OF_PRETRAINED}|{RANDOM}({MATCHED})?\d)$")
-# The first: the method of the eraser of that name.
-CONTROL = re.compile(rf"random|(?P<of>.+){RANDOM}(?P<matched>{MATCHED})?\d")
 PLACE = re.compile(r"all|last|last\.cls|pooled|each|layer\[(?P<layer>-?\d+)\](\.cls|\.attention\.(query|key|value))?")
 
 
@@ -40,19 +41,6 @@ def with_variants(methods: Mapping[str, object]) -> dict[str, object]:
                     all_methods[f"{name}{RANDOM}{seed}"] = _with(method, control=seed)
                     all_methods[f"{name}{RANDOM}{MATCHED}{seed}"] = _with(method, control=seed, matched=True)
     return {**all_methods, **methods}
-
-
-def control_of(name: str) -> str | None:
-    """Return the method of which the method `name` is a control (random directions in its place); "" if of no method in
-    particular, None if it is no control."""
-    control = CONTROL.fullmatch(name)
-    return control and (control["of"] or "")
-
-
-def is_matched(name: str) -> bool:
-    """Whether the method of this name is a control that moves vectors as far as its method does."""
-    control = CONTROL.fullmatch(name)
-    return bool(control and control["matched"])
 
 
 def _with(method: object, **keys: object) -> object:

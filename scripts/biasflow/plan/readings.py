@@ -227,9 +227,9 @@ class Scores:
         return {"readouts": self._readouts(scores), **by_role(score.dataset.scored_with for score in scores)}
 
     def params(self, wildcards) -> list[Named]:
-        """For each metric and readout that a job scores: its module, the dataset, the methods and the options; the
-        position of the readout's output in `readouts` and the file's name in there; and where the `files` are that the
-        metric takes beside it, by role and position."""
+        """For each metric and readout that a job scores: its module, the dataset, the methods, the measures whose
+        resamples are kept, and the options; the position of the readout's output in `readouts` and the file's name in
+        there; and where the `files` are that the metric takes beside it, by role and position."""
         scores = self._jobs(wildcards)
         readouts, files = self._readouts(scores), by_role(score.dataset.scored_with for score in scores)
         return [
@@ -240,6 +240,7 @@ class Scores:
                 "file": file_in_output(self.paths, score.reading),
                 "dataset": score.dataset.label,
                 "methods": list(score.methods),
+                "measures": [list(row) for row in METRICS[score.metric].rows()],
                 "limits": list(score.dataset.limits),
                 "files": positions(score.dataset.scored_with, files),
                 "options": dict(score.dataset.scoring),

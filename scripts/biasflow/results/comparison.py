@@ -1,31 +1,35 @@
-"""A score under a method against that of the untouched model: how far from neutral is either, and which is nearer?"""
+"""A score under a method against that of the untouched model, or of its control: which is nearer to neutral?"""
 
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from biasflow.results.scores import NA, ROUNDING
 from biasflow.results.statistics import t_interval
 
 SEEDS, ITEMS, DRAWS = "seeds", "items", "draws"  # what an interval is over
 SAME_ITEMS = "same items"
-CHANGED = "_change"  # a score of this ending is a method's score minus the untouched model's, on the same items
+# Endings of metrics whose scores are differences on the same items (results.changes).
+CHANGED, DISTANCE_CHANGED, AGAINST = "_change", "_distance_change", "_distance_against_control"
 DRAWN = ["split_seed", "readout_seed", "head_seed"]
 
 
 class Change(NamedTuple):
-    """How a method changes the distance from neutral.
+    """How the distance of a score from neutral differs from that of another one, such as the untouched model's.
 
-    distance: under the method; untouched: of the untouched model on the same seeds; [low, high]: 95 % interval of
-    distance - untouched, over SEEDS, SAME_ITEMS, ITEMS or DRAWS (NA, and NaN, where there is none)."""
+    distance: of the score; other: of the other one on the same seeds; [low, high]: 95 % interval of distance - other,
+    over SEEDS, SAME_ITEMS, ITEMS or DRAWS (NA, and NaN, where there is none); p: two-sided, of no difference, at most
+    0.05 where the interval leaves out 0 (`p_of_interval`)."""
 
     distance: float = np.nan
-    untouched: float = np.nan
+    other: float = np.nan
     low: float = np.nan
     high: float = np.nan
     over: str = NA
+    p: float = np.nan
 
 
 def has_width(low: ArrayLike, high: ArrayLike) -> np.ndarray:
@@ -56,42 +60,58 @@ def distances(
 
 
 def change(
-    block: pd.DataFrame, untouched: pd.DataFrame | None, neutral: float, better: str, paired: pd.DataFrame | None = None
+    block: pd.DataFrame, other: pd.DataFrame | None, neutral: float, better: str, paired: pd.DataFrame | None = None
 ) -> Change:
-    """How a method changes the distance of one measure from neutral; all: rows of the table of scores. paired: those of
-    the measure's changes (CHANGED) under the method, if it is never better than neutral and the metric computes them.
+    """How the distance of one measure from neutral differs between two models; all: rows of the table of scores.
+
+    paired: the differences of the two distances on the same items (DISTANCE_CHANGED or AGAINST), if there are any.
 
     A seed's score is the mean over its draws (splits, readouts, heads), and a distance the mean over the seeds for
-    which the block has a value; an untouched model without a seed stands beside all. The interval is the first that
+    which the block has a value; another model without a seed stands beside all. The interval is the first that
     `has_width` of:
 
     seeds   three or more: Student's t of the differences, seed by seed
-    same items  the ends of the changes in `paired`, averaged over seeds and draws, if there is one for each score
-    items   of the ends of the scores' own intervals, averaged over seeds: with d the two distances, in [l, h] each,
+    same items  the ends of the differences in `paired`, averaged over seeds and draws, if there is one for each score
+    items   of the ends of the scores' own intervals, averaged over seeds, unless neutral is `better`, where a score may
+            cross it: with d the two distances, in [l, h] each,
             low = d1 - d0 - sqrt((d1 - l1)^2 + (h0 - d0)^2), and high likewise (Zou and Donner 2008). That is the
-            interval of two that are measured on different items; on the same items it is wider than it need be where
-            the two go up and down together
+            interval of two that are measured on different items, for scores of which no items are known
     draws   three or more of the readout, the same ones: Student's t of their differences"""
     block = block[block["value"].notna()]
-    if untouched is None or block.empty:
+    if other is None or block.empty:
         return Change(*_alone(block, neutral, better))
-    untouched = untouched[untouched["value"].notna()]
-    if NA not in set(untouched["seed"]):
-        if not set(block["seed"]) <= set(untouched["seed"]):
+    other = other[other["value"].notna()]
+    if NA not in set(other["seed"]):
+        if not set(block["seed"]) <= set(other["seed"]):
             return Change(*_alone(block, neutral, better))
-        untouched = untouched[untouched["seed"].isin(block["seed"])]
-    sides = [_by(side, ["seed"], neutral, better) for side in (block, untouched)]
+        other = other[other["seed"].isin(block["seed"])]
+    sides = [_by(side, ["seed"], neutral, better) for side in (block, other)]
     means = float(sides[0].mean()), float(sides[1].mean())
     for over, ends in (
         (SEEDS, lambda: _paired(*sides)),
-        (SAME_ITEMS, lambda: _of_same_items(block, paired, better)),
-        (ITEMS, lambda: _of_items(block, untouched, neutral, better)),
-        (DRAWS, lambda: _paired(*(_by(side, DRAWN, neutral, better) for side in (block, untouched)))),
+        (SAME_ITEMS, lambda: _of_same_items(block, paired)),
+        (ITEMS, lambda: _of_items(block, other, neutral, better)),
+        (DRAWS, lambda: _paired(*(_by(side, DRAWN, neutral, better) for side in (block, other)))),
     ):
         low, high = ends()
-        if has_width(low, high) or (over == ITEMS and low == high == 0):  # of two equal scores no difference is claimed
-            return Change(*means, low, high, over)
+        if has_width(low, high) or (over in (SAME_ITEMS, ITEMS) and low == high == 0):  # equal scores do not differ
+            units = {SEEDS: len(sides[0]), DRAWS: len(block)}.get(over)
+            return Change(*means, low, high, over, p_of_interval(means[0] - means[1], low, high, units))
     return Change(*means)
+
+
+def p_of_interval(value: float, low: float, high: float, units: int | None = None) -> float:
+    """The two-sided p that a value is 0, from its 95 % interval: that of Student's t with units - 1 degrees of freedom,
+    or of the normal distribution, whose standard error is as wide as the interval on the side of 0.
+
+    So p is at most 0.05 if the interval leaves out 0. 1 for a value of 0."""
+    if np.isnan([value, low, high]).any() or value == 0:
+        return np.nan if value else 1.0
+    end = low if value > 0 else high
+    away = abs(value) / abs(value - end) if value != end else np.inf
+    if units is None:
+        return float(2 * ndtr(ndtri(0.025) * away))
+    return float(2 * stdtr(units - 1, stdtrit(units - 1, 0.025) * away))
 
 
 def _alone(block: pd.DataFrame, neutral: float, better: str) -> tuple[float, ...]:
@@ -104,26 +124,27 @@ def _by(rows: pd.DataFrame, keys: list[str], neutral: float, better: str) -> pd.
     return pd.Series(distance(means, neutral, better), means.index)
 
 
-def _paired(block: pd.Series, untouched: pd.Series) -> tuple[float, float]:
-    """t interval of the differences; an untouched model without a seed is the same for all."""
-    if list(untouched.index) == [NA]:
-        return t_interval((block - untouched.iloc[0]).to_numpy())
-    both = pd.concat([block, untouched], axis=1, join="inner")
+def _paired(block: pd.Series, other: pd.Series) -> tuple[float, float]:
+    """t interval of the differences; another model without a seed is the same for all."""
+    if list(other.index) == [NA]:
+        return t_interval((block - other.iloc[0]).to_numpy())
+    both = pd.concat([block, other], axis=1, join="inner")
     return t_interval((both.iloc[:, 0] - both.iloc[:, 1]).to_numpy()) if len(both) == len(block) else (np.nan, np.nan)
 
 
-def _of_same_items(block: pd.DataFrame, paired: pd.DataFrame | None, better: str) -> tuple[float, float]:
-    """The mean ends of the changes, as changes of a distance; NaN unless each score of the block has one."""
+def _of_same_items(block: pd.DataFrame, paired: pd.DataFrame | None) -> tuple[float, float]:
+    """The mean ends of the differences; NaN unless each score of the block has one."""
     if paired is None or len(paired) != len(block):
         return np.nan, np.nan
-    low, high = (float(paired[end].mean(skipna=False)) for end in ("low", "high"))
-    return (low, high) if better == "low" else (-high, -low)
+    return float(paired["low"].mean(skipna=False)), float(paired["high"].mean(skipna=False))
 
 
-def _of_items(block: pd.DataFrame, untouched: pd.DataFrame, neutral: float, better: str) -> tuple[float, float]:
+def _of_items(block: pd.DataFrame, other: pd.DataFrame, neutral: float, better: str) -> tuple[float, float]:
+    if better == "neutral":
+        return np.nan, np.nan
     sides = [
         distances(*(rows[end].mean(skipna=False) for end in ("value", "low", "high")), neutral, better)
-        for rows in (block, untouched)
+        for rows in (block, other)
     ]
     return difference_interval(*(tuple(map(float, side)) for side in sides))
 

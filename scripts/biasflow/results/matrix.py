@@ -1,31 +1,35 @@
 """The matrix: every method by every measure, for every encoder, task and strategy; a reason where a cell is empty."""
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
+from biasflow.asking.controls import control_of
+from biasflow.asking.matrix import RANDOM
 from biasflow.base.errors import BiasflowError
 from biasflow.base.sample import SUFFIX, limit_of
 from biasflow.registry import ALWAYS, COST, METRICS, WITH, Measure
 from biasflow.results.beside import beside, cautions, in_words, why
-from biasflow.results.comparison import CHANGED, DRAWN, DRAWS, ITEMS, SEEDS, change
+from biasflow.results.comparison import AGAINST, DISTANCE_CHANGED, DRAWN, DRAWS, ITEMS, SEEDS, Change, change, has_width
 from biasflow.results.scores import NA, NONE
-from biasflow.results.statistics import t_interval
+from biasflow.results.statistics import holm, t_interval
 from biasflow.results.tables import arranged
 
 ROW = ["encoder", "task", "strategy", "method", "setting", "measure", "dataset", "head"]
 VALUES = ["value", "n", "unit", "items", "items_least", "low", "high", "interval", "untouched"]
-CHANGE = ["distance", "distance_untouched", "change_low", "change_high", "change_interval"]  # results.comparison.Change
+CHANGE = ["distance", "distance_untouched", "change_low", "change_high", "change_interval", "change_p"]  # of a Change
+CONTROL = ["control", "against_control_low", "against_control_high", "against_control_p", "helps_p", "helps"]
 ABOUT = ["neutral", "better", "in_training", "beside", "caution", "untouched_caution", "reason", "note"]
-COLUMNS = [*ROW, "label", "group", *VALUES, *CHANGE, *ABOUT]
+COLUMNS = [*ROW, "label", "group", *VALUES, *CHANGE, *CONTROL, *ABOUT]
 PLAIN = (NA, "plain")  # the strategies of an untouched model, pre-trained or fine-tuned
 UNTRAINED = "untrained"  # what readers see of the training "random": for them "random" is the control alone
 OWN = (NA, "own")  # the heads of a model as it was trained, if it has any
 UNDEFINED = "the score is not defined for these data (such as 0 / 0)"
 _NOTED = ["encoder", "task", "strategy", "method", "measure", "dataset"]
 _SCORED = [key for key in ROW if key != "measure"]
+_STRATEGY, _METHOD = (_SCORED.index(key) for key in ("strategy", "method"))
 _COMPARED = ["encoder", "task", "dataset", "head"]  # what a cell shares with that of its untouched model
 
 
@@ -39,7 +43,10 @@ def matrix(scores: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
     scores: as wide as theirs, since seeds are measured on the same items); of scores without such, three or more draws
     of a readout. untouched: the value of the untouched model over the same seeds (one without a seed stands beside
     all); NaN where it lacks one of them. distance, distance_untouched: of both from neutral; change_low, change_high:
-    the interval of their difference, and change_interval what it is over (results.comparison.change). neutral: the
+    the interval of their difference, change_interval what it is over, and change_p its p (results.comparison.change).
+    control: the control of a method that does best against it, and the same of the method's distance minus the
+    control's; helps: "yes" for a method that is nearer to neutral than the untouched model and than its controls, by
+    helps_p, which is corrected over all methods (`_with_help`). neutral: the
     value without bias or cost; better: "low", "high", or "neutral" for nearer to it. in_training: "yes" where the
     method was active in the training. beside: scores without which the value cannot be read; caution: what they say
     against it, and untouched_caution against that of the untouched model: then nothing is claimed
@@ -47,13 +54,14 @@ def matrix(scores: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
     say by itself.
 
     Rows are in the order of the plan, measures in that of the registry."""
-    rows = pd.concat([_measured(scores), _holes(plan)], ignore_index=True)
+    rows = pd.concat([_with_help(_measured(scores)), _holes(plan)], ignore_index=True)
     notes = _notes(plan)
     rows["note"] = [notes.get(keys, "") for keys in rows[_NOTED].itertuples(index=False, name=None)]
     rows = rows.reindex(columns=COLUMNS)
     known = {column: plan[column] for column in ROW if column in plan} | {"measure": [name for _, name in measures()]}
     rows = arranged(rows, **{column: [*known.get(column, ()), *sorted(rows[column])] for column in ROW})
-    numbers = ["value", "low", "high", "untouched", *CHANGE[:-1], "neutral"]
+    words = ["change_interval", "control", "helps"]
+    numbers = [*{"value", "low", "high", "untouched", *CHANGE, *CONTROL, "neutral"}.difference(words)]
     return rows.astype(dict.fromkeys(["n", "items", "items_least"], "Int64") | dict.fromkeys(numbers, float))
 
 
@@ -66,7 +74,6 @@ def by_rows() -> dict[tuple[str, str, str], Measure]:
     """Metric, part and variant of the scores that are a cell -> their measure. Scores do not say of which family they
     are, and a column of the matrix is a metric's name: BiasflowError where two families have measures of one name that
     differ in more than part, variant, and what stands beside them."""
-    by_row: dict[tuple[str, str, str], Measure] = {}
     known: dict[str, Measure] = {}
     for (family, name), measure in measures().items():
         if known.setdefault(name, measure) != replace(
@@ -75,8 +82,7 @@ def by_rows() -> dict[tuple[str, str, str], Measure]:
             raise BiasflowError(
                 f"registry: the measure {name!r} of the metric {family!r} differs from another metric's; rename one"
             )
-        by_row |= {(name, measure.part, variant): measure for variant in (measure.variant, *measure.or_variants)}
-    return by_row
+    return {row: measure for entry in METRICS.values() for row, measure in entry.rows().items()}
 
 
 def criticisms(measured: Collection[str]) -> list[str]:
@@ -116,14 +122,26 @@ def _measured(scores: pd.DataFrame) -> pd.DataFrame:
         doubts = cautions(with_it, measure)
         plain = of_measure[of_measure["strategy"].isin(PLAIN) & (of_measure["method"] == NONE)]
         untouched = dict(list(plain.groupby(_COMPARED)))
-        changes = scores[(scores["metric"] == name + CHANGED) & scores["variant"].eq(variant) & scores["part"].eq(part)]
-        changed = dict(list(changes.groupby(_SCORED)))
+        of_part = scores[scores["variant"].eq(variant) & scores["part"].eq(part)]
+        changed, against = (
+            dict(list(of_part[of_part["metric"] == name + ending].groupby(_SCORED)))
+            for ending in (DISTANCE_CHANGED, AGAINST)
+        )
+        blocks = dict(list(of_measure.groupby(_SCORED)))
+        controls = _controls(blocks)
         for keys, block in of_measure.assign(measure=name).groupby(ROW):
             row = dict(zip(ROW, keys, strict=True))
+            scored = tuple(row[key] for key in _SCORED)
             before = untouched.get(tuple(row[key] for key in _COMPARED))
             row["untouched"] = _over_seeds(before, block)
-            paired = changed.get(tuple(row[key] for key in _SCORED))
-            row |= dict(zip(CHANGE, change(block, before, measure.neutral, measure.better, paired), strict=True))
+            ideal = measure.neutral, measure.better
+            row |= dict(zip(CHANGE, change(block, before, *ideal, changed.get(scored)), strict=True))
+            row |= _hardest(
+                {
+                    keys[_METHOD]: change(block, blocks[keys], *ideal, against.get(keys))
+                    for keys in controls.get(scored, ())
+                }
+            )
             row["beside"] = in_words(with_it.loc[block.index])
             row["caution"] = why(doubts.loc[block.index], measure, block["seed"])
             row["untouched_caution"] = "" if before is None else why(doubts.loc[before.index], measure, before["seed"])
@@ -131,6 +149,64 @@ def _measured(scores: pd.DataFrame) -> pd.DataFrame:
             reason = "" if block["value"].notna().any() else UNDEFINED
             rows.append(row | _summary(block) | _about(measure) | {"in_training": active, "reason": reason})
     return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _controls(scored: Iterable[tuple[str, ...]]) -> dict[tuple[str, ...], list[tuple[str, ...]]]:
+    """The keys of a method's scores (_SCORED) -> those of its controls."""
+    controls: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
+    for keys in scored:
+        if method := control_of(keys[_METHOD]):
+            strategy = WITH + method if keys[_STRATEGY] == WITH + keys[_METHOD] else keys[_STRATEGY]
+            of_method = dict(zip(_SCORED, keys, strict=True)) | {"strategy": strategy, "method": method}
+            controls.setdefault(tuple(of_method.values()), []).append(keys)
+    return controls
+
+
+def _hardest(changes: Mapping[str, Change]) -> dict[str, object]:
+    """Of a method against each of its controls the comparison that speaks least for the method, one without an interval
+    before all others."""
+    if not changes:
+        return {"control": NA}
+    name = max(changes, key=lambda control: (np.isnan(changes[control].high), changes[control].high))
+    against = changes[name]
+    p = against.p if against.distance < against.other else 1.0
+    return dict(zip(CONTROL, (name, against.low, against.high, np.nan if np.isnan(against.p) else p), strict=False))
+
+
+def _with_help(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows with helps_p and helps, which say whether a method brings a measure of bias nearer to neutral.
+
+    helps_p: the larger p of both comparisons, with the untouched model and with the control, corrected over the methods
+    of the encoder and task for each measure (Holm); 1 for a method that is farther than one of them. helps: "yes" up to
+    0.05, otherwise "no". Both are absent (NaN, "") for what is no method (controls, single settings of a method), for a
+    method without a control, and where the score or that of the untouched model makes no claim: it has no interval, a
+    caution, or lies off neutral in every model."""
+    family = ["measure", *_COMPARED]
+    claims = {
+        tuple(keys)
+        for *keys, interval in _untouched(rows)[[*family, "interval"]].itertuples(index=False, name=None)
+        if not is_unsigned(keys[0], interval)
+    }
+    judged = (
+        pd.Series([keys in claims for keys in rows[family].itertuples(index=False, name=None)], rows.index, dtype=bool)
+        & rows["caution"].eq("")
+        & rows["untouched_caution"].eq("")
+        & rows["group"].ne(COST)
+        & rows["setting"].eq(NA)
+        & rows["strategy"].ne(RANDOM)
+        & rows["method"].ne(NONE)
+        & rows["control"].ne(NA)
+    )
+    nearer = rows["distance"] < rows["distance_untouched"]
+    p = np.maximum(rows["change_p"].where(nearer | rows["change_p"].isna(), 1.0), rows["against_control_p"])
+    corrected = p.where(judged).astype(float).groupby([rows[key] for key in family]).transform(holm)
+    helps = np.select([corrected <= 0.05, corrected.notna()], ["yes", "no"], "")
+    return rows.assign(helps_p=corrected, helps=helps)
+
+
+def _untouched(rows: pd.DataFrame) -> pd.DataFrame:
+    """The cells of untouched models whose interval has a width."""
+    return rows[(rows["method"] == NONE) & rows["strategy"].isin(PLAIN) & has_width(rows["low"], rows["high"])]
 
 
 def is_unsigned(measure: str, interval: str) -> bool:

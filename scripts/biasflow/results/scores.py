@@ -10,6 +10,7 @@ import pandera.pandas as pa
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import whole_file
 from biasflow.base.tabular import as_written, without_formulas
+from biasflow.results.bootstrap import RESAMPLED
 
 NA, NONE = "-", "none"  # a key that does not apply; the method that leaves a model untouched
 MODEL = ["encoder", "task", "strategy", "seed"]
@@ -34,8 +35,9 @@ SCHEMA = pa.DataFrameSchema(
 def tidy(frame: pd.DataFrame, **keys: object) -> pd.DataFrame:
     """`frame` (some key columns and `value`) as a table of scores: `keys` fill whole columns, absent ones are NA.
 
-    Every key is text; absent n, low and high are NaN. The table comes back validated, in the fixed column order and
-    sorted. BiasflowError for an unknown column, an empty key, or two rows with the same keys."""
+    Every key is text; absent n, low and high are NaN; resamples are left out. The table comes back validated, in the
+    fixed column order and sorted. BiasflowError for an unknown column, an empty key, or two rows with the same keys."""
+    frame = frame.drop(columns=RESAMPLED, errors="ignore")
     unknown = sorted({*frame.columns, *keys} - set(COLUMNS))
     if unknown:
         raise BiasflowError(f"scores: unknown column {', '.join(unknown)}; the columns are {', '.join(COLUMNS)}")

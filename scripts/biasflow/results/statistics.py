@@ -72,7 +72,7 @@ def cluster_interval(x: ArrayLike, y: ArrayLike, clusters: ArrayLike, method: st
     if k < LEAST:
         return float("nan"), float("nan")
     counts = np.vstack([of != np.arange(k)[:, None], np.ones((1, len(of)), bool)]).astype(float)
-    r = _counted(np.asarray(x, dtype=float), np.asarray(y, dtype=float), counts, method)
+    r = resampled_correlations(np.asarray(x, dtype=float), np.asarray(y, dtype=float), counts, method)
     low, high = _jackknife(r[:-1], r[-1], len(of), method)
     return float(low), float(high)
 
@@ -281,7 +281,7 @@ def row_correlations(x: np.ndarray, y: np.ndarray, method: str = "pearson") -> n
         return np.clip((x * y).sum(axis=-1) / scale, -1, 1)
 
 
-def _counted(x: np.ndarray, y: np.ndarray, counts: np.ndarray, method: str) -> np.ndarray:
+def resampled_correlations(x: np.ndarray, y: np.ndarray, counts: np.ndarray, method: str) -> np.ndarray:
     """The correlation of x and y [n] in each resample, which holds pair i so many times: counts [resamples, n] ->
     [resamples]; NaN if a side is constant.
 

@@ -64,13 +64,3 @@ def items(scores):
         for label, value in zip(LABELS, values, strict=True)
     ]
     return pd.DataFrame(rows, columns=["item", "target", "label", "filling", "log_p"])
-
-
-def test_methods_have_changes_and_the_untouched_model_has_none(tmp_path):
-    sides = {"none": np.tile([-1.0, -2.0, -3.0], (8, 1)), "hard": np.tile([-1.0, -4.0, -3.0], (8, 1))}
-    tables = [items(scores).assign(method=name, setting="-") for name, scores in sides.items()]
-    pd.concat(tables).to_parquet(tmp_path / "p.parquet")
-    scores = score(tmp_path / "p.parquet").set_index(["method", "metric", "variant"])
-    changed = scores.loc[("hard", "intrasentence_language_model_score_change", "left-to-right-terms")]
-    assert changed[["value", "low", "high"]].tolist() == [-0.5] * 3
-    assert "intrasentence_language_model_score_change" not in scores.loc["none"].index.get_level_values("metric")

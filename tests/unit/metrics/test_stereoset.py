@@ -86,12 +86,7 @@ def test_every_setting_scores_as_one_by_one(tmp_path):
     frame.sample(frac=1, random_state=0).to_parquet(tmp_path / "p.parquet")
     scored = stereoset.score(tmp_path / "p.parquet")
     assert (scored["n"] == 23).all()
-    changed = scored["metric"] == "language_model_score_change"
-    changes, scored = scored[changed].set_index(["method", "setting"]), scored[~changed]
-    assert len(scored) == len(METHODS) * 11 and len(changes) == len(METHODS) - 1
-    both = scored[scored["metric"] == "language_model_score"].set_index(["method", "setting"])["value"]
-    assert changes["value"].to_dict() == pytest.approx((both - both["none", "-"]).drop(("none", "-")).to_dict())
-    assert changes["low"].le(changes["value"]).all() and changes["high"].ge(changes["value"]).all()
+    assert len(scored) == len(METHODS) * 11
     for method, setting in METHODS:
         rows = frame[(frame["method"] == method) & (frame["setting"] == setting)]
         p = {key: group.sort_values("triple")["p"].to_numpy() for key, group in rows.groupby(["label", "swapped"])}

@@ -14,6 +14,7 @@ from biasflow.results.comparison import (
     difference_interval,
     distance,
     distances,
+    p_of_interval,
 )
 from biasflow.results.scores import NA
 from biasflow.results.statistics import t_interval
@@ -66,7 +67,7 @@ def test_three_seeds_are_paired():
     names, plain = ["0", "1", "2"], np.array([1.0, 3.0, 5.0])
     found = change(rows(plain - [0.5, 0.6, 0.4], seeds=names, half=9), rows(plain, seeds=names, half=9), 0, "low")
     assert found.over == SEEDS and (found.low, found.high) == pytest.approx(t_interval([-0.5, -0.6, -0.4]))
-    assert (found.distance, found.untouched) == pytest.approx((2.5, 3.0))
+    assert (found.distance, found.other) == pytest.approx((2.5, 3.0))
 
 
 def test_two_seeds_are_compared_by_their_items():
@@ -80,15 +81,23 @@ def test_changes_on_the_same_items_come_before_the_intervals_of_two_scores():
     found = change(after, before, 1, "low", rows([2], half=0.5))
     assert (found.low, found.high, found.over) == (1.5, 2.5, SAME_ITEMS)
     assert change(after, before, 1, "low", rows([2, 2], half=0.5)).over == ITEMS  # not one for each score
-    fallen = change(rows([0.7], half=0.2), rows([0.8], half=0.2), 1, "high", rows([-0.1], half=0.02))
-    assert (fallen.low, fallen.high) == pytest.approx((0.08, 0.12))
+    assert change(after, before, 1, "neutral").over == NA  # the two may lie on both sides of neutral
+
+
+@pytest.mark.parametrize("units", [None, 3, 20])
+@given(value=st.floats(0.01, 5), half=st.floats(0.01, 5), sign=st.sampled_from([-1, 1]))
+def test_p_is_at_most_5_percent_where_the_interval_leaves_out_0(value, half, sign, units):
+    low, high = sorted((sign * (value - half), sign * (value + half)))
+    p = p_of_interval(sign * value, low, high, units)
+    assert p == pytest.approx(0.05, rel=1e-6) if value == half else (p < 0.05) == (value > half)
+    assert p_of_interval(0, low, high) == 1 and np.isnan(p_of_interval(value, np.nan, np.nan))
 
 
 def test_only_seeds_of_the_untouched_model_compare():
     plain = rows([1, 2], seeds=["0", "1"], half=0.1)
-    assert change(rows([5], seeds=["1"], half=0.1), plain, 0, "low").untouched == 2
+    assert change(rows([5], seeds=["1"], half=0.1), plain, 0, "low").other == 2
     alone = change(rows([5], seeds=["2"], half=0.1), plain, 0, "low")
-    assert alone.distance == 5 and np.isnan(alone.untouched) and alone.over == NA
+    assert alone.distance == 5 and np.isnan(alone.other) and alone.over == NA
     assert change(rows([5], half=0.1), None, 0, "low").over == NA
 
 

@@ -1,0 +1,89 @@
+"""Changes of scores on the same items: what is subtracted from what, and the intervals of the same resamples."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from biasflow.results.bootstrap import RESAMPLED, interval, weighted_mean
+from biasflow.results.changes import COLUMNS, changes, resampled_measures
+from biasflow.results.scores import KEYS, NA
+
+KEY = dict.fromkeys(KEYS, NA) | {"encoder": "bert", "dataset": "data", "method": "none"}
+RATE = {"metric": "crows_pairs_score", "part": "all", "variant": "exact"}  # neutral is 0.5
+ITEMS = np.random.default_rng(0).random(80)
+
+
+def score(values, *, n=None, **keys):
+    """A score that is the mean of some items, with its resamples."""
+    ends = interval(lambda counts: weighted_mean(counts, values), np.arange(len(values)))
+    return KEY | RATE | keys | {"value": values.mean(), "n": n or len(values), RESAMPLED: ends.resampled}
+
+
+def changed(*scores):
+    """(method, ending of the metric) -> value, low, high."""
+    found = changes(pd.DataFrame(scores)[COLUMNS])
+    endings = found["metric"].str.removeprefix(RATE["metric"])
+    rows = zip(found["method"], endings, strict=True), found[["value", "low", "high"]].itertuples(index=False)
+    return dict(zip(*rows, strict=True))
+
+
+def test_a_change_on_the_same_items_has_an_interval_of_its_own():
+    """All items rise by the same, so the change is known, however little the scores are. Not so of other items."""
+    found = changed(score(ITEMS), score(ITEMS + 0.1, method="hard"), score(ITEMS, method="leace", n=79))
+    assert found["hard", "_change"] == pytest.approx((0.1, 0.1, 0.1))
+    assert {method for method, _ in found} == {"hard"}
+
+
+def test_what_crosses_neutral_is_no_nearer():
+    """From 0.2 above neutral to 0.2 below it: the score has changed, and the distance has not."""
+    above = ITEMS - ITEMS.mean() + 0.7
+    found = changed(score(above), score(above - 0.4, method="hard"))
+    assert found["hard", "_change"] == pytest.approx((-0.4, -0.4, -0.4))
+    value, low, high = found["hard", "_distance_change"]
+    assert value == pytest.approx(0) and low < -0.05 and high > 0.05
+
+
+def test_a_method_stands_beside_each_of_its_controls():
+    """The distances are 0.3 and 0.1; the rows have the keys of the control. In training, too, and no other method's."""
+    near, far = ITEMS - ITEMS.mean() + 0.6, ITEMS - ITEMS.mean() + 0.8
+    pair = [score(near, method="leace"), score(far, method="leace-random0"), score(near, method="sal-random0")]
+    trained = [{**row, "strategy": f"with-{row['method']}"} for row in pair]
+    found = changed(*pair, *trained)
+    assert found["leace-random0", "_distance_against_control"] == pytest.approx((-0.2, -0.2, -0.2))
+    assert len(changes(pd.DataFrame([*pair, *trained])[COLUMNS])) == 2
+
+
+def test_an_untouched_model_stands_beside_its_seed_or_beside_all():
+    tuned = {"task": "bios", "strategy": "plain"}
+    seeds = [score(ITEMS + 0.1 * seed, seed=str(seed), **tuned) for seed in (0, 1)]
+    hard = [score(ITEMS + 0.1 * seed + 0.2, seed=str(seed), method="hard", **tuned) for seed in (0, 1, 2)]
+    blind = score(ITEMS + 0.5, seed="1", task="bios", strategy="blind")
+    found = changes(pd.DataFrame([*seeds, *hard, blind])[COLUMNS])
+    found = found[found["metric"] == "crows_pairs_score_change"].set_index(["strategy", "seed"])["value"]
+    assert found.to_dict() == pytest.approx({("plain", "0"): 0.2, ("plain", "1"): 0.2, ("blind", "1"): 0.4})
+    untrained = score(ITEMS + 0.3, seed="0", strategy="random")
+    found = changes(pd.DataFrame([score(ITEMS), untrained])[COLUMNS])
+    assert found["value"].iloc[0] == pytest.approx(0.3)
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.integers(6, 40), st.integers(0, 2**32 - 1))
+def test_every_interval_is_that_of_the_differences_of_the_items(n, seed):
+    before, after = np.random.default_rng(seed).random((2, n))
+    value, low, high = changed(score(before), score(after, method="hard"))["hard", "_change"]
+    ends = interval(lambda counts: weighted_mean(counts, after - before), np.arange(n))
+    assert value == pytest.approx((after - before).mean())
+    assert low < ends.low < ends.high < high  # Student's t
+    assert (low, high) == pytest.approx(tuple(np.percentile(ends.resampled, [2.5, 97.5])))
+
+
+def test_resamples_are_kept_of_measures_alone():
+    rows = pd.DataFrame([score(ITEMS), score(ITEMS, variant="aul"), score(ITEMS) | {RESAMPLED: np.nan}])
+    kept = resampled_measures(
+        rows.drop(columns=["encoder", "part"]), [["crows_pairs_score", NA, "exact"]], encoder="mine"
+    )
+    assert list(kept.columns) == COLUMNS and len(kept) == 1 and kept["encoder"].item() == "mine"
+    assert resampled_measures(rows.drop(columns=RESAMPLED), [["crows_pairs_score", "all", "exact"]]).empty
+    assert changes(kept[:0]).empty
