@@ -80,7 +80,8 @@ def interval(
 def _reach(units: int) -> float:
     """How many times as far as a bootstrap of so many units Student's t reaches: its percentiles have the deviation of
     n and not of n - 1 units, and are those of a normal distribution."""
-    return float(np.sqrt(units / (units - 1)) * stdtrit(units - 1, 0.025) / ndtri(0.025)) if units >= LEAST else np.nan
+    freedom = max(units - 1, 1)
+    return float(np.sqrt(units / freedom) * stdtrit(freedom, 0.025) / ndtri(0.025))
 
 
 def ends(resampled: ArrayLike, value: ArrayLike, *, reflected: bool = False) -> tuple[np.ndarray, np.ndarray]:

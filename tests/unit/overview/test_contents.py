@@ -85,6 +85,7 @@ def test_what_got_worse_without_a_claim_or_was_turned_over_stands_in_the_row_of_
             ("none", {"metric": "occtmp_p_sum"}, 0.008, np.nan, np.nan),
             ("none", of_gest, 1.21, 1.16, 1.26),
             ("leace", of_gest, 0.95, 0.90, 0.99),
+            ("leace", {**of_gest, "metric": "gest_stereotype_rate_distance_change"}, -0.16, -0.21, -0.11),
         )
     ]
     scored = tidy(pd.DataFrame(rows).fillna({"part": "-", "variant": "-"}), encoder="bert", dataset="data")
