@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from biasflow.base.errors import BiasflowError
-from biasflow.cli.app import app, say
+from biasflow.cli.app import app, say, say_columns
 
 
 @app.command()
@@ -29,6 +29,7 @@ def init(
         say(first.unedited)
     for text in first.not_applied:
         say(f"not applied: {text}")
-    for metric, reason in first.lacking.items():
-        say(f"cannot be measured: {metric}: {reason}")
+    if first.lacking:
+        say("cannot be measured:")
+        say_columns(first.lacking.items())
     say(f"{output} is written; start it with: snakemake --cores 2 --configfile {output}")
