@@ -27,7 +27,7 @@ PREPARING = [module_of(step) for name in TASKS for step in kind_of(name).steps]
 PREPARING += [external_module(entry) for entry in READOUTS.values() if entry.external]
 # The parts of the package, lowest first: a module imports those of its own part and of the parts before it alone.
 LAYERS = ("base", "registry", "erasers", "text", "corpora", "planted", "stimuli", "encoders", "methods", "strategies")
-LAYERS += ("training", "asking", "tasks", "readouts", "results", "metrics", "papers", "plan", "overview", "crate")
+LAYERS += ("training", "asking", "tasks", "readouts", "results", "metrics", "papers", "plan", "overview")
 LAYERS += ("library", "cli", "__init__", "__main__")
 PLANS = [str(module_file(plan_module(name), ROOT).relative_to(ROOT)) for name in TASKS]
 

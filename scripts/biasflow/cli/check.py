@@ -11,7 +11,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.files import sha256
 from biasflow.base.records import START, faults, read_record, record_files, result_of, start_of, upstream
 from biasflow.cli.app import Run, app, say, where_made
-from biasflow.crate.records import without_record
+from biasflow.results.jobs import without_record
 
 Mirror = Annotated[
     str | None,

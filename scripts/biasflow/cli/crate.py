@@ -9,7 +9,7 @@ from biasflow.cli.app import Run, app, say, where_made
 @app.command()
 def crate(run: Run) -> None:
     """Make the folder of a run an RO-Crate: who made what, of what, when (results/README.md)."""
-    from biasflow.crate.write import write_crate
+    from biasflow.results.crate import write_crate
 
     here = Path.cwd()
     with where_made(run) as folder:

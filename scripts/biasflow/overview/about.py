@@ -13,33 +13,30 @@ from biasflow.results.models import models
 from biasflow.results.scores import NA, NONE
 from biasflow.results.statistics import holm
 
-UNKNOWN = "not known"
 POOLED = {"cls": "the first token", "mean": "the mean of all tokens", "first-piece": "the first piece of a word"}
-_HEADS = {"masked_lm_head": "masked-LM", "next_sentence_head": "next-sentence"}
 # SEAT's sentences repeat a word in templates, so its p that counts every sentence for itself is far too small.
 _TESTS = {"weat_p_value": "weat_effect_size", "seat_word_p_value": "seat_effect_size"}
 
 
 @dataclass(frozen=True)
 class Training:
-    """How an encoder was fine-tuned on a task, as texts; numbers that differ between strategies or seeds are ranges."""
+    """How an encoder was fine-tuned on a task: (least, most) of each number over strategies and seeds, None where it is
+    not known; the classes None, too, of a task without classes."""
 
     task: str
-    models: str
-    trained: str
-    validated: str
-    tested: str
-    cut: str
-    classes: str
-    majority: str
+    models: int
+    numbers: Mapping[str, tuple[float, float] | None]
 
 
 @dataclass(frozen=True)
 class About:
-    """An encoder: which model it is, facts (term, text), and a row for each task that it was fine-tuned on."""
+    """An encoder: which model it is; what of its folder is not applied, or ""; its row of encoders.csv, empty of one
+    without weights; how SEAT makes the vector of a sentence, if it was measured; and its fine-tunings by task."""
 
     model: str
-    facts: Sequence[tuple[str, str]]
+    not_applied: str
+    row: Mapping[str, str]
+    pooled: Sequence[str]
     trainings: Sequence[Training]
 
 
@@ -56,7 +53,9 @@ def about(
     return {
         name: About(
             which[name],
-            [("Model", which[name]), *_beside(not_applied.get(name)), *_facts(rows.get(name), of_encoder)],
+            not_applied.get(name, ""),
+            rows.get(name, {}),
+            _pooled(of_encoder),
             [
                 _training(task, block, _tested(of_encoder[of_encoder["task"] == task]))
                 for task, block in trainings[trainings["encoder"] == name].groupby("task", sort=False)
@@ -66,60 +65,21 @@ def about(
     }
 
 
-def _beside(not_applied: str | None) -> list[tuple[str, str]]:
-    text = f"{not_applied}. The scores are those of the encoder without it."
-    return [("Not applied", text)] if not_applied else []
-
-
-def _facts(row: Mapping[str, str] | None, scores: pd.DataFrame) -> list[tuple[str, str]]:
-    if row is None:
-        return [("Weights", "this encoder has none: its predictions or scores are read from files")]
-    sizes = f"{row['layers'] or UNKNOWN} layers, width {row['width'] or UNKNOWN}, {int(row['parameters']):,} parameters"
-    held = {name: row[head] != "no" for head, name in _HEADS.items()}
-    ours = " and ".join(f"{name} head" for head, name in _HEADS.items() if row[head] == "ours")
-    present = " and ".join(f"a {name} head" for name, yes in held.items() if yes)
-    absent = " and ".join(f"no {name} head" for name, yes in held.items() if not yes)
-    heads = [f"The weights contain {present}." if present else ""]
-    heads += [f"The {ours} is ours, not the publisher's ({_gain(row)})." if ours else ""]
-    which = "They" if present else "The weights"
-    heads += [f"{which} contain {absent}, so measures that need it are not run." if absent else ""]
-    pooled = scores.loc[(scores["metric"] == "seat_effect_size") & (scores["part"] == NA), "variant"].unique()
-    sentence = ", ".join(POOLED.get(name, name) for name in pooled)
-    return [
-        ("Architecture", f"{row['architecture'] or UNKNOWN}: {sizes}"),
-        ("Language-model heads", " ".join(filter(None, heads))),
-        ("Vector of a sentence", f"{sentence} (used by SEAT)" if sentence else "not used"),
-        ("Weights, sha256", row["sha256"] or UNKNOWN),
-    ]
-
-
-def _gain(row: Mapping[str, str]) -> str:
-    """What the training of a new head came to."""
-    before, after = (float(row[f"head_loss_{when}"]) for when in ("before", "after"))
-    return f"its loss on held-out text fell from {before:.2f} to {after:.2f} nats a masked token in its training"
+def _pooled(scores: pd.DataFrame) -> list[str]:
+    of_seat = (scores["metric"] == "seat_effect_size") & (scores["part"] == NA)
+    return [POOLED.get(name, name) for name in scores.loc[of_seat, "variant"].unique()]
 
 
 def _training(task: str, rows: pd.DataFrame, tested: Sequence[float]) -> Training:
+    columns = ["train", "validation", "cut", "classes", "majority_share"]
     of_classes = (rows["validation_metric"] == "accuracy").all()
-    return Training(
-        task,
-        str(len(rows)),
-        *(_range(pd.to_numeric(rows[column]), 0) for column in ("train", "validation")),
-        _range(pd.Series(tested, dtype=float), 0),
-        _range(pd.to_numeric(rows["cut"]), 0),
-        *(
-            _range(pd.to_numeric(rows[column]), decimals) if of_classes else "no classes"
-            for column, decimals in (("classes", 0), ("majority_share", 3))
-        ),
-    )
+    numbers = {name: _range(pd.to_numeric(rows[name])) for name in columns[: 5 if of_classes else 3]}
+    return Training(task, len(rows), numbers | {"test": _range(pd.Series(tested, dtype=float))})
 
 
-def _range(values: pd.Series, decimals: int) -> str:
+def _range(values: pd.Series) -> tuple[float, float] | None:
     values = values.dropna()
-    if values.empty:
-        return UNKNOWN
-    ends = dict.fromkeys(f"{value:,.{decimals}f}" for value in (values.min(), values.max()))
-    return " to ".join(ends)
+    return None if values.empty else (values.min(), values.max())
 
 
 def _tested(scores: pd.DataFrame) -> list[float]:

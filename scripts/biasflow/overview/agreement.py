@@ -6,10 +6,9 @@ one model are not independent of each other, so every interval and test is Stude
 are six or more, or else over whole seeds; with fewer of both nothing is claimed. Every claim is one of many: p-values
 are adjusted for all that are tested together (false discovery rate)."""
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -41,8 +40,7 @@ CAPTION = (
 )
 
 
-@dataclass(frozen=True)
-class Conflict:
+class Conflict(NamedTuple):
     """Measure `a` calls `better` better than `worse`, and measure `b` the other way round, on the models `where`; over:
     what was tested over, encoders or seeds; size: the smaller of both differences, in distances from neutral of the
     untouched model (or of the larger of the two rows, where there is none)."""
@@ -54,25 +52,6 @@ class Conflict:
     worse: str
     over: str
     size: float
-
-    def turned(self) -> "Conflict":
-        """Return the same conflict with the two measures, and so the two methods, exchanged."""
-        return Conflict(self.where, self.b, self.a, self.worse, self.better, self.over, self.size)
-
-
-def in_words(claims: Sequence[Conflict]) -> list[str]:
-    """The conflicts as sentences, one for each method and two measures; the largest conflict first."""
-    often = Counter(name for conflict in claims for name in (conflict.better, conflict.worse))
-    grouped: dict[tuple, list[str]] = {}
-    for conflict in claims:
-        keep = (often[conflict.better], conflict.better) >= (often[conflict.worse], conflict.worse)
-        shown = conflict if keep else conflict.turned()
-        grouped.setdefault((shown.where, shown.a, shown.b, shown.better, shown.over), []).append(shown.worse)
-    return [
-        f"{where}: {a} finds less bias under {better} than under {', '.join(worse)}; {b} finds more (both differences "
-        f"over {over}, adjusted p at most {LEVEL})."
-        for (where, a, b, better, over), worse in grouped.items()
-    ]
 
 
 def observations(scores: pd.DataFrame) -> pd.DataFrame:
@@ -160,44 +139,25 @@ def _rank_correlations(a: pd.Series, b: pd.Series) -> pd.DataFrame:
     return pd.DataFrame(models, columns=[*UNIT, "r", "methods"]).dropna()
 
 
-def sentences(pairs: pd.DataFrame) -> list[str]:
-    """The table of `agreement` in sentences: how many pairs agree or disagree, which agree best and least; or why
-    nothing is claimed."""
-    if pairs.empty:
-        return [
-            f"No two measures of bias have scores of {LEAST_ROWS} methods on one model, so this page makes no claim "
-            "about agreement."
-        ]
-    said = []
-    tested = pairs[pairs["q"].notna()]
-    if len(tested):
-        sure = tested["q"] <= LEVEL
-        agree, against = (sure & (tested["spearman"] > 0)).sum(), (sure & (tested["spearman"] < 0)).sum()
-        which = "1 tested pair" if len(tested) == 1 else f"{len(tested)} tested pairs"
-        said.append(
-            f"Of {which} of measures, {agree} put these methods into the same order, {against} into the opposite "
-            f"order, and {len(tested) - agree - against} allow no claim (t test, adjusted p at most {LEVEL})."
-        )
-    for counts, block in pairs[pairs["q"].isna()].groupby(UNITS, sort=False):
-        pairs_measured = "One pair of measures was" if len(block) == 1 else f"{len(block)} pairs of measures were"
-        said.append(
-            f"{pairs_measured} measured on {counted(*counts)} only. A claim about agreement takes {LEAST} encoders or "
-            f"{LEAST} seeds, so this page makes none."
-        )
-    if len(tested):
-        ends = tested.iloc[[tested["spearman"].argmax(), tested["spearman"].argmin()]].drop_duplicates()
-        for how, row in zip(("best", "least"), ends.itertuples(), strict=False):
-            said.append(
-                f"{row.measure_a} and {row.measure_b} agree {how}: their mean rank correlation is {row.spearman:.2f} "
-                f"(95 % interval {row.low:.2f} to {row.high:.2f} over {row.over}; {row.methods} methods; adjusted p "
-                f"{row.q:.2g})."
-            )
-    return said
+class InShort(NamedTuple):
+    """The table of `agreement` in short: of how many tested pairs of measures the order of methods is the same or the
+    opposite, and the rows of the pair that agrees best and of the one that agrees least."""
+
+    tested: int
+    agree: int
+    against: int
+    best: NamedTuple
+    least: NamedTuple
 
 
-def counted(encoders: int, seeds: int) -> str:
-    """Return the numbers in words: "1 encoder and 2 seeds"."""
-    return " and ".join(f"{n} {unit}" + ("" if n == 1 else "s") for n, unit in ((encoders, "encoder"), (seeds, "seed")))
+def in_short(pairs: pd.DataFrame) -> InShort | None:
+    """What may be claimed of the pairs (at an adjusted p of LEVEL); None where none was tested."""
+    tested = pairs[pairs["q"].notna()].sort_values("spearman", kind="stable")
+    if tested.empty:
+        return None
+    sure = tested.loc[tested["q"] <= LEVEL, "spearman"]
+    least, *_, best = [*tested.itertuples()] * 2
+    return InShort(len(tested), int((sure > 0).sum()), int((sure < 0).sum()), best, least)
 
 
 def _units(rows: pd.DataFrame) -> tuple[str, pd.Series]:

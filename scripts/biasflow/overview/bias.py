@@ -30,7 +30,7 @@ class BiasRow:
 
     @property
     def name(self) -> str:
-        return self.score.header
+        return self.score.cell.header
 
     @property
     def shown(self) -> bool:
@@ -42,7 +42,7 @@ class BiasRow:
 
     @property
     def value(self) -> float:
-        return self.score.numbers["value"]
+        return self.score.cell.value
 
 
 def places(values: ArrayLike, measure: Measure) -> np.ndarray:
@@ -57,20 +57,20 @@ def places(values: ArrayLike, measure: Measure) -> np.ndarray:
 def bias_rows(measured: Sequence[Measured], kind: str | None, calibration: pd.DataFrame | None = None) -> list[BiasRow]:
     """A row for each score of bias. kind: of `calibrated.kind_of`, None where it is not known; calibration: of the
     encoder in this run."""
-    biases = [score for score in measured if score.is_bias]
     by_name = {name: measure for (_, name), measure in measures().items()}
     rows = []
-    for score in biases:
-        measure, whole = by_name[score.measure], score.dataset.partition(SUFFIX)[0]
-        ends = (score.numbers.get(end, np.nan) for end in ("value", "low", "high"))
-        others = list(published(score.measure, whole).values())
+    for score in measured:
+        if not score.is_bias:
+            continue
+        cell, whole = score.cell, score.cell.dataset.partition(SUFFIX)[0]
+        others = list(published(cell.measure, whole).values())
         rows.append(
             BiasRow(
                 score,
-                *places(list(ends), measure).tolist(),
-                trust(score.measure, whole, kind, calibration),
+                *places([cell.value, cell.low, cell.high], by_name[cell.measure]).tolist(),
+                trust(cell.measure, whole, kind, calibration),
                 others,
-                places(others, measure).tolist(),
+                places(others, by_name[cell.measure]).tolist(),
             )
         )
     return rows

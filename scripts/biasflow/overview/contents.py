@@ -3,22 +3,23 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from biasflow.overview.about import permutation_tests
-from biasflow.overview.agreement import agreement, conflicts, counted, in_words, mean_ranks, observations, sentences
+from biasflow.overview.agreement import Conflict, InShort, agreement, conflicts, in_short, mean_ranks, observations
 from biasflow.overview.bias import BiasRow, bias_rows, trusted
 from biasflow.overview.calibrated import learnt
-from biasflow.overview.helps import MethodRow, method_rows
+from biasflow.overview.helps import MethodRow, common, method_rows
 from biasflow.overview.judgements import COST, compared
 from biasflow.overview.maps import GROUPS, UNTOUCHED, Map, maps
 from biasflow.overview.measured import Measured, other_readings, untouched_scores
-from biasflow.overview.notes import left_out, notes
+from biasflow.overview.notes import Controls, controls, left_out
 from biasflow.results.holes import NOT_RUN
 from biasflow.results.matrix import claimable, criticisms, limited
-from biasflow.results.scores import NA, NONE
+from biasflow.results.scores import NONE
 
 PLACE = r"^layer\[(?P<layer>\d+)\](?:\.attention\.value\[(?P<unit>\d+)\])?$"
 CONFLICTS = 10  # that are shown
@@ -38,8 +39,8 @@ class Shares:
 @dataclass(frozen=True, eq=False)
 class Model:
     """What the page shows first of a model. measured: all its untouched scores; biases: those of bias; judging: those
-    of them that judge methods; learnt: False where the run's own calibration says nothing; encoders: how many that
-    differ in their seed alone the methods were measured on."""
+    of them by which methods are judged; learnt: False where the run's own calibration says nothing; encoders: how many
+    that differ in their seed alone the methods were measured on."""
 
     title: str
     encoder: str
@@ -65,7 +66,7 @@ class Section:
     title: str
     encoder: str
     own: bool
-    notes: Sequence[str]
+    controls: Controls | None
     columns: Sequence[tuple[str, str]]
     rows: Mapping[str, Sequence[tuple[object, Sequence[object]]]]
     left_out: Sequence[str]
@@ -75,7 +76,8 @@ class Section:
 class Contents:
     """All that the page says. sampled: whether a dataset is a sample; limits: which datasets are samples, and of which
     items were left out; models: with their own heads; pairs: `agreement` of every two measures of bias, which is a
-    table of its own; other_seeds: encoders that are not shown."""
+    table of its own; ranks: rows of `mean_ranks` with an interval, by task; other_seeds: encoders that are not
+    shown."""
 
     sampled: bool
     limits: Sequence[str]
@@ -84,9 +86,9 @@ class Contents:
     sections: Sequence[Section]
     criticisms: Sequence[str]
     pairs: pd.DataFrame
-    measures_agree: Sequence[str]
-    ranks: Sequence[tuple[str, Sequence[tuple[str, str, str]]]]
-    conflicts: Sequence[str]
+    agreement: InShort | None
+    ranks: Sequence[Sequence[NamedTuple]]
+    conflicts: Sequence[Conflict]
     conflicts_left_out: int
     shares: Sequence[Shares]
     not_run: Sequence[tuple[str, int, str]]
@@ -97,8 +99,10 @@ class Contents:
         of_encoder: dict[str, list[Measured]] = {}
         for model in self.models:
             of_encoder.setdefault(model.encoder, []).extend(model.measured)
-        order = list(GROUPS.values())
-        return {name: sorted(scores, key=lambda one: order.index(one.group)) for name, scores in of_encoder.items()}
+        order = list(GROUPS)
+        return {
+            name: sorted(scores, key=lambda one: order.index(one.cell.section)) for name, scores in of_encoder.items()
+        }
 
 
 def contents(
@@ -117,7 +121,7 @@ def contents(
     (results.power): of encoders that differ in their seed alone the first is shown, as one page cannot hold dozens;
     agreement, ranks and contradictions are those of all."""
     observed = observations(claimable(scores))
-    pairs, contradictions = agreement(observed), in_words(conflicts(observed))
+    pairs, contradictions, ranks = agreement(observed), conflicts(observed), mean_ranks(observed)
     all_maps = list(maps(matrix))
     first: dict[str, str] = {}  # of a family, those that were not measured left aside
     for name in dict.fromkeys(scores["encoder"]):
@@ -146,8 +150,8 @@ def contents(
         [_section(model_map, scores) for model_map in shown],
         criticisms({measure for model_map in shown for measure in model_map.cells["measure"]}),
         pairs,
-        sentences(pairs),
-        _ranks(mean_ranks(observed)),
+        in_short(pairs),
+        [[*block.itertuples()] for _, block in ranks[ranks["low"].notna()].groupby("task", sort=False)],
         contradictions[:CONFLICTS],
         max(len(contradictions) - CONFLICTS, 0),
         _shares(shown_scores),
@@ -163,14 +167,14 @@ def _model(
     calibration: pd.DataFrame | None,
 ) -> Model:
     biases = bias_rows(measured, kind, calibration)
-    judging = trusted(biases)
+    headers = common(model_map.cells, [row.name for row in trusted(biases)])
     return Model(
         model_map.title,
         model_map.encoder,
         measured,
         biases,
-        judging,
-        method_rows(model_map, [row.name for row in judging], alike),
+        [row for row in biases if row.name in headers],
+        method_rows(model_map, headers, alike),
         calibration is None or learnt(calibration),
         len(alike),
     )
@@ -203,7 +207,7 @@ def _section(model_map: Map, scores: pd.DataFrame) -> Section:
         model_map.title,
         model_map.encoder,
         model_map.is_own,
-        notes(model_map, scores),
+        controls(model_map, scores),
         list(shown["quality"].items()),
         rows,
         list(model_map.cells.loc[model_map.cells["grid"], "method"].unique()),
@@ -213,20 +217,6 @@ def _section(model_map: Map, scores: pd.DataFrame) -> Section:
 def _said(cells: pd.DataFrame) -> pd.DataFrame:
     """The cells with `says`; "" of the untouched model."""
     return cells.assign(says=["" if row.name == UNTOUCHED else compared(row) for row in cells.itertuples()])
-
-
-def _ranks(ranks: pd.DataFrame) -> list[tuple[str, list[tuple[str, str, str]]]]:
-    """By task: a title, and (row, mean rank, its interval). Without an interval a rank is not shown."""
-    tables, ranks = [], ranks[ranks["low"].notna()]
-    for task, block in ranks.groupby("task", sort=False):
-        about = block.iloc[0]
-        models = "as pre-trained" if task == NA else f"fine-tuned on {task}"
-        title = f"{models}: {about['measures']} measures, {counted(about['encoders'], about['seeds'])}"
-        rows = [
-            (row.name, f"{row.rank:.1f}", f"{row.low:.1f} to {row.high:.1f}") for row in block.itertuples(index=False)
-        ]
-        tables.append((title, rows))
-    return tables
 
 
 def _shares(scores: pd.DataFrame) -> list[Shares]:

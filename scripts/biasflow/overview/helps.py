@@ -30,9 +30,9 @@ class Change(NamedTuple):
 class MethodRow:
     """A method on one model. method: its name without strategy and setting; quality: of `judgements`; left: the mean
     share of the untouched distance from neutral that is left, with an interval, NaN for a method that lacks one of the
-    measures; cost: the one that decides about quality, and lost: by which share it is worse, with an interval; nearer,
-    farther: what it moves so, by the interval of the change, farther also where a measure makes no claim; past: what
-    it moves to the other side of neutral; grid: whether it is one of many settings."""
+    measures that judge; cost: the one that decides about quality, and lost: by which share it is worse, with an
+    interval; nearer, farther: what it moves so, by the interval of the change, farther also where a measure makes no
+    claim; past: what it moves to the other side of neutral; grid: whether it is one of many settings."""
 
     name: str
     method: str
@@ -65,8 +65,8 @@ def method_rows(model_map: Map, judging: Collection[str], alike: Sequence[Map]) 
     """A row for every method of a map but the untouched model and an untrained encoder, the least bias first; controls
     come last.
 
-    judging: the headers of the measures that judge; alike: this map, and those of encoders that differ from it in their
-    seed alone, over which shares and costs are averaged."""
+    judging: the headers of the measures that judge (`common`); alike: this map, and those of encoders that differ from
+    it in their seed alone, over which shares and costs are averaged."""
     cells = model_map.cells
     cells = cells[(cells["name"] != UNTOUCHED) & (cells["strategy"] != RANDOM)]
     prices = costs.over_encoders([costs.costs(other.cells) for other in alike])
@@ -96,29 +96,40 @@ def _change(cell) -> Change:
     return Change(cell.header, cell.untouched, cell.value)
 
 
-def _left(alike: Sequence[Map], judging: Collection[str]) -> dict[str, tuple[float, float, float]]:
+def _left(alike: Sequence[Map], headers: Collection[str]) -> dict[str, tuple[float, float, float]]:
     """Row -> the share of the untouched distance that is left, and its interval: over the encoders if there are enough,
     otherwise `left_over`."""
-    tables = [left_over(other.cells, judging) for other in alike]
+    tables = [left_over(other.cells, headers) for other in alike]
     if len(tables) < LEAST_ENCODERS:
         return {name: tuple(row) for name, row in tables[0].iterrows()}
     shares = pd.concat([table["left"] for table in tables], axis=1).dropna()
     return {name: (row.mean(), *t_interval(row.to_numpy())) for name, row in shares.iterrows()}
 
 
-def left_over(cells: pd.DataFrame, judging: Collection[str]) -> pd.DataFrame:
+def common(cells: pd.DataFrame, headers: Collection[str]) -> list[str]:
+    """Those of these measures by which methods can be compared: of the sets that a method was measured by, the one with
+    the most scores, of all methods that have the whole set."""
+    sets = _judged(cells, headers).groupby("name")["header"].agg(frozenset)
+    ordered = sorted(set(sets), key=lambda chosen: (len(chosen) * sets.map(chosen.issubset).sum(), sorted(chosen)))
+    return [header for header in headers if ordered and header in ordered[-1]]
+
+
+def left_over(cells: pd.DataFrame, headers: Collection[str]) -> pd.DataFrame:
     """Name -> left, low, high: the share of the untouched distance from neutral that a row leaves, the mean over
-    measures of the mean over their tests; of rows that have all of them.
+    measures of the mean over their tests (these headers); of rows that have all of them.
 
     low, high: the means of the ends of the tests' intervals, an interval of at least 95 % however these depend on each
     other (of a sum, the standard deviation is at most the sum of theirs)."""
-    rows = cells[cells["header"].isin(judging) & (cells["name"] != UNTOUCHED) & (cells["distance_untouched"] > 0)]
-    rows = rows[rows["left"].notna()]
+    rows = _judged(cells, headers)
+    rows = rows[rows.groupby("name")["header"].transform("nunique") == len(headers)]
     unit = rows["distance_untouched"]
-    ends = {end: (unit + rows[f"change_{end}"]) / unit for end in ("low", "high")}
-    rows = rows.assign(**ends)
-    complete = rows.groupby("name")["header"].nunique()
-    rows = rows[rows["name"].map(complete) == len(judging)]
-    columns = ["left", "low", "high"]
-    of_measures = rows.groupby(["name", "label"], sort=False)[columns].agg(lambda column: column.mean(skipna=False))
-    return of_measures.groupby("name", sort=False).agg(lambda column: column.mean(skipna=False))
+    rows = rows.assign(**{end: (unit + rows[f"change_{end}"]) / unit for end in ("low", "high")})
+    shares = rows[["name", "label", "left", "low", "high"]]
+    for keys in (["name", "label"], ["name"]):
+        shares = shares.groupby(keys, sort=False)[["left", "low", "high"]].agg(lambda ends: ends.mean(skipna=False))
+    return shares
+
+
+def _judged(cells: pd.DataFrame, headers: Collection[str]) -> pd.DataFrame:
+    judged = cells["header"].isin(headers) & (cells["name"] != UNTOUCHED) & (cells["distance_untouched"] > 0)
+    return cells[judged & cells["left"].notna()]

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -15,48 +16,36 @@ from biasflow.overview.judgements import (
     NO_WIDTH,
     SAME,
     UNSIGNED,
-    printed,
     verdict,
 )
-from biasflow.overview.maps import GROUPS, UNTOUCHED, Map
+from biasflow.overview.maps import UNTOUCHED, Map
 from biasflow.results.comparison import ITEMS, has_width
 from biasflow.results.matrix import OWN, PLAIN, by_rows, is_unsigned
-from biasflow.results.scores import NA, NONE
+from biasflow.results.scores import NONE
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A score of an untouched model. Texts: value, interval (over: seeds, items or draws; both empty without one), n,
-    neutral, verdict, caution (why there is no claim, or the matrix's caution) and beside (what stands beside the value;
-    both may be empty). header: of its column in the map; measure: its name in the registry; numbers: value, neutral
-    and, with an interval, low and high; sizes: of how many seeds it is, if of several, and of how many items (the
-    fewest and the most of a seed), as far as that is known; test: what a permutation test says, of measures that have
-    one; significant: whether its corrected p is below 5 %; contrary: the readings of the same test (`registry.Measure`)
+    """A score of an untouched model. cell: its row of `Map.cells`; task: on which it was fine-tuned; caution: why
+    there is no claim, or the matrix's caution; test: what a permutation test says, of measures that have one;
+    significant: whether its corrected p is below 5 %; contrary: the readings of the same test (`registry.Measure`)
     whose verdict is the other one."""
 
-    header: str
-    measure: str
-    dataset: str
-    group: str
-    label: str
-    where: str
-    value: str
-    interval: str
-    over: str
-    n: str
-    neutral: str
+    cell: NamedTuple
+    task: str
     verdict: str
     caution: str
-    beside: str
-    numbers: Mapping[str, float]
-    sizes: Mapping[str, Sequence[int]]
     test: str = ""
     significant: bool = False
     contrary: Sequence[str] = ()
 
     @property
     def is_bias(self) -> bool:
-        return self.group != GROUPS[COST]
+        return self.cell.group != COST
+
+    @property
+    def has_interval(self) -> bool:
+        return not (np.isnan(self.cell.low) or np.isnan(self.cell.high))
 
 
 Key = tuple[str, str, str, str]  # encoder, task, measure, dataset
@@ -113,37 +102,15 @@ def with_test(measured: Measured, value: float, test: PermutationTest | None) ->
 
 
 def _measured(model_map: Map, row) -> Measured:
-    where = ["as pre-trained" if model_map.task == NA else f"fine-tuned on {model_map.task}"]
-    where += [row.dataset] if row.dataset != NA else []
     known = not (np.isnan(row.low) or np.isnan(row.high))
-    says = "cost" if row.group == COST else verdict(row.low, row.high, row.neutral, row.better)
+    if row.group == COST:
+        return Measured(row, model_map.task, "cost", row.caution)
     cautions = [row.caution] if row.caution else []
-    if row.group != COST and not cautions:
+    if not cautions:
         cautions += [UNSIGNED] if known and is_unsigned(row.measure, row.interval) else []
         cautions += [NO_WIDTH if known else NO_INTERVAL] if not has_width(row.low, row.high) else []
-    if cautions and row.group != COST:
-        says = NO_CLAIM
-    ends = {"low": row.low, "high": row.high} if known else {}
-    sizes = {} if row.unit == ITEMS or pd.isna(row.n) else {row.unit: (int(row.n),)}
-    sizes |= {} if pd.isna(row.items) else {ITEMS: (int(row.items_least), int(row.items))}
-    return Measured(
-        row.header,
-        row.measure,
-        row.dataset,
-        GROUPS[row.section],
-        row.label,
-        ", ".join(where),
-        printed(row.value),
-        f"{printed(row.low)} to {printed(row.high)}" if known else "",
-        row.interval if known else "",
-        counted(row),
-        f"{row.neutral:g}",
-        says,
-        "; and ".join(cautions),
-        row.beside,
-        {"value": row.value, "neutral": row.neutral} | ends,
-        sizes,
-    )
+    says = NO_CLAIM if cautions else verdict(row.low, row.high, row.neutral, row.better)
+    return Measured(row, model_map.task, says, "; and ".join(cautions))
 
 
 def counted(row) -> str:

@@ -1,7 +1,8 @@
-"""Sentences on what has to be known to read a map, or a run: which controls there are, and which items are left out."""
+"""What has to be known to read a map, or a run: which controls there are, and which items are left out."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -31,27 +32,21 @@ def left_out(scores: pd.DataFrame) -> list[str]:
     return [f"{said}, on {', '.join(names)}." for said, names in models.items()]
 
 
-def notes(model_map: Map, scores: pd.DataFrame) -> list[str]:
-    """What has to be known to read a map: whether it has controls, and how far they move vectors."""
-    rows = model_map.cells[model_map.cells["method"] != NONE].drop_duplicates("name")
-    is_control = rows["method"].map(control_of).notna()
-    if rows.empty:
-        return []
-    if not is_control.any():
-        return [
-            "This table has no control. Any edit changes scores, so ask for one: add <method>-random0 (random "
-            "directions at the places of the method) to the methods of the block under ask."
-        ]
-    said = (
-        "A control removes random directions, as many as its method and at the same places. It may move the vectors "
-        "less than the method does; then a control without effect does not rule out that any equally large change "
-        "does the same. The control <method>-random-matched0 moves them as far as the method."
-    )
-    of_encoder = scores[(scores["metric"] == "vector_change") & (scores["encoder"] == model_map.encoder)]
-    change = of_encoder[of_encoder["method"] != NONE].groupby("method", sort=False)["value"].mean()
-    of_controls = change[[control_of(name) is not None for name in change.index]]
-    if model_map.task != NA or of_controls.empty:
-        return [f"{said} The metric similarity measures how far vectors move, on pre-trained encoders."]
-    sides = (change.drop(of_controls.index), of_controls)
-    listed = (", ".join(f"{name} {value:.2g}" for name, value in side.items()) for side in sides)
-    return [f"{said} Mean change of a sentence's vector, as a share of its length: {' (controls: '.join(listed)})."]
+class Controls(NamedTuple):
+    """The controls of a map, and how far methods and they move the vector of a sentence, as a share of its length, by
+    name; empty where that was not measured."""
+
+    names: Sequence[str]
+    methods: Mapping[str, float]
+    controls: Mapping[str, float]
+
+
+def controls(model_map: Map, scores: pd.DataFrame) -> Controls | None:
+    """The controls of a map; None of a map without methods."""
+    methods = [name for name in model_map.cells["method"].unique() if name != NONE]
+    measured = (scores["metric"] == "vector_change") & (scores["encoder"] == model_map.encoder)
+    moved = scores[measured & (scores["method"] != NONE) & (model_map.task == NA)].groupby("method", sort=False)
+    change = moved["value"].mean()
+    is_control = change.index.map(lambda name: control_of(name) is not None).astype(bool)
+    sides = (change[~is_control], change[is_control]) if is_control.any() else ({}, {})
+    return Controls([name for name in methods if control_of(name)], *map(dict, sides)) if methods else None

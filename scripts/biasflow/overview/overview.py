@@ -16,6 +16,7 @@ from biasflow.overview.calibrated import stored
 from biasflow.overview.contents import Contents, Model
 from biasflow.overview.glossary import Glossary
 from biasflow.overview.judgements import brief, percent, printed
+from biasflow.overview.maps import GROUPS
 from biasflow.overview.measured import counted
 from biasflow.overview.pictures import bias_picture, inline, methods_picture, save_picture
 from biasflow.results.figures import empty_figure
@@ -30,7 +31,7 @@ _TEMPLATES = jinja2.Environment(
     undefined=jinja2.StrictUndefined,
 )
 _TEMPLATES.filters |= {"brief": brief, "percent": percent, "printed": printed, "counted": counted}
-_TEMPLATES.globals |= {"isnan": math.isnan}
+_TEMPLATES.globals |= {"isnan": math.isnan, "groups": GROUPS}
 PICTURES = (bias_picture, "biases"), (methods_picture, "methods")  # of a model, and what they draw
 
 
@@ -77,7 +78,7 @@ def write_page(
         data=re.sub(r" \(sha256 [^)]*\)", "", files),  # in one line on top; which copies these are stands below
         ledger=ledger,
         picture=_inline,
-        agree=len(contents.pairs) > 0,
+        agree=any((contents.agreement, contents.conflicts, contents.ranks)),
         calibrated_on=" and ".join(stored("calibration")["encoder"].unique()),
     )
     with whole_file(path) as temporary:

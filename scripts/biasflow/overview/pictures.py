@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from biasflow.base.files import whole_file
 from biasflow.overview.bias import BiasRow
@@ -21,7 +22,7 @@ WIDTH = 4.9  # inches: as wide as a phone shows letters of this size
 COLOURS = (BLUE, VERMILION, GREEN, PURPLE, "#E69F00", "#56B4E9", "#B5A900", "#7A4B2A")  # of methods, in their order
 MOST = 115  # percent of bias left, up to which the axis reaches at least
 LINEAR = 20  # percent of quality lost, up to which the axis is not logarithmic
-IN_PAGE = {INK: "var(--ink)", LIGHT_GREY: "var(--line)", GREY: "var(--quiet)", "#FFFFFF": "var(--paper)"}
+IN_PAGE = {INK: "ink", BLUE: "near", LIGHT_GREY: "line", GREY: "quiet", "#FFFFFF": "paper"}  # colours of base.css
 
 
 @style()
@@ -61,7 +62,7 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
         legend_entry("published models", marker="|", color=GREY, markersize=8),
         legend_entry(f"{MARK} followed a planted bias"),
     ]
-    legend_below(figure, [entry for entry, used in zip(entries, _used(rows), strict=True) if used], columns=3)
+    _legend(figure, [entry for entry, used in zip(entries, _used(rows), strict=True) if used])
     return figure
 
 
@@ -119,11 +120,11 @@ def methods_picture(rows: Sequence[MethodRow]) -> Figure | None:
     axes.set_ylabel("bias left, % of the untouched distance", color=INK)
     _names(axes, [(row.name, *points[row.name], colours[row.name]) for row in named])
     _plain(axes)
-    legend_below(figure, _marks(drawn), columns=3)
+    _legend(figure, _marks(drawn))
     return figure
 
 
-def _marks(drawn: Sequence[MethodRow]) -> list:
+def _marks(drawn: Sequence[MethodRow]) -> list[Line2D]:
     methods = [row for row in drawn if row.control_of is None]
     entries = [
         (legend_entry("method", marker="o", color=GREY), True),
@@ -161,6 +162,12 @@ def _names(axes: Axes, points: Sequence[tuple[str, float, float, str]]) -> None:
         )
 
 
+def _legend(figure: Figure, entries: Sequence[Line2D]) -> None:
+    legend_below(figure, entries, columns=3)
+    for text in figure.legends[0].get_texts():
+        text.set_color(INK)
+
+
 def _short(name: str, letters: int) -> str:
     return name if len(name) <= letters else f"{name[: letters - 1]}\u2026"
 
@@ -182,7 +189,7 @@ def inline(figure: Figure, label: str, prefix: str) -> str:
     svg = re.sub(r"<(metadata|style).*?</\1>", "", svg, flags=re.DOTALL)  # its style would be that of the whole page
     svg = re.sub(r'(id="|href="#|url\(#)', rf"\1{prefix}", svg)
     for literal, of_page in IN_PAGE.items():
-        svg = svg.replace(literal.lower(), of_page)
+        svg = svg.replace(literal.lower(), f"var(--{of_page})")
     escaped = label.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
     return svg.replace("<svg ", f'<svg role="img" aria-label="{escaped}" stroke-linejoin="round" ', 1)
 

@@ -39,23 +39,22 @@ def described_as(scores, encoders=(BERT,), names=NAMES):
 
 def test_the_page_says_which_model_it_is_and_what_was_not_applied():
     found = described_as(scored(C6=0.5))["bert"]
-    assert found.model == "hub: id a/b, revision 0f, sha256 of the weights abc" == dict(found.facts)["Model"]
+    assert found.model == "hub: id a/b, revision 0f, sha256 of the weights abc" and found.not_applied == ""
     beside = ("bert", "encoder", "not_applied", "the adapter of x")
-    assert "the adapter of x" in dict(described_as(scored(C6=0.5), names=[*NAMES, beside])["bert"].facts)["Not applied"]
-    assert described_as(scored(C6=0.5), [], [("bert", "encoder", "source", "external")])["bert"].model == "external"
+    assert described_as(scored(C6=0.5), names=[*NAMES, beside])["bert"].not_applied == "the adapter of x"
+    external = described_as(scored(C6=0.5), [], [("bert", "encoder", "source", "external")])["bert"]
+    assert external.model == "external" and not external.row
 
 
-def test_facts_of_an_encoder():
+def test_facts_of_an_encoder_and_of_its_fine_tunings():
     seat = concatenate([scored("seat", "mean", s6=0.5), scored("seat", "cls", "other-pooling", s6=0.5)])
-    facts = dict(described_as(seat)["bert"].facts)
-    assert facts["Architecture"] == "BertForMaskedLM: 2 layers, width 128, 4,416,698 parameters"
-    assert facts["Language-model heads"].startswith(
-        "The weights contain a masked-LM head. They contain no next-sentence head,"
-    )
-    assert (
-        facts["Vector of a sentence"] == "the mean of all tokens (used by SEAT)"
-    )  # the encoder's own; the other one is beside it
-    assert facts["Weights, sha256"] == "abc"
+    about = described_as(seat)["bert"]
+    assert about.pooled == ["the mean of all tokens"]  # the encoder's own; the other one is beside it
+    assert about.row["parameters"] == "4416698" and about.row["next_sentence_head"] == "no"
+    trainings = {training.task: training for training in about.trainings}
+    assert trainings["bios"].models == 2 and trainings["bios"].numbers["train"] == (280, 300)
+    assert trainings["bios"].numbers["test"] is None and trainings["old"].numbers["classes"] is None
+    assert "classes" not in trainings["stsb"].numbers
 
 
 def test_p_values_are_corrected_over_the_tests_that_are_shown():

@@ -158,15 +158,15 @@ def test_measures_that_followed_a_planted_bias_judge_methods_alone_if_there_are_
 
 
 def test_a_map_without_a_control_says_so_and_one_with_says_how_little_it_changes(whole):
-    assert "has no control" in whole.sections[0].notes[0]
+    assert whole.sections[0].controls == ([], {}, {})
     moved = [
         {"method": method, "metric": "vector_change", "value": value}
         for method, value in (("none", 0.0), ("zeta", 0.31), ("zeta-random0", 0.004))
     ]
     scored = made_up.scores(**{"zeta-random0": (1.9, 10.0)})
     scored = concatenate([scored, tidy(pd.DataFrame(moved), encoder="bert", dataset="text")])
-    (note,) = contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored).sections[0].notes
-    assert note.endswith("as a share of its length: zeta 0.31 (controls: zeta-random0 0.004).")
+    found = contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored).sections[0].controls
+    assert found == (["zeta-random0"], {"zeta": 0.31}, {"zeta-random0": 0.004})
 
 
 def nli(fairness, parity, accuracy, label, method="none"):
@@ -187,7 +187,7 @@ def test_a_model_that_always_says_the_same_claims_no_bias():
     found = contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored)
     (one,) = found.encoders["bert"]
     assert (one.verdict, one.caution) == ("no claim", "one label has 95 % or more of the predictions")
-    assert one.beside.startswith("parity 1.000, called neutral 0.001")
+    assert one.cell.beside.startswith("parity 1.000, called neutral 0.001")
     assert not any(row.judged for row in found.models[0].biases)
     ((_, (_, zeta)),) = next(iter(found.sections[0].rows.values()))
     assert zeta.says == "not compared"  # no nearer than a model of which nothing is known

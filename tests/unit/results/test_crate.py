@@ -15,8 +15,8 @@ from rocrate.rocrate import ROCrate
 from biasflow.base.files import sha256
 from biasflow.base.provenance import write_provenance
 from biasflow.base.records import checked, record_file
-from biasflow.crate.records import METADATA, read_jobs
-from biasflow.crate.write import write_crate
+from biasflow.results.crate import write_crate
+from biasflow.results.jobs import METADATA, read_jobs
 
 HERE = Path(__file__).parent
 RUN = "results/own"

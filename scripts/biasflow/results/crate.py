@@ -1,10 +1,13 @@
-"""Jobs as a Provenance Run Crate (RO-Crate 1.1 with the profiles https://w3id.org/ro/wfrun, 0.5).
+"""A run as a Provenance Run Crate (RO-Crate 1.1 with the profiles https://w3id.org/ro/wfrun, 0.5).
 
 What was planned: the workflow, its steps (rules) and tools (rules with their code). What happened: an action for the
 run, one for each job with what it read and wrote, and one of Snakemake for each job that it started."""
 
 import base64
+import json
 import mimetypes
+import os
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.parse import quote
@@ -14,7 +17,10 @@ from rocrate.model.data_entity import DataEntity
 from rocrate.model.entity import Entity
 from rocrate.rocrate import ROCrate
 
-from biasflow.crate.records import WORKFLOW, Job, written_files
+from biasflow.base.files import whole_file, whole_folder
+from biasflow.base.provenance import git_commit
+from biasflow.base.shipped import ROOT
+from biasflow.results.jobs import METADATA, WORKFLOW, Job, gone, read_jobs, written_files
 
 PROFILES = {
     "https://w3id.org/ro/wfrun/process/0.5": "Process Run Crate",
@@ -29,6 +35,29 @@ LICENCE = (
 )
 FORMATS = {".parquet": "application/vnd.apache.parquet", ".tex": "application/x-tex", ".yaml": "application/yaml"}
 SAID = ("git", "device", "threads", "seed")  # facts without a term in the profile: part of the description
+CODE = ("Snakefile", "rules", "scripts", "config", "envs", "profiles", "requirements.lock", "LICENSE", "CITATION.cff")
+
+
+def write_crate(folder: str) -> list[str]:
+    """Make the folder of a run an RO-Crate; what to tell the user, by lines."""
+    folder = os.path.relpath(folder)  # as records have it
+    jobs = read_jobs(folder)
+    metadata = run_crate(jobs, folder).metadata.generate()
+    with whole_folder(Path(folder, WORKFLOW)) as copy:
+        for source in (ROOT / name for name in CODE):
+            if source.is_dir():
+                shutil.copytree(source, copy / source.name, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                shutil.copy(source, copy)
+    with whole_file(Path(folder, METADATA)) as temporary:
+        temporary.write_text(json.dumps(metadata, indent=1) + "\n", encoding="utf-8")
+    messages = [f"{folder}/{METADATA}: {len(jobs)} jobs, {len(written_files(jobs))} files"]
+    if lost := gone(jobs, folder):
+        messages.append(f"{len(lost)} files were deleted or made again after a job had read them, such as {lost[0]}")
+    commit, commits = str(git_commit()), sorted({str(job.about["git"]) for job in jobs})
+    if commits != [commit]:
+        messages.append(f"{folder}/{WORKFLOW} is the code of {commit}, but jobs ran with that of {', '.join(commits)}")
+    return messages
 
 
 def run_crate(jobs: Sequence[Job], folder: str) -> ROCrate:
