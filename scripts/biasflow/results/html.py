@@ -7,72 +7,7 @@ import pandas as pd
 
 from biasflow.results.captions import first_sentence
 from biasflow.results.latex import LONG_TEXT  # up to which a column does not wrap
-from biasflow.results.page import page
-
-_PAGE = page(
-    style="""\
-{% include "base.css" %}
-h1 { font-size: 1.2rem; }
-.caption { max-width: 60rem; }
-.filter { display: block; margin: .6rem 0 0; }
-.scroll { overflow: auto; max-height: 90vh; }
-th, td { padding: .25rem .6rem; max-width: 24rem; }
-thead th { position: sticky; top: 0; z-index: 2; max-width: 9rem; box-shadow: inset 0 -1px var(--ink); }
-tbody th { font-weight: normal; }
-td.number, td.short, tbody th { white-space: nowrap; }
-tbody th.long { white-space: normal; min-width: 12rem; }
-.published { color: var(--quiet); }
-tbody tr > .difference { background: var(--ours); font-style: italic; }
-@media print { tbody th.long { min-width: 0; } thead th { box-shadow: none; } }
-""",
-    body="""\
-<div class="caption" id="caption">
-<p>{{ first }}</p>
-{% if rest or everywhere or empty %}
-<details><summary>More about this table</summary>
-{% if rest %}
-<p>{{ rest }}</p>
-{% endif %}
-{% if everywhere %}
-<p>These columns have one value in all rows and are not shown: {{ everywhere | join("; ") }}.</p>
-{% endif %}
-{% if empty %}
-<p>These columns are empty and are not shown: {{ empty | join(", ") }}.</p>
-{% endif %}
-</details>
-{% endif %}
-<p class="screen">This table as <a href="{{ title }}.csv">CSV</a> and as <a href="{{ title }}.tex">LaTeX</a>.</p>
-</div>
-<div class="scroll" tabindex="0" role="region" aria-labelledby="caption">
-<table aria-labelledby="caption" style="--columns: {{ columns | length }}">
-<thead>
-<tr>
-{% for header, kind in columns %}
-<th scope="col"{% if kind %} class="{{ kind }}"{% endif %}>{{ header }}</th>
-{% endfor %}
-</tr>
-</thead>
-<tbody>
-{% for row in rows %}
-<tr>
-{% for cell, kind in row %}
-{% if loop.first %}
-<th scope="row"{% if kind %} class="{{ kind }}"{% endif %}>{{ cell }}</th>
-{% else %}
-<td{% if kind %} class="{{ kind }}"{% endif %}>{{ cell }}</td>
-{% endif %}
-{% endfor %}
-</tr>
-{% endfor %}
-</tbody>
-</table>
-</div>
-<script>
-{% include "table.js" %}
-{% include "filter.js" %}
-</script>
-""",
-)
+from biasflow.results.page import PAGES
 
 
 def html_table(
@@ -95,7 +30,7 @@ def html_table(
     kept = [column for column in shown if column not in alike]
     kinds = [_kind(shown[column], column in numeric, roles.get(column)) for column in kept]
     first, rest = first_sentence(caption)
-    return _PAGE.render(
+    return PAGES.get_template("table.html").render(
         title=title,
         first=first,
         rest=rest,
