@@ -21,6 +21,7 @@ MARK = "\u2713"  # of what followed a planted bias
 WIDTH = 4.9  # inches: as wide as a phone shows letters of this size
 COLOURS = (BLUE, VERMILION, GREEN, PURPLE, "#E69F00", "#56B4E9", "#B5A900", "#7A4B2A")  # of methods, in their order
 MOST = 115  # percent of bias left, up to which the axis reaches at least
+NAMES = 14  # for which there is room beside the picture of methods
 LINEAR = 20  # percent of quality lost, up to which the axis is not logarithmic
 IN_PAGE = {INK: "ink", BLUE: "near", LIGHT_GREY: "line", GREY: "quiet", "#FFFFFF": "paper"}  # colours of base.css
 
@@ -48,8 +49,8 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
             axes.annotate(
                 MARK, (1.13, y), xycoords=("axes fraction", "data"), va="center", ha="center", color=GREEN, fontsize=8
             )
-    labels = axes.set_yticks(range(len(rows)), [_short(row.name, 36) for row in rows]) and axes.get_yticklabels()
-    for label, row in zip(labels, rows, strict=True):
+    axes.set_yticks(range(len(rows)), [_short(row.name, 36) for row in rows])
+    for label, row in zip(axes.get_yticklabels(), rows, strict=True):
         label.set_color(GREY if row.trust.followed is False else INK)
     least = min([0.0, *(min(row.place, *np.nan_to_num([row.low])) for row in rows)])
     axes.set(xlim=(max(least - 0.04, -1.02), 1.02), ylim=(len(rows) - 0.5, -0.5))
@@ -84,17 +85,17 @@ def methods_picture(rows: Sequence[MethodRow]) -> Figure | None:
     drawn = [row for row in rows if np.isfinite(row.left[0]) and np.isfinite(row.lost[0])]
     if not drawn:
         return None
-    figure = Figure(figsize=(WIDTH, 4.4), layout="constrained")
+    named = [row for row in drawn if not row.grid and row.control_of not in {other.name for other in drawn}]
+    figure = Figure(figsize=(WIDTH, 1.4 + 0.21 * max(NAMES, len(named))), layout="constrained")
     axes = figure.subplots()
     points = {row.name: (100 * row.lost[0], 100 * row.left[0]) for row in drawn}
     wide = max(abs(x) for x, _ in points.values()) > LINEAR
     axes.axhline(100, color=INK, linewidth=0.8)
     axes.axvspan(-1e6, 100 * LIMIT, color=GREEN, alpha=0.12, linewidth=0)
-    named = [row for row in drawn if not row.grid and (row.control_of not in points)]
     colours = {row.name: COLOURS[place % len(COLOURS)] for place, row in enumerate(named)}
     for row in drawn:
         x, y = points[row.name]
-        colour = GREY if row.grid else colours.get(row.control_of or row.name, GREY)
+        colour = colours.get(row.name) or colours.get(row.control_of, GREY)
         if row.grid:
             axes.plot(x, y, ".", color=GREY, markersize=3, zorder=1)
             continue
@@ -142,16 +143,14 @@ def _marks(drawn: Sequence[MethodRow]) -> list[Line2D]:
 def _names(axes: Axes, points: Sequence[tuple[str, float, float, str]]) -> None:
     """Names beside the axes, from top to bottom in the order of the points, each with a line to its point."""
     low, high = axes.get_ylim()
-    gap = (high - low) / 14
-    heights: list[float] = []
-    for _, _, y, _ in sorted(points, key=lambda point: -point[2]):
-        heights.append(min(y, heights[-1] - gap if heights else high))
-    shift = max(0.0, low - min(heights, default=low))
-    for (name, x, y, colour), height in zip(sorted(points, key=lambda point: -point[2]), heights, strict=True):
+    gap = (high - low) / max(NAMES, len(points))
+    ordered, height = sorted(points, key=lambda point: -point[2]), high + gap
+    for place, (name, x, y, colour) in enumerate(ordered, start=1):
+        height = max(min(y, height - gap), low + (len(ordered) - place) * gap)  # below the last, with room for the rest
         axes.annotate(
             _short(name, 24),
             (x, y),
-            (1.04, height + shift),
+            (1.04, height),
             textcoords=("axes fraction", "data"),
             va="center",
             color=colour,
