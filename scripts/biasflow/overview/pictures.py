@@ -49,13 +49,13 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
             axes.annotate(
                 MARK, (1.13, y), xycoords=("axes fraction", "data"), va="center", ha="center", color=GREEN, fontsize=8
             )
+    _plain(axes)
     axes.set_yticks(range(len(rows)), [_short(row.name, 36) for row in rows])
     for label, row in zip(axes.get_yticklabels(), rows, strict=True):
         label.set_color(GREY if row.trust.followed is False else INK)
     least = min([0.0, *(min(row.place, *np.nan_to_num([row.low])) for row in rows)])
     axes.set(xlim=(max(least - 0.04, -1.02), 1.02), ylim=(len(rows) - 0.5, -0.5))
     axes.set_xlabel("distance from neutral (1: the largest that is possible)", color=INK)
-    _plain(axes)
     entries = [
         legend_entry("bias shown", marker="o", color=VERMILION),
         legend_entry("not shown", marker="o", color=BLUE, markerfacecolor="#FFFFFF"),
