@@ -35,14 +35,15 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True)
 class Glossary:
-    """Entries by their heading. linked: the ids of those that `pieces` has linked so far."""
+    """Entries by their heading. linked: the ids of those that `pieces` has linked so far, by section of the page."""
 
     groups: Mapping[str, list[Entry]]
-    linked: set[str] = field(default_factory=set)
+    linked: dict[str, set[str]] = field(default_factory=dict)
 
     def used(self) -> dict[str, list[Entry]]:
         """The entries of a page: the measures and methods that it has, and the words that were linked in it."""
-        words = [entry for entry in self.groups.get(WORD, ()) if entry.id in self.linked]
+        linked = set().union(*self.linked.values())
+        words = [entry for entry in self.groups.get(WORD, ()) if entry.id in linked]
         return {title: entries for title, entries in {**self.groups, WORD: words}.items() if entries}
 
     def meaning(self, name: str) -> str:
@@ -51,19 +52,19 @@ class Glossary:
         known = [entries[part] for part in dict.fromkeys([name, *_PARTS.split(name)]) if part in entries]
         return " ".join(f"{entry.names[0]}: {entry.text}" for entry in known)
 
-    def pieces(self, text: str) -> list[tuple[str, str]]:
-        """The text cut at the first use of each word: (piece, id of the entry that it is linked to, or "")."""
+    def pieces(self, text: str, section: str) -> list[tuple[str, str]]:
+        """The text cut at the first use of each word in a section: (piece, id of the entry that it is linked to, or
+        "")."""
         targets = {name: entry.id for group in self.groups.values() for entry in group for name in entry.names}
         longest_first = sorted(targets, key=len, reverse=True)
         words = re.compile(rf"(?<![\w/-])({'|'.join(map(re.escape, longest_first))})s?(?![\w-])", re.IGNORECASE)
-        pieces, end, linked = [], 0, set()
+        pieces, end, linked = [], 0, self.linked.setdefault(section, set())
         for match in words.finditer(text):
             target = targets.get(match[1], targets.get(match[1].lower()))
             if target and target not in linked:
                 linked.add(target)
                 pieces += [(text[end : match.start()], ""), (match[0], target)]
                 end = match.end()
-        self.linked.update(linked)
         return [*pieces, (text[end:], "")]
 
 

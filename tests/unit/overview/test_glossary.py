@@ -32,8 +32,10 @@ def test_words_have_one_definition_each(words):
 
 
 def test_the_first_use_of_a_word_is_linked_and_nothing_else(words):
-    assert words.pieces("Scores and a score.") == [("", ""), ("Scores", "word-score"), (" and a score.", "")]
-    assert words.pieces("scoreboard under-score") == [("scoreboard under-score", "")]
-    assert ("TPR gap (P)", "word-tpr-gap-p") in words.pieces("the TPR gap (P) of it")
-    assert ("95 % intervals", "word-confidence-interval") in words.pieces("The 95 % intervals")
-    assert words.pieces("") == [("", "")]
+    assert words.pieces("Scores and a score.", "one") == [("", ""), ("Scores", "word-score"), (" and a score.", "")]
+    assert words.pieces("A score.", "one") == [("A score.", "")] != words.pieces("A score.", "other")
+    assert "word-score" in {entry.id for entry in words.used()["Words"]}
+    assert words.pieces("scoreboard under-score", "one") == [("scoreboard under-score", "")]
+    assert ("TPR gap (P)", "word-tpr-gap-p") in words.pieces("the TPR gap (P) of it", "one")
+    assert ("95 % intervals", "word-confidence-interval") in words.pieces("The 95 % intervals", "one")
+    assert words.pieces("", "one") == [("", "")]
