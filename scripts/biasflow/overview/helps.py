@@ -31,8 +31,9 @@ class MethodRow:
     """A method on one model. method: its name without strategy and setting; quality: of `judgements`; left: the mean
     share of the untouched distance from neutral that is left, with an interval, NaN for a method that lacks one of the
     measures that judge; cost: the one that decides about quality, and lost: by which share it is worse, with an
-    interval; nearer, farther: what it moves so, by the interval of the change, farther also where a measure makes no
-    claim; past: what it moves to the other side of neutral; grid: whether it is one of many settings."""
+    interval; nearer, farther: what it moves so, by the interval of the change; nearer only if it is also shown to be
+    nearer than under its control, farther also where a measure makes no claim; past: what it moves to the other side of
+    neutral; grid: whether it is one of many settings."""
 
     name: str
     method: str
@@ -83,7 +84,7 @@ def method_rows(model_map: Map, judging: Collection[str], alike: Sequence[Map]) 
                 tuple(left.get(name, (np.nan,) * 3)),
                 "" if price is None else price["cost"],
                 (np.nan,) * 3 if price is None else tuple(map(float, price[["worse", "low", "high"]])),
-                [_change(cell) for cell in biases if compared(cell) == NEARER],
+                [_change(cell) for cell in biases if compared(cell) == NEARER and cell.helps != "no"],
                 [_change(cell) for cell in biases if moved(cell) == FARTHER],
                 [_change(cell) for cell in biases if turned(cell)],
                 bool(of["grid"].iloc[0]),
