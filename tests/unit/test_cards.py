@@ -150,12 +150,13 @@ def test_the_kind_of_an_encoder_is_that_of_the_one_it_continues():
             ("c", "source", "local"),
             ("d", "source", "hub"),
             ("e", "parent", "d"),
+            ("f", "path", "scripts/biasflow/data/planted_bert"),
         ],
         columns=["name", "attribute", "value"],
     ).assign(kind="encoder")
-    heads = pd.DataFrame({"encoder": list("abcde"), "masked_lm_head": ["yes", "yes", "yes", "no", "ours"]})
-    kinds = {name: calibrated.kind_of(names, heads, name) for name in "abcde"}
-    assert kinds == {"a": "embedded", "b": "embedded", "c": "head", "d": "", "e": "head"}
+    heads = pd.DataFrame({"encoder": list("abcdef"), "masked_lm_head": ["yes", "yes", "yes", "no", "ours", "yes"]})
+    kinds = {name: calibrated.kind_of(names, heads, name) for name in "abcdef"}
+    assert kinds == {"a": "embedded", "b": "embedded", "c": "head", "d": "", "e": "head", "f": "embedded"}
 
 
 @pytest.fixture()

@@ -17,6 +17,7 @@ from biasflow.registry import METRICS
 
 CARDS = shipped("data/cards")
 EMBEDDED = "planted"  # the corpus of encoders that are pre-trained on the embedded language
+SHIPPED = "planted_bert"  # the folder of such an encoder that comes with the package
 BY_LABEL = {measure.label: name for entry in METRICS.values() for name, measure in entry.measures.items()}
 LABELS = {name: label for label, name in BY_LABEL.items()}
 
@@ -66,7 +67,8 @@ def kind_of(names: pd.DataFrame, encoders: pd.DataFrame, encoder: str) -> str:
     about = names[(names["kind"] == "encoder") & (names["name"] == encoder)].set_index("attribute")["value"]
     if "parent" in about:
         return kind_of(names, encoders, about["parent"]) or _head(encoders, encoder)
-    return "embedded" if EMBEDDED in about.get("corpus", "").split() else _head(encoders, encoder)
+    of_language = EMBEDDED in about.get("corpus", "").split() or Path(about.get("path", "")).name == SHIPPED
+    return "embedded" if of_language else _head(encoders, encoder)
 
 
 def _head(encoders: pd.DataFrame, encoder: str) -> str:
