@@ -12,7 +12,7 @@ def main(smk) -> None:
         from biasflow.base.files import whole_file
         from biasflow.base.records import checkpoint_folder
         from biasflow.encoders.device import resolve_deterministic, resolve_device
-        from biasflow.methods.sources import fitting_arguments
+        from biasflow.methods.fitting import fitting_arguments
         from biasflow.training import FACTS
 
         training, device = smk.params.training, resolve_device(smk.params.device, gpus=smk.resources.gpu)

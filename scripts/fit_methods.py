@@ -12,8 +12,7 @@ def main(smk) -> None:
         from biasflow.encoders.device import resolve_device
         from biasflow.encoders.load import load_with_sentence_vector
         from biasflow.methods.fitted import save
-        from biasflow.methods.fitting import fit_block
-        from biasflow.methods.sources import fitting_arguments
+        from biasflow.methods.fitting import fit_block, fitting_arguments
 
         fit, heads = smk.params.fit, smk.params.fit["heads"]
         facts["device"] = device = str(resolve_device(smk.params.device, gpus=smk.resources.gpu))

@@ -216,7 +216,7 @@ READOUTS = {
         "predicted clusters of mentions",
         "readouts.clusters",
         rule="heads_documents",
-        external="readouts.external_clusters",
+        external="readouts.predicted_clusters",
         memory=12000,
         runtime=1440,
         alone=True,

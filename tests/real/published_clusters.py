@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from biasflow.metrics.winobias import score
-from biasflow.readouts.external_clusters import read
+from biasflow.readouts.predicted_clusters import read
 from biasflow.tasks.coreference.pairs import SIDES, prepare
 from biasflow.tasks.coreference.plan import WINOBIAS
 

@@ -8,7 +8,7 @@ from biasflow.base.errors import AbsentError
 from biasflow.corpora.conll import new_document, write_conll
 from biasflow.corpora.winobias import ARTICLES, read_pairs, two_professions
 from biasflow.metrics import coreference, winobias
-from biasflow.readouts.external_clusters import read
+from biasflow.readouts.predicted_clusters import read
 from biasflow.tasks.coreference.pairs import SIDES, prepare
 from biasflow.tasks.coreference.plan import WINOBIAS
 from tests.real.files import DATA, needs_data

@@ -5,6 +5,7 @@ import importlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import pandas as pd
 import torch
@@ -14,11 +15,11 @@ from transformers import PreTrainedTokenizerBase
 from biasflow.base.errors import AbsentError, BiasflowError, check_choice
 from biasflow.base.genders import OF_WORDS
 from biasflow.base.progress import progress
+from biasflow.corpora.documents import read_sentences
 from biasflow.encoders import places, taps
 from biasflow.encoders.edit import Edits
 from biasflow.erasers import random
 from biasflow.erasers.eraser import Eraser
-from biasflow.methods.arrays import States
 from biasflow.methods.fitted import NO_SETTING, NONE, Active, Fitted, Grid, Specification
 from biasflow.methods.grid import (
     ATTENTION,
@@ -33,12 +34,15 @@ from biasflow.methods.grid import (
     edits_of,
     upstreams,
 )
-from biasflow.methods.states import TaskTexts, VectorSource, pair_states, task_vectors, word_states
+from biasflow.methods.states import States, TaskTexts, VectorSource, pair_states, task_vectors, word_states
+from biasflow.stimuli.gendered_words import read_word_groups
+from biasflow.text.sentence_pairs import load_sentence_pairs
 
 WORDS, PAIRS, TASK = "words", "pairs", "task"  # values of fitted_to; SENTENCE_DEBIAS has its own pairs
 COMPONENTS = {POOLED: 1, SENTENCE_DEBIAS: 1, LAST: 2, BEFORE: 2, **dict.fromkeys(ATTENTION, 1)}
 MODEL, PRETRAINED = "model", "pretrained"  # values of fitted_on
 GRID = "dawkins2024"  # the only grid
+Files = Mapping[str, Sequence[str | Path]]
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,19 @@ class Intervention:
     def __post_init__(self) -> None:
         for key, known in (("fitted_to", (WORDS, PAIRS, TASK)), ("fitted_on", (MODEL, PRETRAINED))):
             check_choice(key, getattr(self, key), known)
+
+
+def fitting_arguments(fit: Mapping, files: Files) -> dict[str, object]:
+    """Return the arguments of `fit_block`, without the models and the vectors of a task.
+
+    fit: methods, words ("planted", "family" or "own") and contexts (n, cap_per_word, max_length, batch_size); files by
+    role: sentence_pairs, and where methods are fitted to words text and, unless the words are embedded, words."""
+    arguments = {"methods": fit["methods"], **fit["contexts"]}
+    arguments["sentence_pairs"] = load_sentence_pairs(files["sentence_pairs"][0])
+    if files.get("text"):
+        arguments["sentences"] = read_sentences(files["text"][0])
+        arguments["groups"], arguments["words"] = read_word_groups(fit["words"], files.get("words", ()))
+    return arguments
 
 
 def fit_block(

@@ -3,6 +3,8 @@
 All are read in the same way: `at(places, edits)` gives [n, hidden] ([n, heads, head_dim] in attention) for each place,
 on the CPU in float32, in one pass of the model with the edits active; `labels` says which rows are whose."""
 
+import math
+import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,16 +18,19 @@ from torch import nn
 from transformers import BatchEncoding, PreTrainedTokenizerBase
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.files import reserve
 from biasflow.base.genders import OF_WORDS
 from biasflow.encoders import taps
 from biasflow.encoders.batches import at_occurrences, encode, over_batches, padded
 from biasflow.encoders.edit import Edits, edited, watched
 from biasflow.encoders.places import LAST_CLS, POOLED, has_tokens
 from biasflow.encoders.precision import as_trained
-from biasflow.methods.arrays import States, allocate
 from biasflow.methods.occurrences import Occurrences, find_occurrences_for
 from biasflow.text.sentence_pairs import check_pairs
 
+IN_MEMORY = 2**29  # bytes of states; more than that goes into files
+
+States = dict[str, torch.Tensor]  # place -> [n, ...], float32, on the CPU
 Which = Mapping[bool, object]  # whether a place has tokens -> which states of a batch, as an index
 TaskTexts = tuple[torch.Tensor | np.ndarray, ...]  # X [n, hidden], z [n], and y [n] where an eraser needs labels
 Rows = Mapping[bool, np.ndarray]  # whether a place has tokens -> their row numbers
@@ -53,7 +58,7 @@ class VectorSource(ABC):
 class PassStates(VectorSource):
     """States read from a model in one pass over batches of texts. Edits are those of `edit.edited`.
 
-    Large states go into files (see `arrays.allocate`), so that no more than one batch is in memory."""
+    Large states go into files (see `allocate`), so that no more than one batch is in memory."""
 
     model: nn.Module
     tokenizer: PreTrainedTokenizerBase
@@ -273,3 +278,24 @@ def task_vectors(model: nn.Module, task: TaskTexts | None) -> TaskVectors:
     if task is None:
         raise BiasflowError("there are no vectors of a task to fit to; give task")
     return TaskVectors(*taps.resolve(model, LAST_CLS), *task)
+
+
+def allocate(shapes: Mapping[str, tuple[int, ...]]) -> States:
+    """Empty float32 arrays of these shapes: in memory, or in nameless files if they are too large together.
+
+    The files lie in the system's folder for such files (TMPDIR) and are gone with the arrays."""
+    large = 4 * sum(math.prod(shape) for shape in shapes.values()) > IN_MEMORY
+    return {place: _in_file(shape) if large else torch.empty(shape) for place, shape in shapes.items()}
+
+
+def _in_file(shape: tuple[int, ...]) -> torch.Tensor:
+    size = 4 * math.prod(shape)
+    try:
+        with tempfile.TemporaryFile() as file:
+            reserve(file, size)
+            return torch.from_numpy(np.memmap(file, dtype="float32", mode="r+", shape=shape))
+    except OSError as error:
+        raise BiasflowError(
+            f"{tempfile.gettempdir()}: {size / 2**30:.1f} GB of hidden states cannot be kept there: {error}; free some "
+            "space on that disk, or set TMPDIR to a folder on another one"
+        ) from error

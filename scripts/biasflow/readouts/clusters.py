@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from biasflow.base.errors import BiasflowError
 from biasflow.base.files import sha256
 from biasflow.base.progress import Progress
 from biasflow.base.tabular import write_parquet
@@ -23,11 +22,11 @@ from biasflow.encoders.device import resolve_device
 from biasflow.encoders.precision import flushed_denormals
 from biasflow.encoders.taps import depth, name_of
 from biasflow.methods.fitted import Fitted
-from biasflow.readouts.files import METHOD, array_on_disk
+from biasflow.readouts.files import METHOD
 from biasflow.readouts.predicted_clusters import NA, OWN, RETRAINED, TEXTS, cluster_rows
 from biasflow.readouts.reader import Reader
 from biasflow.readouts.source import Source, load_for
-from biasflow.readouts.states import LAYERS, VECTORS, States, to_be_stored
+from biasflow.readouts.states import States, to_be_stored
 from biasflow.tasks.coreference.heads import StoredVectors, save_heads, train_heads
 from biasflow.tasks.coreference.model import (
     SEGMENTS,
@@ -112,9 +111,7 @@ def _store(reader: Reader, corpora: Mapping[str, Examples], path: Path, dtype: s
     writes those of texts. Segments are encoded many at a time, whatever document they belong to."""
     row = in_one_row(with_words([pieces for corpus in corpora.values() for pieces in corpus.pieces]))
     encode = TokenVectors(reader.model, SpecialTokens.of(reader.tokenizer))
-    shape = (len(reader.axis), len(row), reader.model.config.hidden_size)
-    with array_on_disk(path, VECTORS, shape, dtype, reader.axis) as (vectors, meta):
-        meta[LAYERS] = depth(reader.model)
+    with reader.storing(path, len(row), dtype) as (keep, _):
 
         def read_segments(numbers: range) -> tuple[Pieces, np.ndarray]:
             window = row.window(numbers.start, len(numbers))
@@ -126,12 +123,7 @@ def _store(reader: Reader, corpora: Mapping[str, Examples], path: Path, dtype: s
 
         counted, segments = Progress(row.n_segments, "coreference: vectors"), range(row.n_segments)
         for rows, (window, states) in batchwise(read_segments, segments, batch_size=SEGMENTS, name=name):
-            if not (np.abs(states) <= np.finfo(dtype).max).all():
-                raise BiasflowError(
-                    f"{name_of(reader.model)}: the states of its last layer are not finite in {dtype}; check its "
-                    "training."
-                )
-            vectors[:, window.start : window.start + len(window)] = states
+            keep(slice(window.start, window.start + len(window)), states)
             counted.advance(len(rows))
 
 

@@ -8,16 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import torch
 from transformers import BatchEncoding
 
 from biasflow.base.tabular import read_parquet
-from biasflow.encoders.first_token import check_finite, dtype_on, first_states, text_batches, text_tokens
+from biasflow.encoders.first_token import first_states, text_batches, text_tokens
 from biasflow.encoders.taps import depth
-from biasflow.readouts.files import array_on_disk
 from biasflow.readouts.reader import open_reader
 from biasflow.readouts.source import Source
-from biasflow.readouts.states import LAYERS, VECTORS, to_be_stored
+from biasflow.readouts.states import to_be_stored
 from biasflow.tasks.occupation.data import texts_of
 
 
@@ -30,20 +28,17 @@ def read(source: Source, output: Path, *, max_length: int, text: str) -> dict:
     changes nothing."""
     texts = texts_of(read_parquet(source.file("biographies")), text)
     reader = open_reader(source, "none")
-    model, n_layers = reader.model, depth(reader.model)
-    reader = replace(reader, fitted=to_be_stored(reader.fitted, n_layers))
+    model = reader.model
+    reader = replace(reader, fitted=to_be_stored(reader.fitted, depth(model)))
     stored = source.file("tokens") if "tokens" in source.data else None
     tokens = text_tokens(model, reader.tokenizer, texts, max_length=max_length, stored=stored)
-    shape = (len(reader.axis), len(texts), model.config.hidden_size)
-    dtype = str(dtype_on(model.device)).removeprefix("torch.")
-    with array_on_disk(output, VECTORS, shape, dtype, reader.axis) as (vectors, meta):
+    with reader.storing(output, len(texts)) as (keep, meta):
 
         def read_batch(batch: BatchEncoding) -> np.ndarray:
             return reader.under_each(first_states, model, batch)
 
         for rows, states in text_batches(read_batch, model, reader.tokenizer, tokens):
-            check_finite(torch.from_numpy(states))
-            vectors[:, rows] = states
-        meta |= {LAYERS: n_layers, "truncated": int(tokens.cut.sum())}
+            keep(rows, states)
+        meta["truncated"] = int(tokens.cut.sum())
         facts = reader.facts()
     return {**facts, **meta, "texts": len(texts)}

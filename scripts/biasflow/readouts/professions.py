@@ -20,13 +20,12 @@ from transformers import BatchEncoding
 from biasflow.base.errors import AbsentError
 from biasflow.corpora.winobias import Sentence, masked_words, read_professions, read_sentences
 from biasflow.encoders.batches import at_occurrences
-from biasflow.encoders.first_token import check_finite, dtype_on
+from biasflow.encoders.first_token import dtype_on
 from biasflow.encoders.precision import half
 from biasflow.encoders.taps import depth, last_state
-from biasflow.readouts.files import array_on_disk
 from biasflow.readouts.reader import Reader, open_reader
 from biasflow.readouts.source import Source
-from biasflow.readouts.states import LAYERS, VECTORS, WORDS, to_be_stored
+from biasflow.readouts.states import WORDS, to_be_stored
 from biasflow.tasks.coreference.professions import profession_rows, write_rows
 from biasflow.tasks.coreference.segments import Segmenter, SpecialTokens
 
@@ -44,22 +43,17 @@ def read(source: Source, output: Path, *, word_prefix_space: bool) -> dict:
     sentences = read_sentences(source.file("pro"), pro=True, known=known)
     rows = profession_rows(sentences, known)
     reader = open_reader(source, "none")
-    n_layers = depth(reader.model)
-    reader = replace(reader, fitted=to_be_stored(reader.fitted, n_layers, words=True))
+    reader = replace(reader, fitted=to_be_stored(reader.fitted, depth(reader.model), words=True))
     encoded, rows, places = _tokenised(reader, sentences, rows, word_prefix_space)
-    shape = (len(reader.axis), len(rows), reader.model.config.hidden_size)
-    dtype = str(dtype_on(reader.model.device)).removeprefix("torch.")
-    with array_on_disk(output, VECTORS, shape, dtype, reader.axis) as (vectors, meta):
-        of_rows = at_occurrences(
-            lambda numbers, of_sentence, batch: reader.under_each(
-                _means, reader.model, batch, of_sentence, places[numbers]
-            ),
-            rows["document"].to_numpy(),
-        )
-        for _, (numbers, means) in reader.batches(of_rows, encoded, "vectors of professions"):
-            check_finite(torch.from_numpy(means))
-            vectors[:, numbers] = means
-        meta |= {LAYERS: n_layers, WORDS: True}
+
+    def means(numbers: np.ndarray, of_sentence: np.ndarray, batch: BatchEncoding) -> np.ndarray:
+        return reader.under_each(_means, reader.model, batch, of_sentence, places[numbers])
+
+    of_rows = at_occurrences(means, rows["document"].to_numpy())
+    with reader.storing(output, len(rows)) as (keep, meta):
+        for _, (numbers, states) in reader.batches(of_rows, encoded, "vectors of professions"):
+            keep(numbers, states)
+        meta[WORDS] = True
         facts = reader.facts()
     write_rows(rows, output)
     return {**facts, **meta, "sentences": len(encoded["input_ids"]), "rows": len(rows)}

@@ -17,15 +17,16 @@ from biasflow.base.left_out import LeftOut
 from biasflow.base.tabular import write_parquet
 from biasflow.encoders.batches import Result, longest_input, over_batches, shortened
 from biasflow.encoders.device import resolve_device
+from biasflow.encoders.first_token import dtype_on
 from biasflow.encoders.load import Head, load_model
-from biasflow.encoders.taps import depth
+from biasflow.encoders.taps import depth, name_of
 from biasflow.encoders.tokens import Tokens, tokenise
 from biasflow.methods.fitted import NONE, Active, Fitted, load
 from biasflow.methods.passes import Reports, add_report, passes
 from biasflow.methods.sweep import check_reports, sentence_vectors
-from biasflow.readouts.files import under_methods
+from biasflow.readouts.files import array_on_disk, under_methods
 from biasflow.readouts.source import Source, load_for
-from biasflow.readouts.states import all_reaching
+from biasflow.readouts.states import LAYERS, VECTORS, all_reaching
 
 UNTOUCHED = load(None, [NONE])
 
@@ -89,6 +90,30 @@ class Reader:
 
         BiasflowError for a method that has no other: it would be listed, and change nothing."""
         return replace(self, fitted=all_reaching(self.fitted, depth(self.model), words=words))
+
+    @contextlib.contextmanager
+    def storing(
+        self, output: Path, n: int, dtype: str | None = None
+    ) -> Iterator[tuple[Callable[[Sequence[int], np.ndarray], None], dict[str, object]]]:
+        """Write n vectors under every method of the reader's, as `states.States` reads them: a function that takes
+        numbers of rows and their vectors [methods, rows, hidden], and the file's meta, to be filled in.
+
+        dtype: by default float16 from a GPU, where they are computed in half precision, and float32 otherwise. The file
+        is there, whole, at the end. BiasflowError for vectors that are not finite in it."""
+        dtype = dtype or str(dtype_on(self.model.device)).removeprefix("torch.")
+        shape = (len(self.axis), n, self.model.config.hidden_size)
+        with array_on_disk(output, VECTORS, shape, dtype, self.axis) as (vectors, meta):
+            meta[LAYERS] = depth(self.model)
+
+            def keep(rows: Sequence[int], states: np.ndarray) -> None:
+                if not (np.abs(states) <= np.finfo(dtype).max).all():
+                    name = name_of(self.model)
+                    raise BiasflowError(
+                        f"{name}: states of its last layer are not finite in {dtype}; check its training"
+                    )
+                vectors[:, rows] = states
+
+            yield keep, meta
 
     def under_each(self, forward: Callable[..., torch.Tensor], *inputs: object, whole: bool = False) -> np.ndarray:
         """forward(*inputs), which runs the model on one batch, under every method: [methods, ...]. See `passes`."""

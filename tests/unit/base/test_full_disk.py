@@ -11,7 +11,7 @@ from biasflow.base import files
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import reserve
 from biasflow.base.shipped import ROOT
-from biasflow.methods import arrays
+from biasflow.methods import states
 from biasflow.readouts.files import array_on_disk
 
 LARGE = 8 * 2**20  # bytes
@@ -22,9 +22,9 @@ with array_on_disk("folder/a.safetensors", "x", (1, {LARGE // 4}), "float32", [(
     array[:] = 1
 """
 STATES = f"""
-from biasflow.methods import arrays
-arrays.IN_MEMORY = 0
-arrays.allocate({{"layer[0]": ({LARGE // 4},)}})["layer[0]"][:] = 1
+from biasflow.methods import states
+states.IN_MEMORY = 0
+states.allocate({{"layer[0]": ({LARGE // 4},)}})["layer[0]"][:] = 1
 """
 
 
@@ -75,9 +75,9 @@ def test_room_is_reserved_before_the_first_value_is_written(tmp_path, monkeypatc
     reserved = array_on_disk(tmp_path / "a.safetensors", "x", shape, "float32", axis)
     with pytest.raises(BiasflowError, match=r"a\.safetensors: no space left on the disk"), reserved:
         raise AssertionError("the array was given out")
-    monkeypatch.setattr(arrays, "IN_MEMORY", 0)
+    monkeypatch.setattr(states, "IN_MEMORY", 0)
     with pytest.raises(BiasflowError, match="hidden states cannot be kept there"):
-        arrays.allocate({"layer[0]": (4,)})
+        states.allocate({"layer[0]": (4,)})
     assert list(tmp_path.iterdir()) == []
 
 

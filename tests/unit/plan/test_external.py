@@ -63,7 +63,7 @@ def test_what_a_job_takes():
     assert dataset["data"] == {"given": [0, 1], **{role: [0] for role in set(inputs) - {"given"}}}
     assert dataset["options"] == {} and "methods" not in dataset
     assert dataset["module"] in found.readings.given_modules(jobs)
-    assert dataset["module"] == "biasflow.readouts.external_clusters"
+    assert dataset["module"] == "biasflow.readouts.predicted_clusters"
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from biasflow.base.errors import BiasflowError
-from biasflow.readouts.external_clusters import read
+from biasflow.readouts.predicted_clusters import read
 from tests.unit.synthetic_conll import conll_text
 
 PRO, ANTI = (["The", "nurse", "said", pronoun, "left", "."] for pronoun in ("she", "he"))
