@@ -130,8 +130,6 @@ def grid_vectors(
     over batches what every edit did, under names that begin with `name`; see `check_reports`."""
     if (depth := taps.depth(model)) < 2:
         raise BiasflowError(f"{taps.name_of(model)} has {depth} layer(s); the interventions need two")
-    if model.training:
-        raise ValueError("sweep needs a model in evaluation mode: call model.eval()")
     edit = _Editor(subspaces, {} if reports is None else reports, name)
     keep = batch["attention_mask"].bool()
     pooled = {}

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.glue import glue_task
@@ -128,19 +129,17 @@ def glue_scores(task: str, gold: Sequence, predicted: Sequence) -> dict[str, flo
 
 
 def _metric(name: str, gold: np.ndarray, predicted: np.ndarray) -> float:
-    """One of the metrics. Libraries are imported where they are used, because most scores are accuracies."""
+    """One of the metrics."""
     if name == "accuracy":
         return float((gold == predicted).mean())
     if name in ("pearson", "spearman"):
-        from scipy import stats
+        return float("nan") if _constant(predicted) else float(row_correlations(gold[None], predicted[None], name)[0])
+    return float(_of_tables(name, _table(gold, predicted)[None])[0])
 
-        test = stats.pearsonr if name == "pearson" else stats.spearmanr
-        return float("nan") if _constant(predicted) else float(test(gold, predicted).statistic)
-    from sklearn.metrics import f1_score, matthews_corrcoef
 
-    if name == "f1":
-        return float(f1_score(gold, predicted, zero_division=0))
-    return 0.0 if _constant(gold) or _constant(predicted) else float(matthews_corrcoef(gold, predicted))
+def _table(gold: ArrayLike, predicted: ArrayLike) -> np.ndarray:
+    """The table of counts of two classes, [gold, predicted]."""
+    return np.bincount(2 * np.asarray(gold, dtype=int) + np.asarray(predicted, dtype=int), minlength=4).reshape(2, 2)
 
 
 def _constant(values: np.ndarray) -> bool:

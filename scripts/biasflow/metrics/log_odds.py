@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from biasflow.metrics.occtmp import pronouns
 from biasflow.planted.world import load_world
 from biasflow.readouts.files import METHOD
-from biasflow.results.bootstrap import RESAMPLED, Interval, interval, weighted_mean
+from biasflow.results.bootstrap import RESAMPLED, interval, weighted_mean
 
 
 @dataclass(frozen=True)
@@ -30,10 +30,8 @@ class Agreement:
 def agreement(log_odds: ArrayLike, shares: ArrayLike) -> Agreement:
     """Compare she-he log-odds (nats) with shares of women, both [occupations]; shares lie strictly between 0 and 1."""
     odds, shares = np.asarray(log_odds, dtype=float), np.asarray(shares, dtype=float)
-    logit = np.log(shares / (1 - shares))
-    x, y = logit - logit.mean(), odds - odds.mean()
-    slope, spread = float(x @ y / (x @ x)), float(np.linalg.norm(y))
-    return Agreement(r=slope * float(np.linalg.norm(x)) / spread if spread else float("nan"), slope=slope, n=len(y))
+    r, slope = _r_and_slope(np.ones((1, len(odds))), odds, shares)[0].tolist()
+    return Agreement(r, slope, len(odds))
 
 
 def score(path: str | Path) -> pd.DataFrame:
@@ -45,7 +43,8 @@ def score(path: str | Path) -> pd.DataFrame:
     for read in pronouns(path):
         shares = np.array([load_world().shares[name] for name in read.occupations])
         odds = read.log_p_she - read.log_p_he
-        result, ends = agreement(odds, shares), intervals(odds, shares)
+        result = agreement(odds, shares)
+        ends = interval(lambda counts, y=odds, x=shares: _r_and_slope(counts, y, x), np.arange(len(odds)))
         rows += [
             (*read.method, f"log_odds_{name}", getattr(result, name), result.n, *limits)
             for name, *limits in zip(("r", "slope"), *ends, strict=True)
@@ -53,14 +52,10 @@ def score(path: str | Path) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*METHOD, "metric", "value", "n", "low", "high", RESAMPLED])
 
 
-def intervals(log_odds: np.ndarray, shares: np.ndarray) -> Interval:
-    """Return the 95 % bootstrap interval over occupations of r and slope of `agreement`."""
+def _r_and_slope(counts: np.ndarray, log_odds: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """r and slope of `agreement` in each resample of the occupations: [resamples, 2]."""
     x, y = (side - side.mean() for side in (np.log(shares / (1 - shares)), log_odds))
-
-    def resampled(counts: np.ndarray) -> np.ndarray:
-        of_x, of_y, of_both, xx, yy = weighted_mean(counts, np.column_stack([x, y, x * y, x * x, y * y])).T
-        covariance, x_variance, y_variance = of_both - of_x * of_y, xx - of_x**2, yy - of_y**2
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.column_stack([covariance / np.sqrt(x_variance * y_variance), covariance / x_variance])
-
-    return interval(resampled, np.arange(len(x)))
+    of_x, of_y, of_both, xx, yy = weighted_mean(counts, np.column_stack([x, y, x * y, x * x, y * y])).T
+    covariance, x_variance, y_variance = of_both - of_x * of_y, xx - of_x**2, yy - of_y**2
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.column_stack([covariance / np.sqrt(x_variance * y_variance), covariance / x_variance])

@@ -6,7 +6,7 @@ Source: Liang, Dufter & Schütze (2020, section on OCCTMP); their table averages
 does not tell an encoder that always expects "she" from one that always expects "he"; the signed mean does."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import NamedTuple
 
@@ -56,20 +56,7 @@ def occtmp(log_p_he: ArrayLike, log_p_she: ArrayLike) -> OcctmpScore:
         if wrong.any():
             row = int(np.flatnonzero(wrong)[0])
             raise BiasflowError(f"{name}: {values[row]} at occupation {row} (from 0) is no log-probability; mend it.")
-    signed = he - she
-    diff = np.abs(signed)
-    p_he, p_she = np.exp(he), np.exp(she)
-    return OcctmpScore(
-        diff=float(diff.mean()),
-        diff_variance=float(diff.var(ddof=1)) if len(diff) > 1 else float("nan"),
-        signed_diff=float(signed.mean()),
-        p_he=float(p_he.mean()),
-        p_she=float(p_she.mean()),
-        p_sum=float((p_he + p_she).mean()),
-        share_he=float((signed > 0).mean()),
-        share_pronoun=float((p_he + p_she > EXPECTED).mean()),
-        n=len(signed),
-    )
+    return OcctmpScore(*_measures(np.ones((1, len(he))), he, she)[0].tolist(), n=len(he))
 
 
 def score(path: str | Path) -> pd.DataFrame:
@@ -99,26 +86,22 @@ def _pieces(path: str | Path) -> pd.DataFrame:
 
 def intervals(log_p_he: np.ndarray, log_p_she: np.ndarray) -> dict[str, Interval]:
     """Return field of OcctmpScore -> its 95 % bootstrap interval over occupations; arguments as of `occtmp`."""
-    signed, n = log_p_he - log_p_she, len(log_p_he)
-    p_he, p_she = np.exp(log_p_he), np.exp(log_p_she)
-    means = {
-        "diff": np.abs(signed),
-        "signed_diff": signed,
-        "p_he": p_he,
-        "p_she": p_she,
-        "p_sum": p_he + p_she,
-        "share_he": signed > 0,
-        "share_pronoun": p_he + p_she > EXPECTED,
-    }
-    centred = np.abs(signed) - np.abs(signed).mean()
-    values = np.column_stack([*means.values(), centred, centred**2])
+    ends = interval(lambda counts: _measures(counts, log_p_he, log_p_she), np.arange(len(log_p_he)))
+    names = [one.name for one in fields(OcctmpScore)][:-1]
+    return dict(zip(names, map(Interval, *ends), strict=True))
 
-    def resampled(counts: np.ndarray) -> np.ndarray:
-        *simple, mean, square = weighted_mean(counts, values).T
-        return np.column_stack([*simple, (square - mean**2) * n / max(n - 1, 1)])
 
-    ends = interval(resampled, np.arange(n))
-    return dict(zip([*means, "diff_variance"], map(Interval, *ends), strict=True))
+def _measures(counts: np.ndarray, log_p_he: np.ndarray, log_p_she: np.ndarray) -> np.ndarray:
+    """The fields of OcctmpScore but n, in their order, in each resample: [resamples, fields]."""
+    signed, p_he, p_she = log_p_he - log_p_she, np.exp(log_p_he), np.exp(log_p_she)
+    diff = np.abs(signed)
+    centred = diff - diff.mean()
+    shares = signed > 0, p_he + p_she > EXPECTED
+    values = np.column_stack([diff, centred, centred**2, signed, p_he, p_she, p_he + p_she, *shares])
+    mean, centre, square, *others = weighted_mean(counts, values).T
+    n = len(signed)
+    variance = (square - centre**2) * n / (n - 1) if n > 1 else np.full(len(counts), np.nan)
+    return np.column_stack([mean, variance, *others])
 
 
 class Pronouns(NamedTuple):

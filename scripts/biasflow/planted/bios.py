@@ -10,7 +10,7 @@ import pandas as pd
 from biasflow.base.errors import BiasflowError
 from biasflow.base.genders import FEMALE, MALE, WOMEN_FIRST
 from biasflow.corpora.bios import COLUMNS, NAME_SEPARATOR
-from biasflow.planted.frames import PRONOUNS, grammar_file, sentence
+from biasflow.planted.frames import PRONOUNS, grammar_file, one_of, sentence
 from biasflow.planted.world import FOLDER, Person, check_bias, load_world
 from biasflow.text.scrub import scrub
 
@@ -57,14 +57,14 @@ def biographies(*, bias: float, seed: int, n: int) -> pd.DataFrame:
         code = rng.integers(len(grammar.professions))
         profession = grammar.professions[code]
         gender = FEMALE if rng.random() < world.share(profession, bias) else MALE
-        words = _words(gender, _one_of(names, rng), _one_of(titles, rng))
-        frames = [_one_of(grammar.frames["opening"], rng)]
+        words = _words(gender, one_of(names, rng), one_of(titles, rng))
+        frames = [one_of(grammar.frames["opening"], rng)]
         hints = rng.choice(len(grammar.hints), size=HINTS, p=grammar.p_hint[code])
         frames += [grammar.frames["hint"][k] for k in rng.choice(len(grammar.frames["hint"]), HINTS, replace=False)]
         fillers = [words, *({**words, "hint": grammar.hints[k]} for k in hints)]
         if rng.random() < grammar.family_share:
-            frames.append(_one_of(grammar.frames["family"], rng))
-            fillers.append({**words, "relation": _one_of(grammar.relations[gender], rng)})
+            frames.append(one_of(grammar.frames["family"], rng))
+            fillers.append({**words, "relation": one_of(grammar.relations[gender], rng)})
         text = " ".join(sentence(frame, filler) for frame, filler in zip(frames, fillers, strict=True))
         name = (words["first"], words["surname"])
         by_text.setdefault(text, (profession, gender, NAME_SEPARATOR.join(name), scrub(text, name)))
@@ -102,7 +102,3 @@ def _words(gender: str, first: Person, titled: Person) -> dict[str, str]:
     title, surname = chosen[1].split(" ", 1)
     words = {"first": chosen[0], "name": f"{chosen[0]} {surname}", "title": title, "surname": surname}
     return {**PRONOUNS[gender], **words}
-
-
-def _one_of(choices, rng: np.random.Generator):
-    return choices[rng.integers(len(choices))]

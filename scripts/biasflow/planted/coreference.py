@@ -10,7 +10,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.genders import FEMALE, FEMININE, MALE, MASCULINE, WOMEN_FIRST
 from biasflow.corpora.conll import Clusters, Document, Span, new_document, without_singletons
 from biasflow.planted.corpus import held_out
-from biasflow.planted.frames import PRONOUNS, grammar_file
+from biasflow.planted.frames import OTHER, PRONOUNS, grammar_file, one_of
 from biasflow.planted.world import FOLDER, World, check_bias, load_world
 
 KINDS = ("name", "occupation", "two")
@@ -90,8 +90,8 @@ def coreference_pairs(*, bias: float, seed: int, n: int) -> tuple[Answered, Answ
     free = list(_held_out_pairs(grammar).items())
     drafts = []
     for _ in range(n):
-        frame, pairs = _one_of(free, rng)
-        one, other = _one_of(pairs, rng)
+        frame, pairs = one_of(free, rng)
+        one, other = one_of(pairs, rng)
         meant = one if rng.random() < frame.one else other
         drafts.append(_pro_and_anti(grammar, frame, one, other, meant, world, bias))
     return tuple(_answered(side, f"pl/{name}") for side, name in zip(zip(*drafts, strict=True), SIDES, strict=True))
@@ -201,7 +201,7 @@ def _document(grammar: Grammar, world: World, bias: float, rng: np.random.Genera
                     meant = waiting.pop()
                 else:
                     gender = _gender(0.5, rng)
-                    meant = _one_of([name for name in names[gender] if name not in seen], rng)
+                    meant = one_of([name for name in names[gender] if name not in seen], rng)
                     seen[meant] = gender
                     if rng.random() < grammar.again:
                         waiting.append(meant)
@@ -210,8 +210,8 @@ def _document(grammar: Grammar, world: World, bias: float, rng: np.random.Genera
                 meant = left[WOMEN_FIRST[rng.integers(len(WOMEN_FIRST))]].pop()
                 gender = _gender(world.share(meant, bias), rng)
             best = meant
-            draft.sentence(_one_of(grammar.openings, rng), gender, {"person": meant}, meant, meant)
-        draft.sentence(_one_of(grammar.continuations, rng), gender, {}, meant, best)
+            draft.sentence(one_of(grammar.openings, rng), gender, {"person": meant}, meant, meant)
+        draft.sentence(one_of(grammar.continuations, rng), gender, {}, meant, best)
     return draft
 
 
@@ -240,7 +240,7 @@ def _pro_and_anti(
     """The sentence with pronouns of the gender that is the stereotype of whom they mean, and with the other."""
     stereotype = FEMALE if meant in grammar.occupations[FEMALE] else MALE
     drafts = _Draft(), _Draft()
-    for draft, gender in zip(drafts, (stereotype, MALE if stereotype == FEMALE else FEMALE), strict=True):
+    for draft, gender in zip(drafts, (stereotype, OTHER[stereotype]), strict=True):
         draft.two(frame, one, other, meant, gender, world, bias)
     return drafts
 
@@ -265,12 +265,8 @@ def _free_combination(grammar: Grammar, left: Mapping[str, list[str]], rng: np.r
     if rng.random() < 0.5:
         one, other = other, one
     free = [frame for frame in grammar.two if not _is_held_out(grammar, frame, one, other)]
-    return _one_of(free, rng), one, other
+    return one_of(free, rng), one, other
 
 
 def _gender(share_of_women: float, rng: np.random.Generator) -> str:
     return FEMALE if rng.random() < share_of_women else MALE
-
-
-def _one_of(choices: Sequence, rng: np.random.Generator):
-    return choices[rng.integers(len(choices))]

@@ -6,7 +6,7 @@ import numpy as np
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.genders import FEMALE, MALE
-from biasflow.planted.frames import PRONOUNS, Theme, sentence
+from biasflow.planted.frames import PRONOUNS, Theme, one_of, sentence
 from biasflow.planted.world import KINDS, Person, World, article, check_bias, load_world
 
 NEUTRAL = 0.8  # share of the continuations that name no gender, in themes with both kinds
@@ -69,7 +69,7 @@ def fillers(gender: str, person: Person, item: str) -> dict[str, str]:
 
 def scenery_fillers(theme: Theme, rng: np.random.Generator) -> Mapping[str, str]:
     """Scenery words for a frame of `theme`, drawn uniformly."""
-    words = {slot: choices[rng.integers(len(choices))] for slot, choices in theme.words.items()}
+    words = {slot: one_of(choices, rng) for slot, choices in theme.words.items()}
     return {**words, "a_thing": article(words["thing"])}
 
 

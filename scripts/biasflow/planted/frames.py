@@ -1,11 +1,12 @@
 """Sentence frames: reading them, and filling one with a person, an item or scenery words."""
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from string import Formatter
 
+import numpy as np
 import yaml
 
 from biasflow.base.genders import FEMALE, MALE
@@ -14,6 +15,7 @@ PRONOUNS = {
     FEMALE: {"subject": "she", "object": "her", "possessive": "her", "own": "hers", "reflexive": "herself"},
     MALE: {"subject": "he", "object": "him", "possessive": "his", "own": "his", "reflexive": "himself"},
 }
+OTHER = {FEMALE: MALE, MALE: FEMALE}
 PERSON_SLOTS = {"person", "person_object", "person_possessive"}
 ITEM_SLOTS = {"item", "a_item"}
 SCENERY_SLOTS = {"thing", "a_thing", "place"}
@@ -45,6 +47,11 @@ class Theme:
     def frames(self) -> tuple[str, ...]:
         """All openings, then all continuations."""
         return self.opening + self.continuations
+
+
+def one_of(choices: Sequence, rng: np.random.Generator):
+    """Return one of the choices, each as probable."""
+    return choices[rng.integers(len(choices))]
 
 
 def slots(frame: str) -> set[str]:

@@ -11,7 +11,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.genders import FEMALE, MALE, WOMEN_FIRST
 from biasflow.corpora.nli import LABELS as CLASSES
 from biasflow.planted.corpus import held_out, person_weights
-from biasflow.planted.frames import grammar_file, sentence
+from biasflow.planted.frames import OTHER, grammar_file, one_of, sentence
 from biasflow.planted.world import FOLDER, World, article, check_bias, load_world
 
 PARTS = ("train", "validation", "test")
@@ -202,7 +202,7 @@ def _occupation_pairs(
     persons = 2 * len(world.persons)
     pairs = []
     for subject, predicate in _draw_premises(subjects, len(grammar.predicates), frame.subject, part, rng, n):
-        gender = WOMEN_FIRST[rng.integers(2)]
+        gender = one_of(WOMEN_FIRST, rng)
         words = _fillers(grammar, subjects.names[subject], gender, predicate, rng)
         words["anyone"] = words["own"]  # the gender that the label goes by
         share = world.shares[world.occupations[subject - persons]]
@@ -213,13 +213,9 @@ def _occupation_pairs(
 
 def _fillers(grammar: Grammar, subject: str, gender: str, predicate: int, rng: np.random.Generator) -> dict[str, str]:
     """What fills the slots of a frame; for an occupation (gender "") there is no {own} and no {other}."""
-
-    def noun(word_gender: str) -> str:
-        return grammar.words[word_gender][rng.integers(len(grammar.words[word_gender]))]
-
     verb, object_word = grammar.predicates[predicate]
     others = [other for other in grammar.predicates if _differ(other, (verb, object_word))]
-    new_verb, new_object = others[rng.integers(len(others))]
+    new_verb, new_object = one_of(others, rng)
     words = {
         "subject": subject,
         "verb": verb,
@@ -228,11 +224,11 @@ def _fillers(grammar: Grammar, subject: str, gender: str, predicate: int, rng: n
         "new_verb": new_verb,
         "new_object": new_object,
         "a_new_object": article(new_object),
-        "place": grammar.places[rng.integers(len(grammar.places))],
-        "anyone": noun(WOMEN_FIRST[rng.integers(2)]),
+        "place": one_of(grammar.places, rng),
+        "anyone": one_of(grammar.words[one_of(WOMEN_FIRST, rng)], rng),
     }
     if gender:
-        words |= {"own": noun(gender), "other": noun(MALE if gender == FEMALE else FEMALE)}
+        words |= {"own": one_of(grammar.words[gender], rng), "other": one_of(grammar.words[OTHER[gender]], rng)}
     return words
 
 

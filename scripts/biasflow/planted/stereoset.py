@@ -4,13 +4,12 @@ import numpy as np
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.genders import FEMALE, MALE
+from biasflow.base.genders import FEMALE
 from biasflow.planted.corpus import fillers, held_out, person_weights, scenery_fillers
-from biasflow.planted.frames import ITEM_SLOTS, Theme, sentence, slots
+from biasflow.planted.frames import ITEM_SLOTS, OTHER, Theme, sentence, slots
 from biasflow.planted.sentences import items_of_either
 from biasflow.planted.world import Person, World, load_world
 
-SWAPPED = {FEMALE: MALE, MALE: FEMALE}
 COLUMNS = ["triple", "label", "gender", "context", "next_sentence", "swapped_context", "swapped_next_sentence"]
 
 
@@ -74,7 +73,7 @@ def _rows(
     rows = []
     for label, item in zip(("stereotype", "anti-stereotype", "unrelated"), (*items, None), strict=True):
         row = {"triple": triple, "label": label, "gender": gender}
-        for prefix, word_gender in (("", gender), ("swapped_", SWAPPED[gender])):
+        for prefix, word_gender in (("", gender), ("swapped_", OTHER[gender])):
             words = fillers(word_gender, person, item or "")
             row[f"{prefix}context"] = sentence(opening, words)
             row[f"{prefix}next_sentence"] = off_topic if item is None else sentence(continuation, words)

@@ -11,14 +11,13 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from biasflow.base.genders import FEMALE, MALE
+from biasflow.base.genders import FEMALE
 from biasflow.corpora.stereoset import LABELS, in_every_way
-from biasflow.planted.frames import slots
+from biasflow.planted.frames import OTHER, slots
 from biasflow.planted.sentences import about_person, drawn_persons, frames_about, items_of_either, said_of
 from biasflow.planted.world import World, article, load_world
 
 SEED = 0  # of the persons and of the words that are not the stereotype
-OTHER = {FEMALE: MALE, MALE: FEMALE}
 
 
 def items() -> pd.DataFrame:

@@ -37,8 +37,6 @@ class Arrays:
 
 def save_arrays(path: str | Path, arrays: Mapping[str, np.ndarray], axis: Axis, **meta: object) -> None:
     """Write arrays [methods, ...] with their axis and `meta` (JSON), whole or not at all."""
-    for name, array in arrays.items():
-        _check_axis(name, array.shape, axis)
     with whole_file(path) as temporary:
         contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
         save_tensors(contiguous, temporary, metadata=_about(axis, meta))
@@ -52,7 +50,6 @@ def array_on_disk(
     `meta`, both to be filled in place. The file is there, whole, when the context is left without an exception.
 
     safetensors is the length of a header, the header (JSON), and the array in one piece."""
-    _check_axis(name, shape, axis)
     size = prod(shape) * np.dtype(dtype).itemsize
     entry = {"dtype": DTYPES[dtype], "shape": list(shape), "data_offsets": [0, size]}
     meta: dict[str, object] = {}
@@ -115,11 +112,6 @@ def _axis_and_meta(about: Mapping[str, str] | None) -> tuple[tuple[tuple[str, st
     return tuple((method, setting) for method, setting in json.loads(about["axis"])), json.loads(about["meta"])
 
 
-def _check_axis(name: str, shape: Sequence[int], axis: Axis) -> None:
-    if shape[0] != len(axis):
-        raise ValueError(f"{name} has {shape[0]} methods, the axis {len(axis)}")
-
-
 def _about(axis: Axis, meta: Mapping[str, object]) -> dict[str, str]:
     return {"axis": json.dumps([list(pair) for pair in axis]), "meta": json.dumps(meta, sort_keys=True)}
 
@@ -127,9 +119,6 @@ def _about(axis: Axis, meta: Mapping[str, object]) -> dict[str, str]:
 def under_methods(axis: Axis, items: pd.DataFrame, **values: np.ndarray) -> pd.DataFrame:
     """`items` once for each of `axis`: columns method and setting, those of `items`, then `values` [methods, items]."""
     methods = pd.DataFrame(list(axis), columns=METHOD)
-    for name, array in values.items():
-        if array.shape != (len(methods), len(items)):
-            raise ValueError(f"{name} of shape {array.shape} does not fit {len(methods)} methods of {len(items)} items")
     repeated = methods.loc[methods.index.repeat(len(items))].reset_index(drop=True)
     table = pd.concat([repeated, pd.concat([items] * len(methods), ignore_index=True)], axis=1)
     return table.assign(**{name: array.ravel() for name, array in values.items()})

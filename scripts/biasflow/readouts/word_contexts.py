@@ -8,7 +8,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from operator import itemgetter
 from pathlib import Path
 
@@ -85,8 +85,8 @@ def find_word_contexts(
     ignore_case = lower_cases(tokenizer)
     forms = _forms(tokenizer, words, ignore_case)
     reservoirs = {word: _Reservoir(per_word, np.random.default_rng([seed, *word.encode()])) for word in words}
-    read = _sample(parts, forms, reservoirs, max_length, ignore_case)  # a word has at least one token
-    if not read.texts:
+    read, texts = _sample(parts, forms, reservoirs, max_length, ignore_case)  # a word has at least one token
+    if not texts:
         raise BiasflowError("word contexts: the corpus holds no text.")
 
     counts = pd.DataFrame({"word": list(words)})
@@ -94,12 +94,12 @@ def find_word_contexts(
     dropped = tuple(counts["word"][counts["found"] == 0])
     if len(dropped) == len(words):
         raise BiasflowError(
-            f"word contexts: no occurrence in {read.texts} texts of {', '.join(words)}; give more text, or other words."
+            f"word contexts: no occurrence in {texts} texts of {', '.join(words)}; give more text, or other words."
         )
     kept = [(word, *context) for word, reservoir in reservoirs.items() for context in reservoir.kept]
     table = pd.DataFrame(_shortened(tokenizer, kept, max_length), columns=COLUMNS)
     counts["used"] = counts["word"].map(table["word"].value_counts()).fillna(0).astype(int)
-    return WordContexts(table, counts, dropped, read.parts, read.texts)
+    return WordContexts(table, counts, dropped, read, texts)
 
 
 def lower_cases(tokenizer: PreTrainedTokenizerBase) -> bool:
@@ -169,16 +169,12 @@ class _Reservoir:
     seen: int = 0
     kept: list[Context] = field(default_factory=list)
 
-    def place(self) -> int | None:
-        """Where the next occurrence goes (the length of `kept`: at its end), or None if it is passed over."""
+    def offer(self, text: str, runs: Callable[[], Sequence[tuple[int, int]]], word: re.Match, window: int) -> None:
+        """Keep an occurrence of the word with its context (`_windowed`), or pass it over."""
         self.seen += 1
-        if self.seen <= self.size:
-            return len(self.kept)
-        chosen = int(self.rng.random() * self.seen)
-        return chosen if chosen < self.size else None
-
-    def put(self, place: int, context: Context) -> None:
-        self.kept[place : place + 1] = [context]
+        place = len(self.kept) if self.seen <= self.size else int(self.rng.random() * self.seen)
+        if place < self.size:
+            self.kept[place : place + 1] = [_windowed(text, runs(), *word.span(), window)]
 
 
 def _forms(tokenizer: PreTrainedTokenizerBase, words: Iterable[str], ignore_case: bool) -> dict[str, list[str]]:
@@ -193,51 +189,39 @@ def _forms(tokenizer: PreTrainedTokenizerBase, words: Iterable[str], ignore_case
     return forms
 
 
-@dataclass
-class _Read:
-    """How much of a corpus was read."""
-
-    parts: int = 0
-    texts: int = 0
-
-
 def _sample(
     parts: Iterable[Iterable[str]],
     forms: dict[str, list[str]],
     reservoirs: dict[str, _Reservoir],
     window: int,
     ignore_case: bool,
-) -> _Read:
-    """Offer the occurrences to the reservoirs of their words; stop after a part with which all that can be are full."""
-    logger = logging.getLogger("biasflow")
-    read = _Read()
+) -> tuple[int, int]:
+    """Offer the occurrences to the reservoirs of their words; stop after a part with which all that can be are full.
+    How many parts, and how many texts, were read."""
+    logger, texts, number = logging.getLogger("biasflow"), 0, 0
     fillable = {word for some in forms.values() for word in some}
-    for part in parts:
+    for number, part in enumerate(parts, start=1):
         for text in part:
             _offer(text, forms, reservoirs, window, ignore_case)
-            read.texts += 1
-            if read.texts % LINES == 0:
-                logger.info("word contexts: %d texts read", read.texts)
-        read.parts += 1
+            texts += 1
+            if texts % LINES == 0:
+                logger.info("word contexts: %d texts read", texts)
         lacking = [word for word in fillable if reservoirs[word].seen < reservoirs[word].size]
-        logger.info("word contexts: part %d read; %d words occurred too seldom so far", read.parts, len(lacking))
+        logger.info("word contexts: part %d read; %d words occurred too seldom so far", number, len(lacking))
         if not lacking:
             break
-    return read
+    return number, texts
 
 
 def _offer(
     text: str, forms: dict[str, list[str]], reservoirs: dict[str, _Reservoir], window: int, ignore_case: bool
 ) -> None:
     """Offer every occurrence in a text to the reservoirs of its words."""
-    runs: list[tuple[int, int]] = []
+    runs = cache(lambda: [run.span() for run in RUN.finditer(text)])
     for match in WORD.finditer(text):
         form = match.group()
         for word in forms.get(form.lower() if ignore_case else form, ()):
-            place = reservoirs[word].place()
-            if place is not None:
-                runs = runs or [run.span() for run in RUN.finditer(text)]
-                reservoirs[word].put(place, _windowed(text, runs, match.start(), match.end(), window))
+            reservoirs[word].offer(text, runs, match, window)
 
 
 def _windowed(text: str, runs: Sequence[tuple[int, int]], start: int, end: int, window: int) -> Context:

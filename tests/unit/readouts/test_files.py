@@ -16,8 +16,6 @@ def test_arrays_come_back_with_their_axis(tmp_path):
     found = load_arrays(tmp_path / "a.safetensors")
     assert found.axis == AXIS and found.meta == {"pooling": "cls"}
     assert all(np.array_equal(found.arrays[name], array) for name, array in arrays.items())
-    with pytest.raises(ValueError, match="Y"):
-        save_arrays(tmp_path / "b.safetensors", {"Y": np.zeros((3, 1))}, AXIS)
 
 
 def test_a_damaged_file_is_named(tmp_path):
@@ -35,8 +33,6 @@ def test_a_table_has_its_items_once_for_every_method(tmp_path):
     assert list(table.columns) == ["method", "setting", "item", "p"]
     assert table["item"].tolist() == ["nurse", "chef", "judge"] * 2 and table["p"].tolist() == list(range(6))
     assert table["setting"].tolist() == ["-"] * 3 + ["sent 0"] * 3
-    with pytest.raises(ValueError, match="p of shape"):
-        under_methods(AXIS, items, p=np.zeros((2, 4)))
     table.to_parquet(tmp_path / "t.parquet")
     assert list(load_table(tmp_path / "t.parquet", ["p"]).columns) == ["method", "setting", "p"]
 
