@@ -9,8 +9,11 @@ import pytest
 import torch
 
 from biasflow.encoders.load import load_encoder
-from biasflow.metrics import bec_pro, crows_pairs, gest, intrasentence, winogender
+from biasflow.metrics import bec_pro, crows_pairs, gest, intrasentence, perplexity, winogender
+from biasflow.plan import datasets
+from biasflow.plan.configuration import resolve
 from biasflow.readouts import likelihoods, masked_words
+from tests.unit.plan.configs import SCHEMA, asked_of, asking
 from tests.unit.readouts.conftest import ORDINARY
 
 CORPORA = "biasflow.corpora"
@@ -84,6 +87,34 @@ def test_crows_pairs(source, write, log_p, tmp_path):
     assert found["crows_pairs_score", "stereo", "exact"] == first
     assert found["crows_pairs_score", "antistereo", "released"] == second
     assert found["crows_pairs_score", "all", "exact"] == (first + second) / 2
+
+
+def test_l2r_is_a_dataset_of_its_own_and_a_variant(source, write, tmp_path):
+    """Where every word is one piece, it is the usual one."""
+    metrics = {name: {"l2r": True} for name in ("gest", "crows_pairs", "perplexity")}
+    config = resolve(asking({"encoders": ["real"], "metrics": [*metrics][:2]}, ("metrics", metrics)), SCHEMA)
+    sentences = [f"it was {word},{number}" for number in range(1, 17) for word in ("late", "here")]
+    files = {"gest": write("gest.csv", "sentence,stereotype", *sentences), "text": "text.txt"}
+    files["crows_pairs"] = write(
+        "crows.csv", ",sent_more,sent_less,stereo_antistereo,bias_type", "0,he is late,she is late,stereo,gender"
+    )
+    for name, role, score in (
+        ("gest_sentences", "gest", gest.score),
+        ("crows_pairs", "crows_pairs", crows_pairs.score),
+        ("sample_of_text", "text", perplexity.score_pseudo_perplexity),
+    ):
+        usual, l2r = datasets.DATASETS[name](asked_of(config, "real"))
+        assert l2r.label == f"{usual.label}-l2r" != usual.file and l2r.file == f"{usual.file}-l2r"
+        values = []
+        for number, one in enumerate((usual, l2r)):
+            path = tmp_path / f"{name}-{number}"
+            options = dict(one.options) | ({"pseudo_sentences": 7} if role == "text" else {})
+            likelihoods.read(source(name, **{next(iter(one.files)): files[role]}), path, **options)
+            found = score(path, **one.scoring)
+            variants = set(found["variant"]) - {"-"}
+            values.append(found[found["variant"].isin({"l2r", "base10", "exact"} if variants else {"-"})]["value"])
+        assert variants == {"l2r"} | ({"l2r-released"} if role == "gest" else set())
+        assert values[1].tolist() == pytest.approx(values[0].tolist(), abs=1e-5, nan_ok=True)
 
 
 def test_blanks_of_stereoset(source, write, log_p, tmp_path):
