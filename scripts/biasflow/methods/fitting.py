@@ -331,13 +331,12 @@ def _named(model: nn.Module, method: str) -> Iterator[None]:
 def variance_table(grids: Sequence[Grid]) -> pd.DataFrame:
     """Return the variance that each direction explains, a row per direction: method, subspace, upstream, head (""
     outside attention), component, explained_variance."""
-    rows = []
-    for grid in grids:
-        for (name, upstream), eraser in grid.subspaces.erasers.items():
-            shares = eraser.explained_variance.reshape(-1, eraser.components)
-            for head, values in enumerate(shares.tolist()):
-                keys = (grid.method, name, upstream, str(head) if eraser.heads else "")
-                rows += [(*keys, component, value) for component, value in enumerate(values)]
+    rows = [
+        (grid.method, *key, *of_direction)
+        for grid in grids
+        for key, eraser in grid.subspaces.erasers.items()
+        for of_direction in _by_direction(eraser, eraser.explained_variance)
+    ]
     return pd.DataFrame(rows, columns=["method", "subspace", "upstream", "head", "component", "explained_variance"])
 
 
@@ -347,12 +346,18 @@ def accuracy_table(fitted: Fitted) -> pd.DataFrame:
 
     Columns method, setting, place, head ("" outside attention), directions (removed so far), accuracy (balanced, in
     [0, 1]: chance is 0.5)."""
-    rows = []
-    for active in fitted.hooked:
-        for place, eraser in active.edits:
-            if eraser.accuracy is not None:
-                for head, values in enumerate(eraser.accuracy.reshape(-1, eraser.components).tolist()):
-                    keys = (active.method, active.setting, place, str(head) if eraser.heads else "")
-                    rows += [(*keys, number, value) for number, value in enumerate(values, 1)]
+    rows = [
+        (active.method, active.setting, place, head, number + 1, value)
+        for active in fitted.hooked
+        for place, eraser in active.edits
+        for head, number, value in _by_direction(eraser, eraser.accuracy)
+    ]
     columns = ["method", "setting", "place", "head", "directions", "accuracy"]
     return pd.DataFrame(rows, columns=columns).dropna(ignore_index=True)  # a head may need fewer than another
+
+
+def _by_direction(eraser: Eraser, values: torch.Tensor | None) -> Iterator[tuple[str, int, float]]:
+    """Head ("" where there are none), number of the direction, and what `values` [..., components] says of it."""
+    for head, of_head in enumerate([] if values is None else values.reshape(-1, eraser.components).tolist()):
+        for number, value in enumerate(of_head):
+            yield str(head) if eraser.heads else "", number, value

@@ -28,24 +28,10 @@ CASES = {
         lambda source, path: next_sentence.read(source("mine", ["none", "dawkins2024"], stimuli="stimuli.csv"), path),
         lambda path: stereoset.score(path, tops=[0.4]),
         {
-            ("none", "-", "distance", "top=40%", "-"): 0.1396183605873016,
             ("none", "-", "stereotype_score", "-", "both"): 0.3,
-            ("none", "-", "language_model_score", "-", "both"): 0.15,
             ("dawkins2024", "sentence-debias", "distance", "top=40%", "-"): 0.2514936309749357,
-            ("dawkins2024", "layer-12 0,1,0", "distance", "top=40%", "-"): 0.14467595309408982,
             ("dawkins2024", "layer-11+attention 1,0,1,1,1", "distance", "top=40%", "-"): 0.1275272639261681,
             ("dawkins2024", "layer-11+attention 1,0,1,1,1", "strength", "top=40%", "-"): 0.004709333798747828,
-            ("dawkins2024", "layer-11+attention 1,0,1,1,1", "stereotype_score", "-", "both"): 0.2,
-        },
-    ),
-    "hooked_next_sentence": (
-        lambda source, path: next_sentence.read(source("mine", stimuli="stimuli.csv"), path),
-        lambda path: stereoset.score(path, tops=[0.4]),
-        {
-            ("none", "-", "distance", "top=40%", "-"): 0.1396183605873016,
-            ("hard", "-", "distance", "top=40%", "-"): 0.06736710804596296,
-            ("densray", "-", "distance", "top=40%", "-"): 0.0330528809133967,
-            ("densray-each", "layer[1]", "distance", "top=40%", "-"): 0.11634004525290509,
         },
     ),
     "masked_words": (
@@ -53,13 +39,10 @@ CASES = {
         occtmp.score,
         {
             ("none", "-", "occtmp_diff", "-", "-"): 4.291918405601064,
-            ("none", "-", "occtmp_p_he", "-", "-"): 0.034955717942812756,
             ("hard", "-", "occtmp_diff_variance", "-", "-"): 0.13694268004614205,
             ("densray", "-", "occtmp_signed_diff", "-", "-"): 2.5705077315908236,
-            ("densray", "-", "occtmp_p_she", "-", "-"): 0.0008947430396235476,
             ("densray", "-", "occtmp_p_sum", "-", "-"): 0.01240827631118933,
             ("densray-each", "layer[1]", "occtmp_diff", "-", "-"): 4.427613879988191,
-            ("densray-each", "layer[1]", "occtmp_share_he", "-", "-"): 1.0,
         },
     ),
     "words": (
@@ -67,11 +50,8 @@ CASES = {
         association.score,
         {
             ("none", "-", "weat_effect_size", "-", "target"): 0.7824247485026227,
-            ("none", "-", "weat_p_value", "-", "target"): 1 / 6,
-            ("hard", "-", "weat_effect_size", "-", "target"): 0.7121903468864235,
             ("densray", "-", "weat_effect_size", "-", "target"): 1.393776556748766,
             ("densray", "-", "weat_p_value", "-", "target"): 0.0,
-            ("densray", "-", "weat_partitions", "-", "target"): 6.0,
             ("densray-each", "layer[1]", "weat_effect_size", "-", "target"): 0.8664569924675434,
         },
     ),
@@ -83,7 +63,6 @@ CASES = {
             ("densray", "-", "seat_effect_size", "-", "mean"): 1.5010220448910578,
             ("densray", "-", "seat_p_value", "-", "mean"): 1 / 6,
             ("densray-each", "layer[1]", "seat_effect_size", "-", "mean"): 1.1513424978656994,
-            ("densray-each", "layer[1]", "seat_exact", "-", "mean"): 1.0,
         },
     ),
     "losses": (
@@ -104,7 +83,6 @@ CASES = {
         perplexity.score_pseudo_perplexity,
         {
             ("none", "-", "pseudo_perplexity", "-", "-"): 164.33186212581322,
-            ("hard", "-", "pseudo_perplexity", "-", "-"): 166.0273293785623,
             ("densray", "-", "pseudo_perplexity", "-", "-"): 161.9320095776894,
             ("densray-each", "layer[1]", "pseudo_perplexity", "-", "-"): 142.79999985279494,
         },
