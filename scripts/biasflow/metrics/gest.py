@@ -45,13 +45,6 @@ def rates(scores: ArrayLike, stereotypes: ArrayLike, *, reading: Reading = "base
     return BASES[reading] ** _means(scores, stereotypes)
 
 
-def stereotype_rate(rates: ArrayLike) -> np.ndarray:
-    """Return g = m / f of rates [..., 16], 1 without bias, above 1 if the model follows the stereotypes.
-
-    m and f are the geometric means of the rates of stereotypes 8 to 16 (about men) and 1 to 7 (about women)."""
-    return np.exp(_exponents(np.log(np.asarray(rates, dtype=float)))[..., 0])
-
-
 def score(path: str | Path) -> pd.DataFrame:
     """Return the `summary` of every method, from a file of readouts/likelihoods.py about the pairs of
     corpora/gest.py."""
@@ -61,12 +54,13 @@ def score(path: str | Path) -> pd.DataFrame:
 def summary(items: pd.DataFrame) -> pd.DataFrame:
     """Return all scores of one model: columns metric, part, variant, value, n (items), low, high.
 
-    gest_stereotype_rate (g), gest_masculine_rate (m) and gest_feminine_rate (f), with part the template or "all" (the
-    mean of a sentence's scores over templates), and gest_rate with part "stereotype-1" ... or, of one template,
-    "<template>-stereotype-1" ..., each in both readings, with the bootstrap interval over sentences within each
-    stereotype; as released, that of one template is the authors' (`normal_ends`); gest_template_agreement, the mean
-    Pearson correlation of the 16 mean scores between two templates; gest_misaligned, how many items have tokenisations
-    of different lengths, where these are known.
+    gest_stereotype_rate (g = m / f, above 1 if the model follows the stereotypes), gest_masculine_rate (m) and
+    gest_feminine_rate (f: both geometric means of rates), with part the template or "all" (the mean of a sentence's
+    scores over templates), and gest_rate with part "stereotype-1" ... or, of one template, "<template>-stereotype-1"
+    ..., each in both readings, with the bootstrap interval over sentences within each stereotype; as released, that of
+    one template is the authors' (`normal_ends`); gest_template_agreement, the mean Pearson correlation of the 16 mean
+    scores between two templates; gest_misaligned, how many items have tokenisations of different lengths, where these
+    are known.
 
     items: a row a sentence and template, columns ITEM: item (any name of the sentence), stereotype (1 to 16), template,
     the summed log p (nats) of the tokens that differ and their number (NaN: not known, and log p is their mean), of the
