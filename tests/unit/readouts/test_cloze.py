@@ -124,6 +124,9 @@ def test_a_word_hides_its_later_pieces_and_shows_its_earlier_ones(encoder, log_p
     assert shared[0] == pytest.approx(np.array([[expected]]), abs=1e-5) and shared[1].tolist() == [[5, 5]]
     one_piece = likelihoods_of(reader(*encoder), *pairs, "differing")
     assert differing[0] == pytest.approx(one_piece[0], abs=1e-5)
+    two = ["he said that ."], ["she said kind ."]  # both words that differ are hidden, as in the usual masking
+    both = [likelihoods_of(reader(*encoder), *two, name)[0] for name in ("differing", "differing-l2r")]
+    assert both[0] == pytest.approx(both[1], abs=1e-5)
     first, second = ["the woman said ."], ["the nurse said ."]
     (((found, _),),), _ = likelihoods_of(reader(*encoder), first, second, "differing-l2r")
     expected = log_p("the [MASK] [MASK] said .", "wo") + log_p("the wo [MASK] said .", "##man")
