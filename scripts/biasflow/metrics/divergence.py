@@ -51,7 +51,7 @@ def score_jsdivs(path: str | Path) -> pd.DataFrame:
 
 def summary(items: pd.DataFrame, name: str, measure: Callable[[Normal, Normal], np.ndarray]) -> pd.DataFrame:
     """Return a score of one model: columns metric, part (all, and each bias type if there are several), variant, value,
-    n (pairs), low, high (bootstrap over pairs).
+    n (pairs), low, high (bootstrap over pairs), resampled.
 
     items: one row for each pair and masking, columns ITEM, of which those without a mask count. AbsentError: none of
     them, or a type of which the score is not defined."""
@@ -73,9 +73,9 @@ def summary(items: pd.DataFrame, name: str, measure: Callable[[Normal, Normal], 
     values = scores(np.ones((1, len(items))))[0]
     if np.isnan(values).any():
         raise AbsentError(f"{name}: in some type both kinds of sentences are equally likely, or there is only one pair")
-    low, high = interval(scores, np.arange(len(items)))
+    ends = interval(scores, np.arange(len(items)))
     sizes = [len(items), *members.sum(axis=0).astype(int)]
-    rows = zip([ALL, *names], values, sizes, low, high, strict=True)
+    rows = zip([ALL, *names], values, sizes, *ends, strict=True)
     shown = [(name, part, RELEASED, *rest) for part, *rest in rows]
     return pd.DataFrame(shown if len(names) > 1 else shown[:1], columns=SUMMARY)
 
