@@ -40,7 +40,7 @@ def measure(
     Writes the configuration RUN.yaml and starts snakemake with it. If it was stopped, it goes on where it was."""
     if not Path(FIRST).is_file():
         raise BiasflowError(f"there is no {FIRST} in this folder; start biasflow measure in the clone")
-    key, file = _key_of(encoder), Path(f"{run}.yaml")
+    (key, encoder), file = _source(encoder), Path(f"{run}.yaml")
     files = [FIRST, *[WHOLE] * whole]
     settings = [f"mirror={mirror}"] * (mirror is not None)
     words = ["--cores", str(cores), "--configfile", *files, str(file), *["--config"] * len(settings), *settings]
@@ -51,12 +51,12 @@ def measure(
     os.execv(sys.executable, [sys.executable, "-m", "snakemake", *words])
 
 
-def _key_of(encoder: str) -> str:
-    """The key of a configuration that takes an encoder: `encoder` for a folder, `hub` for a name with its commit."""
+def _source(encoder: str) -> tuple[str, str]:
+    """The key of a configuration that takes an encoder (`encoder` for a folder, `hub` for a name), and its value."""
     if Path(encoder).is_dir():
-        return "encoder"
+        return "encoder", str(Path(encoder))
     if PINNED.fullmatch(encoder):
-        return "hub"
+        return "hub", encoder
     raise BiasflowError(f"{encoder} is neither a folder nor NAME@REVISION of an encoder on the model hub; {REVISION}")
 
 

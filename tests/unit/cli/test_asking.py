@@ -86,7 +86,7 @@ def test_measure_writes_a_configuration_and_starts_snakemake_as_readme_does(star
     assert yaml.safe_load(Path("mine.yaml").read_text()) == {"run": "mine", "encoder": "bert"}
     assert started == ["snakemake --cores 2 --configfile config/mine.yaml mine.yaml".split()]
     Path("mine.yaml").write_text(f"{Path('mine.yaml').read_text()}limit: 60\n")
-    said("measure", "bert", "--whole", "--cores", "4")
+    said("measure", "bert/", "--whole", "--cores", "4")
     assert started[1] == "snakemake --cores 4 --configfile config/mine.yaml config/whole.yaml mine.yaml".split()
     assert "limit: 60" in Path("mine.yaml").read_text()  # a key of the user's
     hub = f"google-bert/bert-base-uncased@{'0' * 40}"
