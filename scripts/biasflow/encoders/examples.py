@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
+import torch
 from transformers import PreTrainedTokenizerBase
 
 from biasflow.base.errors import BiasflowError
@@ -125,9 +126,11 @@ def _from_other_documents(document: np.ndarray, of: np.ndarray, rng: np.random.G
 
 
 def pack(
-    sentences: Sentences, pairs: Pairs, chosen: np.ndarray, *, cls: int, sep: int, pad: int
+    sentences: Sentences, pairs: Pairs, chosen: np.ndarray, tokenizer: PreTrainedTokenizerBase
 ) -> dict[str, np.ndarray]:
-    """Arrays [batch, longest] of the pairs: input_ids `[CLS] a [SEP] b [SEP]`, token_type_ids, attention_mask."""
+    """Arrays [batch, longest] of the pairs: input_ids `[CLS] a [SEP] b [SEP]`, token_type_ids, attention_mask; and
+    next_sentence_label [batch]."""
+    cls, sep, pad = tokenizer.cls_token_id, tokenizer.sep_token_id, tokenizer.pad_token_id
     a, b = pairs.a[chosen], pairs.b[chosen]
     length_a, length_b = (a[:, 1] - a[:, 0])[:, None], (b[:, 1] - b[:, 0])[:, None]
     column = np.arange(int((length_a + length_b).max()) + SPECIAL_TOKENS_PER_PAIR)[None, :]
@@ -142,6 +145,7 @@ def pack(
         "input_ids": ids.astype(np.int64),
         "token_type_ids": ((column >= length_a + 2) & attention).astype(np.int64),
         "attention_mask": attention.astype(np.int64),
+        "next_sentence_label": pairs.label[chosen],
     }
 
 
@@ -160,6 +164,14 @@ def mask_tokens(
     replaced = chosen & (draw >= 0.8 * share) & (draw < 0.9 * share)
     masked[replaced] = rng.choice(np.setdiff1d(np.arange(len(tokenizer)), special), size=replaced.sum())
     return masked, labels
+
+
+def masked_batch(
+    arrays: dict[str, np.ndarray], tokenizer: PreTrainedTokenizerBase, *, share: float, rng: np.random.Generator
+) -> dict[str, torch.Tensor]:
+    """A batch of tensors with `mask_tokens` of its input_ids, and their labels."""
+    ids, labels = mask_tokens(arrays["input_ids"], tokenizer, share=share, rng=rng)
+    return {key: torch.from_numpy(value) for key, value in {**arrays, "input_ids": ids, "labels": labels}.items()}
 
 
 def blocks_of(tokenizer: PreTrainedTokenizerBase, text: str, *, max_length: int) -> np.ndarray:

@@ -2,7 +2,6 @@
 
 import logging
 import math
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,12 +16,12 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_text
 from biasflow.corpora.documents import NEEDED, read_documents, read_texts
 from biasflow.encoders.described import ABOUT
-from biasflow.encoders.examples import IGNORED, Sentences, blocks_of, draw_pairs, mask_tokens, pack
+from biasflow.encoders.examples import IGNORED, Sentences, blocks_of, draw_pairs, masked_batch, pack
 from biasflow.encoders.masked_lm import outputs_at
 from biasflow.encoders.precision import on_gpu
 from biasflow.encoders.recipes import NewHeads
 from biasflow.training.checkpoints import DivergedError
-from biasflow.training.loop import Loop
+from biasflow.training.loop import Loop, held_out_means
 
 HELD_OUT_SHARE, HELD_OUT_MOST = 0.05, 200  # of blocks, or of documents and their pairs; they are not trained on
 EVALUATIONS = 10  # how often the held-out loss is measured while heads and encoder are trained together
@@ -48,10 +47,8 @@ class Examples:
     seed: int
 
     def __call__(self, numbers: Sequence[int]) -> dict[str, torch.Tensor]:
-        batch, rng = self.arrays(np.asarray(numbers)), np.random.default_rng([self.seed, *numbers])
-        ids = batch["input_ids"]
-        batch["input_ids"], batch["labels"] = mask_tokens(ids, self.tokenizer, share=self.share, rng=rng)
-        return {key: torch.from_numpy(value) for key, value in batch.items()}
+        rng = np.random.default_rng([self.seed, *numbers])
+        return masked_batch(self.arrays(np.asarray(numbers)), self.tokenizer, share=self.share, rng=rng)
 
 
 def losses(model: PreTrainedModel, batch: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
@@ -197,8 +194,7 @@ def _blocks(tokenizer: PreTrainedTokenizerBase, text: str | Path, how: NewHeads,
 
 def _pairs(tokenizer: PreTrainedTokenizerBase, text: str | Path, how: NewHeads, steps: int | None, seed: int) -> Parts:
     """Pairs as in pre-training; the last documents are held out, and no pair has parts of both kinds of documents."""
-    special = {"cls": tokenizer.cls_token_id, "sep": tokenizer.sep_token_id, "pad": tokenizer.pad_token_id}
-    if None in special.values():
+    if None in (tokenizer.cls_token_id, tokenizer.sep_token_id, tokenizer.pad_token_id):
         raise BiasflowError(
             f"{tokenizer.name_or_path}: the tokenizer has no cls_token, sep_token or pad_token, with which pairs of "
             "segments are made; leave next_sentence out"
@@ -221,20 +217,16 @@ def _pairs(tokenizer: PreTrainedTokenizerBase, text: str | Path, how: NewHeads, 
     def arrays(chosen: np.ndarray) -> dict[str, np.ndarray]:
         is_held_out = int(chosen[0] >= n)  # a batch is of one part
         (sentences, pairs), rows = drawn[is_held_out], chosen - n * is_held_out
-        return pack(sentences, pairs, rows, **special) | {"next_sentence_label": pairs.label[rows]}
+        return pack(sentences, pairs, rows, tokenizer)
 
     return Parts(arrays, n + HELD_OUT_MOST, HELD_OUT_MOST)
 
 
-@torch.inference_mode()
 def mean_losses(model: PreTrainedModel, batches: Iterable[Mapping[str, torch.Tensor]]) -> dict[str, float]:
     """Return `losses` over batches, in nats: the mean of all masked tokens, and that of all pairs."""
-    model.eval()
-    sums, counts = Counter(), Counter()
-    for batch in batches:
+
+    def sums(batch: Mapping[str, torch.Tensor]) -> dict[str, tuple[float, int]]:
         n = {"masked_lm": int((batch["labels"] != IGNORED).sum()), "next_sentence": len(batch["labels"])}
-        for name, value in losses(model, {key: value.to(model.device) for key, value in batch.items()}).items():
-            sums[name] += n[name] * value.item()
-            counts[name] += n[name]
-    model.train()
-    return {name: sums[name] / counts[name] for name in sums}
+        return {name: (n[name] * value.item(), n[name]) for name, value in losses(model, batch).items()}
+
+    return held_out_means(model, batches, sums)

@@ -4,13 +4,15 @@ progress, plain lines in the log, and a stop where the loss is lost."""
 import logging
 import math
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+import torch
 from torch import nn
 from torch.utils.data import Sampler
-from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
+from transformers import PreTrainedModel, PrinterCallback, Trainer, TrainerCallback, TrainingArguments
 from transformers.trainer_callback import TrainerState
 
 from biasflow.base.progress import Progress
@@ -126,6 +128,24 @@ class Loop(Trainer):
         kept = int(np.argmax(scores)) if keep == BEST else len(scores) - 1
         facts = {"validation_scores": scores, "epoch": kept + 1, "validation_score": scores[kept]}
         return facts | {"steps": self.state.global_step}, epochs[kept]
+
+
+@torch.inference_mode()
+def held_out_means(
+    model: PreTrainedModel,
+    batches: Iterable[Mapping[str, torch.Tensor]],
+    sums: Callable[[Mapping[str, torch.Tensor]], Mapping[str, tuple[float, int]]],
+) -> dict[str, float]:
+    """Means over batches by name, of the sum and the number that `sums` returns of a batch on the model's device; the
+    model is left in training mode."""
+    model.eval()
+    totals, counts = Counter(), Counter()
+    for batch in batches:
+        for name, (total, n) in sums({key: value.to(model.device) for key, value in batch.items()}).items():
+            totals[name] += total
+            counts[name] += n
+    model.train()
+    return {name: totals[name] / counts[name] for name in totals}
 
 
 class EpochSampler(Sampler):

@@ -18,8 +18,7 @@ from biasflow.encoders.examples import IGNORED, special_tokens
 from biasflow.encoders.recipes import NewHeads
 from biasflow.planted.units import is_stereotypical, read_units
 from biasflow.training.heads import train_on
-from biasflow.training.typical_gender import blanked, typical_gender_preferences
-from biasflow.training.versions import Version, gendered_words, padded, tokenised
+from biasflow.training.versions import Version, blanked, gendered_words, padded, tokenised, typical_gender_preferences
 
 HELD_OUT = 20  # every 20th unit of an occupation is held out, where it has so many
 

@@ -23,10 +23,10 @@ from transformers.masking_utils import create_bidirectional_mask
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.documents import check_documents
 from biasflow.encoders.device import resolve_device
-from biasflow.encoders.examples import IGNORED, Pairs, Sentences, by_length, draw_pairs, mask_tokens, pack
+from biasflow.encoders.examples import IGNORED, Pairs, Sentences, by_length, draw_pairs, masked_batch, pack
 from biasflow.encoders.precision import full, half, on_gpu, trained_in
 from biasflow.training.checkpoints import DivergedError, checkpoints, computed_by
-from biasflow.training.loop import Loop
+from biasflow.training.loop import Loop, held_out_means
 from biasflow.training.vocabulary import new_tokenizer
 
 HELD_OUT_SHARE, HELD_OUT_MOST = 0.05, 2000  # documents kept for the final metrics
@@ -86,44 +86,7 @@ def pretrain(
     torch.set_num_threads(max(1, threads // PARTS))  # within each part
     try:
         set_seed(seed)
-        sizes = {"layers": layers, "hidden": hidden, "heads": heads, "intermediate": intermediate}
-        model = _new_bert(tokenizer, **sizes, max_length=max_length, initializer_range=initializer_range)
-        model = model.to(resolve_device(device))
-        sentences = Sentences.of(tokenizer, train)
-        pairs = draw_pairs(sentences, n=steps * batch_size, max_length=max_length, rng=rng)
-        pairs = by_length(pairs, batch_size=batch_size, rng=rng)
-        collator = Collator(sentences, pairs, tokenizer, mask_share, np.random.default_rng([seed, 1]))
-        decided = {"seed": seed, "steps": steps, "batch_size": batch_size, "learning_rate": learning_rate}
-        decided |= {"mask_share": mask_share, "documents": _digest(documents)}
-        decided |= {"config": model.config.to_dict(), "vocabulary": _digest([tokenizer.get_vocab()])}
-        decided |= computed_by(model.device, [__file__])
-        with checkpoints(work, decided) as work, ThreadPoolExecutor(min(threads, PARTS)) as pool:
-            PreTraining(model, collator, pool, work, seed, steps, batch_size, learning_rate).run()
-            held_out = Sentences.of(tokenizer, held_out)
-            metrics = _evaluate(model, held_out, tokenizer, mask_share, batch_size, max_length)
-            if not all(map(math.isfinite, metrics.values())):
-                raise DivergedError(NAME, metrics["masked_lm_loss"], steps, RATES)
-            metrics |= {"steps": steps, "seed": seed, "vocabulary": len(tokenizer)}
-            metrics |= {"parameters": model.num_parameters(), **trained_in(model.device)}
-            _save(model, tokenizer, metrics, Path(folder))
-    finally:
-        torch.set_num_threads(before)
-    return metrics
-
-
-def _new_bert(
-    tokenizer: PreTrainedTokenizerBase,
-    *,
-    layers: int,
-    hidden: int,
-    heads: int,
-    intermediate: int,
-    max_length: int,
-    initializer_range: float,
-) -> BertForPreTraining:
-    """A BERT with both heads, its weights drawn from torch's generator."""
-    return BertForPreTraining(
-        BertConfig(
+        config = BertConfig(
             vocab_size=len(tokenizer),
             num_hidden_layers=layers,
             hidden_size=hidden,
@@ -135,7 +98,26 @@ def _new_bert(
             attention_probs_dropout_prob=0.0,
             pad_token_id=tokenizer.pad_token_id,
         )
-    )
+        model = BertForPreTraining(config).to(resolve_device(device))
+        sentences = Sentences.of(tokenizer, train)
+        pairs = draw_pairs(sentences, n=steps * batch_size, max_length=max_length, rng=rng)
+        pairs = by_length(pairs, batch_size=batch_size, rng=rng)
+        collator = Collator(sentences, pairs, tokenizer, mask_share, np.random.default_rng([seed, 1]))
+        course = {"seed": seed, "steps": steps, "batch_size": batch_size, "learning_rate": learning_rate}
+        decided = course | {"mask_share": mask_share, "documents": _digest(documents), "config": config.to_dict()}
+        decided |= {"vocabulary": _digest([tokenizer.get_vocab()]), **computed_by(model.device, [__file__])}
+        with checkpoints(work, decided) as work, ThreadPoolExecutor(min(threads, PARTS)) as pool:
+            PreTraining(model, collator, pool, work=work, **course).run()
+            held_out = Sentences.of(tokenizer, held_out)
+            metrics = _evaluate(model, held_out, tokenizer, mask_share, batch_size, max_length)
+            if not all(map(math.isfinite, metrics.values())):
+                raise DivergedError(NAME, metrics["masked_lm_loss"], steps, RATES)
+            metrics |= {"steps": steps, "seed": seed, "vocabulary": len(tokenizer)}
+            metrics |= {"parameters": model.num_parameters(), **trained_in(model.device)}
+            _save(model, tokenizer, metrics, Path(folder))
+    finally:
+        torch.set_num_threads(before)
+    return metrics
 
 
 @dataclass(frozen=True)
@@ -149,13 +131,8 @@ class Collator:
     rng: np.random.Generator
 
     def __call__(self, numbers: Sequence[int]) -> dict[str, torch.Tensor]:
-        tokenizer, chosen = self.tokenizer, np.asarray(numbers)
-        special = {"cls": tokenizer.cls_token_id, "sep": tokenizer.sep_token_id, "pad": tokenizer.pad_token_id}
-        batch = pack(self.sentences, self.pairs, chosen, **special)
-        ids = batch["input_ids"]
-        batch["input_ids"], batch["labels"] = mask_tokens(ids, tokenizer, share=self.mask_share, rng=self.rng)
-        batch["next_sentence_label"] = self.pairs.label[chosen]
-        return {key: torch.from_numpy(value) for key, value in batch.items()}
+        arrays = pack(self.sentences, self.pairs, np.asarray(numbers), self.tokenizer)
+        return masked_batch(arrays, self.tokenizer, share=self.mask_share, rng=self.rng)
 
 
 def losses(
@@ -213,11 +190,11 @@ class PreTraining(Loop):
         model: BertForPreTraining,
         collator: Collator,
         pool: Executor,
-        work: Path,
-        seed: int,
+        *,
         steps: int,
         batch_size: int,
         learning_rate: float,
+        **options,
     ):
         optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, betas=BETAS, weight_decay=0.01, fused=True)
         schedule = torch.optim.lr_scheduler.OneCycleLR(
@@ -229,12 +206,11 @@ class PreTraining(Loop):
             collator,
             name=NAME,
             rates=RATES,
-            work=work,
-            seed=seed,
             steps=steps,
             batch_size=batch_size,
             optimizers=(optimizer, schedule),
             train_sampling_strategy="sequential",  # the pairs were shuffled when they were drawn
+            **options,
         )
         self.pool = pool
         if self.begun:  # the masks are drawn batch by batch: those of the batches that are done come first
@@ -273,7 +249,6 @@ def _digest(values: Iterable[object]) -> str:
     return digest.hexdigest()
 
 
-@torch.inference_mode()
 def _evaluate(
     model: BertForPreTraining,
     sentences: Sentences,
@@ -286,16 +261,19 @@ def _evaluate(
     rng = np.random.default_rng(0)
     pairs = draw_pairs(sentences, n=HELD_OUT_PAIRS, max_length=max_length, rng=rng)
     collator = Collator(sentences, pairs, tokenizer, mask_share, rng)
-    model.eval()
-    loss = masked = right = 0.0
-    for start in range(0, len(pairs), batch_size):
-        batch = collator(range(start, min(start + batch_size, len(pairs))))
-        batch = {key: value.to(model.device) for key, value in batch.items()}
+
+    def sums(batch: dict[str, torch.Tensor]) -> dict[str, tuple[float, int]]:
         masked_lm, _, relation = losses(model, batch)
-        n = int((batch["labels"] != IGNORED).sum())
-        loss, masked = loss + n * masked_lm.item(), masked + n
-        right += int((relation.argmax(-1) == batch["next_sentence_label"]).sum())
-    return {"masked_lm_loss": loss / masked, "next_sentence_accuracy": right / len(pairs)}
+        masked, right = (batch["labels"] != IGNORED).sum(), relation.argmax(-1) == batch["next_sentence_label"]
+        return {
+            "masked_lm_loss": (int(masked) * masked_lm.item(), int(masked)),
+            "next_sentence_accuracy": (int(right.sum()), len(right)),
+        }
+
+    starts = range(0, len(pairs), batch_size)
+    return held_out_means(
+        model, (collator(range(start, min(start + batch_size, len(pairs)))) for start in starts), sums
+    )
 
 
 def _save(model: BertForPreTraining, tokenizer: BertTokenizer, metrics: dict, folder: Path) -> None:

@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from safetensors.torch import load_file
 from transformers import (
     BertConfig,
     BertModel,
@@ -15,13 +14,13 @@ from transformers import (
 )
 
 from biasflow.encoders.first_token import first_token_vectors, new_first_token_classifier
-from biasflow.encoders.linear_head import HEAD, load_head
+from biasflow.encoders.linear_head import load_head
 from biasflow.encoders.load import load_encoder
 from biasflow.training import loop
 from biasflow.training.finetune import Recipe, finetune
 from tests.unit.conftest import DISTILBERT, SIZES
 from tests.unit.fake_tokenizer import word_tokenizer
-from tests.unit.training.test_finetune import LABELS, TRAIN, VALIDATION, WORDS, KilledError, stopping_before
+from tests.unit.training.test_finetune import LABELS, TRAIN, VALIDATION, WORDS
 
 ENCODERS = {
     "bert": lambda: BertModel(BertConfig(**SIZES)),
@@ -62,19 +61,6 @@ def test_a_tuned_encoder_tells_the_classes_by_a_linear_layer_on_its_first_token(
     predicted = (found @ weight.T + bias).argmax(1)
     agreed = [LABELS[k] for k in predicted] == VALIDATION["label"]
     assert agreed.mean() == pytest.approx(facts["validation_score"])
-
-
-def test_a_killed_run_goes_on_to_the_same_weights(tmp_path, monkeypatch):
-    source = save("bert", tmp_path / "source")
-    tuned(source, tmp_path / "whole", tmp_path / "work")
-    with stopping_before(9, monkeypatch), pytest.raises(KilledError):
-        tuned(source, tmp_path / "resumed", tmp_path / "work")
-    assert any((tmp_path / "work").glob("checkpoint-*"))
-    tuned(source, tmp_path / "resumed", tmp_path / "work")
-    for file in ("model.safetensors", HEAD):
-        whole, resumed = load_file(tmp_path / "whole" / file), load_file(tmp_path / "resumed" / file)
-        assert whole.keys() == resumed.keys()
-        assert all(torch.equal(whole[key], resumed[key]) for key in whole)
 
 
 def test_a_constant_learning_rate_and_no_clipping_reach_the_trainer(tmp_path, monkeypatch):

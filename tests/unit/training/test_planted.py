@@ -18,8 +18,7 @@ from biasflow.encoders.recipes import PLANTED_UNITS
 from biasflow.planted.units import COLUMNS, WORD, is_stereotypical, read_units
 from biasflow.training.continue_ import continue_encoder
 from biasflow.training.planted import PlantedExamples
-from biasflow.training.typical_gender import blanked, typical_gender_preferences
-from biasflow.training.versions import gendered_words, tokenised
+from biasflow.training.versions import blanked, gendered_words, tokenised, typical_gender_preferences
 from tests.unit.fake_tokenizer import word_tokenizer
 from tests.unit.training.test_finetune import save_source
 

@@ -17,7 +17,7 @@ from biasflow.planted.corpus import discourses
 from biasflow.training import loop
 from biasflow.training.pretrain import gradients, losses, pretrain
 from biasflow.training.vocabulary import SPECIAL_TOKENS
-from tests.unit.training.test_finetune import KilledError, steps_taken, stopping_before
+from tests.unit.training.test_finetune import KilledError, stopping_before
 
 DOCUMENTS = discourses(bias=1.0, seed=0, n=400)
 TINY = {
@@ -161,20 +161,6 @@ def killed(monkeypatch, tmp_path, step: int, **change) -> None:
 
 def every_second(self, args, state, control, **kwargs):
     control.should_save = state.global_step % 2 == 0
-
-
-@pytest.mark.parametrize(("step", "first"), [(1, 0), (5, 4)])
-def test_a_killed_pretraining_goes_on_and_ends_with_the_same_bytes(tmp_path, monkeypatch, step, first):
-    whole = pretrain(DOCUMENTS, tmp_path / "whole", seed=1, **TINY)
-    killed(monkeypatch, tmp_path, step)
-    assert not (tmp_path / "x").exists()
-    steps = steps_taken(monkeypatch)
-    assert pretrain(DOCUMENTS, tmp_path / "x", seed=1, threads=2, work=tmp_path / "work", **TINY) == whole
-    assert steps == list(range(first, TINY["steps"]))
-    names = {path.name for path in (tmp_path / "whole").iterdir()}
-    assert names == {path.name for path in (tmp_path / "x").iterdir()}
-    assert all((tmp_path / "x" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes() for name in names)
-    assert not (tmp_path / "work").exists()
 
 
 @pytest.mark.parametrize(

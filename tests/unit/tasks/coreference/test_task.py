@@ -16,9 +16,7 @@ from biasflow.tasks.coreference.f1 import conll_f1
 from biasflow.tasks.coreference.model import load_coreference, predict
 from tests.unit.synthetic_conll import conll_text
 from tests.unit.tasks.coreference.made_up import RECIPE, save_encoder, save_file, text
-from tests.unit.training.test_finetune import KilledError, densray, steps_taken, stopping_before  # noqa: F401
-
-STEPS_AN_EPOCH = 4
+from tests.unit.training.test_finetune import KilledError, densray, stopping_before  # noqa: F401
 
 
 def files(tmp_path, train=range(4), validation=range(4, 6), sentences=6):
@@ -63,20 +61,6 @@ def test_it_learns_and_what_is_saved_predicts(tmp_path):
     assert f1(tmp_path / "model", data["train"][0]) > 0.95
     assert json.loads((tmp_path / "model/training.json").read_text()) == facts
     assert not (tmp_path / "work").exists()
-
-
-@pytest.mark.parametrize(("step", "after"), [(2, 0), (3, 3), (4, 4), (7, 6)])  # before any checkpoint, after an epoch
-@pytest.mark.parametrize("keep", ["best", "last"])
-def test_a_killed_run_ends_as_an_uninterrupted_one(tmp_path, monkeypatch, step, after, keep):
-    recipe = RECIPE | {"keep": keep}
-    whole = run(tmp_path, "whole", recipe=recipe)
-    with stopping_before(step, monkeypatch), pytest.raises(KilledError):
-        run(tmp_path, "resumed", recipe=recipe)
-    assert not (tmp_path / "resumed").exists()
-    steps = steps_taken(monkeypatch)
-    assert run(tmp_path, "resumed", recipe=recipe) == whole
-    assert steps == list(range(after, 2 * STEPS_AN_EPOCH))  # it went on; it did not start again
-    assert same(weights(tmp_path, "whole"), weights(tmp_path, "resumed"))
 
 
 def test_best_keeps_the_first_of_the_best_epochs_and_last_the_last(tmp_path, monkeypatch):
