@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from biasflow.encoders.device import resolve_deterministic
-from biasflow.training.loop import training_arguments
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda")
 
@@ -29,9 +28,3 @@ def test_on_a_gpu_torch_is_told(told, choice, expected):
     assert (torch.backends.cudnn.deterministic, torch.backends.cudnn.benchmark) == (expected, False)
     assert bool(os.environ["CUBLAS_WORKSPACE_CONFIG"]) is expected
     assert "CUDA_LAUNCH_BLOCKING" not in os.environ
-
-
-@pytest.mark.parametrize("on_gpu", [False, True])
-def test_the_trainer_does_not_make_calls_wait_for_the_gpu(tmp_path, monkeypatch, on_gpu):
-    arguments = training_arguments(tmp_path, seed=3, on_gpu=on_gpu)
-    assert not arguments.full_determinism

@@ -16,3 +16,4 @@ def test_two_visible_gpus_do_not_share_the_batches(tmp_path, monkeypatch, visibl
     arguments = training_arguments(tmp_path, seed=3, on_gpu=False, max_steps=5)
     assert arguments.n_gpu == min(visible, 1)
     assert (arguments.seed, arguments.max_steps, arguments.report_to) == (3, 5, [])
+    assert not arguments.full_determinism  # with it every call would wait for the GPU

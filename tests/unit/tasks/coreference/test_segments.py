@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from transformers import BertConfig, BertModel
 
 from biasflow.tasks.coreference.model import TokenVectors
-from biasflow.tasks.coreference.segments import Segmenter, SpecialTokens, segment_numbers
+from biasflow.tasks.coreference.segments import Segmenter, SpecialTokens, in_one_row, segment_numbers
 from tests.unit.conftest import SIZES
 from tests.unit.readouts.test_word_contexts import word_pieces
 from tests.unit.synthetic_conll import conll_text, documents_of
@@ -82,3 +82,15 @@ def test_token_vectors_are_those_of_each_segment_alone(tmp_path):
     torch.testing.assert_close(
         TokenVectors(model, special)(window), vectors[window.start : window.start + len(window)], atol=1e-5, rtol=1e-4
     )
+
+
+def test_documents_of_one_row_are_encoded_as_they_are_one_by_one(tmp_path):
+    torch.manual_seed(0)
+    encode = TokenVectors(BertModel(BertConfig(**SIZES)).eval(), SpecialTokens.of(TOKENIZER))
+    pieces = Segmenter(TOKENIZER, 12)(documents(tmp_path, range(9), sentences=6))
+    row = in_one_row(pieces)
+    windows = [row.window(first, 4) for first in range(0, row.n_segments, 4)]
+    assert row.n_segments == sum(each.n_segments for each in pieces)
+    together = torch.cat([encode(window) for window in windows])
+    torch.testing.assert_close(together, torch.cat([encode(each) for each in pieces]), atol=1e-5, rtol=1e-4)
+    assert [window.start for window in windows[:2]] == [0, len(windows[0])]

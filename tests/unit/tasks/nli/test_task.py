@@ -15,8 +15,7 @@ from biasflow.readouts.files import load_arrays
 from biasflow.readouts.source import Source
 from biasflow.tasks.nli import examples, task
 from biasflow.text.occupation_pairs import OccupationPairs, save_pairs
-from biasflow.training import task as training
-from tests.unit.training.test_finetune import RECIPE, TRAIN, VALIDATION, fit_a_dimension, save_source
+from tests.unit.training.test_finetune import RECIPE, TRAIN, VALIDATION, save_source
 
 NAMES = {"first": "premise", "second": "hypothesis"}
 COLOURS = dict(zip(("warm", "cold", "other"), LABELS, strict=True))
@@ -52,17 +51,6 @@ def test_a_trained_encoder_predicts_as_it_was_watched(tmp_path, data):
     assert accuracy(found) == pytest.approx(facts["validation_score"])
     assert facts["majority_share"] == VALIDATION["label"].value_counts(normalize=True).max()
     assert facts["train"] == 90 and facts["method"] == ["none", "-"]
-
-
-def test_a_method_of_its_training_is_active_when_it_is_read(tmp_path, data, monkeypatch):
-    monkeypatch.setattr(training, "fit_block", fit_a_dimension)
-    method = {"methods": {"leace": [{"eraser": "leace"}]}, "n": 2}
-    facts = train(tmp_path, data, strategy="with-leace", method=method)
-    assert load(tmp_path / "model" / CARRIED).axis == (("leace", "-"),)
-    found = read(tmp_path, data, ("leace",))
-    assert found.axis == (("leace", "-"),) and accuracy(found) == pytest.approx(facts["validation_score"])
-    with pytest.raises(BiasflowError, match="leace"):
-        read(tmp_path, data)
 
 
 SENTENCES = [f"{colour} {number} two" for colour in ("red", "blue") for number in ("one", "three", "four") * 8]
@@ -108,6 +96,8 @@ def test_what_is_fitted_to_the_model_before_training_is_active_in_it_and_carried
         assert torch.equal(carried.right, fitted.right) and torch.equal(carried.weights, fitted.weights)
     found = read(tmp_path, data, (name,))
     assert found.axis == (axis,) and accuracy(found) == pytest.approx(facts["validation_score"])
+    with pytest.raises(BiasflowError, match=name):
+        read(tmp_path, data)
 
 
 def test_pairs_with_an_occupation_are_asked_but_have_no_gold_class(tmp_path):
