@@ -58,14 +58,9 @@ def test_leaving_out_the_columns_equals_scrubbing_the_texts(top):
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ({"gender": ["F"]}, "genders"),
-        ({"gender": ["F", "female"] * 20}, "text 1.*'female'"),
         ({"gender": ["F"] * 39 + ["M"]}, "gender M"),
         ({"gender": ["F"] * 40}, "gender M"),
         ({"texts": ["_ ."] * 40}, "word"),
-        ({"iterations": 0}, "iterations"),
-        ({"n": 0}, "n is 0"),
-        ({"seeds": []}, "seeds"),
         ({"iterations": 9}, "seed 0"),
     ],
 )
@@ -73,9 +68,6 @@ def test_wrong_input_is_named(change, named):
     arguments = {"texts": ["she dances", "he sings"] * 20, "gender": ["F", "M"] * 20, "seeds": [0]}
     with pytest.raises(BiasflowError, match=named):
         top_words(**arguments | change)
-
-
-PROFESSIONS = ["nurse", "pastor"]
 
 
 def test_the_printed_words():
