@@ -56,8 +56,8 @@ a bias that we planted:
 A card holds for the encoders that it names: [calibrate the measures on your encoder](../howto/calibrate.md) before you
 rely on one. In its evidence, *dose/seed/items* are shares of the variance (what is not between doses is noise). *Seeds
 needed* (80 % power, 5 %): on a real encoder to tell the slope from 0; in artificial text in each of two groups, to tell
-half of the bias from none. *Moves with*: rank correlations over the doses. Numbers in brackets are 95 % intervals. What
-methods undo, and whether pre-training or task counts, is in [the tables of the study](../findings/planted.md).
+half of the bias from none. Numbers in brackets are 95 % intervals. What methods undo, and whether pre-training or task
+counts, is in [the tables of the study](../findings/planted.md).
 
 *Made by `make cards` from the code and the stored results of runs; do not edit.*
 """
@@ -93,7 +93,7 @@ def _card(key: str, names: Sequence[str]) -> str:
     what = meanings("measures")[key]
     text = f"# {measure.label}\n\n{what[0].upper()}{what[1:].rstrip('.')}.\n\n"
     text += _list(fields)
-    compared = ("follows", "share", "with other words")  # in the tables of docs/findings/planted.md
+    compared = ("follows", "share", "with other words", "moves with")  # with other measures: in docs/findings
     if evidence := _list((field, about) for field, about in known.items() if not field.startswith(compared)):
         text += '\n<details markdown="1"><summary>Evidence on planted bias</summary>\n\n'
         text += f"{evidence}\n</details>\n"
