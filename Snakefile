@@ -22,7 +22,7 @@ for THEME in "common data encoders tasks methods readouts external given scores 
 rule all:
     default_target: True
     input:
-        TABLES + FIND.checks() + [target for targets in PAPER_TARGETS.values() for target in targets],
+        TABLES + JOBS.checks + [target for targets in PAPER_TARGETS.values() for target in targets],
 
 
 for NAME, TARGETS in {"tables": TABLES, **PAPER_TARGETS}.items():
@@ -34,17 +34,17 @@ for NAME, TARGETS in {"tables": TABLES, **PAPER_TARGETS}.items():
             TARGETS,
 
 
-if workflow.is_main_process:
-    LAST.judged = compare
+if workflow.is_main_process:  # also a dry run
+    RUN.last.judged = lambda: RUN.compare(workflow.dag)
 
 
 onstart:
-    begin()
+    RUN.begin(workflow)
 
 
 onsuccess:
-    LAST.message = ended(SUMMARY, f"{RESULTS}/reasons.csv", since=STARTED)
+    RUN.last.message = ended(f"{RESULTS}/summary.txt", f"{RESULTS}/reasons.csv", since=RUN.since)
 
 
 onerror:
-    LAST.message = failures(LAST.failed, since=STARTED)
+    RUN.last.message = failures(RUN.last.failed, since=RUN.since)

@@ -27,7 +27,7 @@ from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
 from biasflow.base.tabular import write_csv
 from biasflow.plan.prepared import prepared
 from biasflow.readouts.source import Source
-from biasflow.registry import JOBS_OF_READOUTS
+from biasflow.registry import JOBS_OF_READOUTS, rule_of
 
 # Attention on a processor, which torch does not count yet.
 ATTENTION = {
@@ -89,16 +89,17 @@ def counted(work: Callable[[], object], layers: int, wide: int, most: float = in
 
 def stages(config: Mapping, file: str, folder: Path) -> Iterator[tuple[str, Callable[[], object]]]:
     """(readout and dataset, what reads it into `folder`) for everything that a configuration reads."""
-    readings = prepared(config, [file]).find.readings
+    jobs = list(prepared(config, [file]).jobs)
     for name in JOBS_OF_READOUTS:
-        for job in readings.jobs(name):
-            inputs = readings.model_and_data(name)(job)
-            for one in readings.params(name)(job):
+        for job in (job for job in jobs if job.rule == rule_of(name)):
+            inputs = job.inputs
+            for one in job.params["readout"]:
+                roles = [role for role in inputs if role.rpartition("/")[0] == one["inputs"]]
                 source = Source(
                     model_folder=Path(inputs["model"][0]).parent,
                     methods=tuple(one["methods"]),
                     methods_file=Path(inputs["methods"]) if "methods" in inputs else None,
-                    data={role: tuple(Path(inputs[role][i]) for i in at) for role, at in one["data"].items()},
+                    data={role.rpartition("/")[2]: tuple(map(Path, inputs[role])) for role in roles},
                     dataset=one["dataset"],
                 )
                 read, output = importlib.import_module(one["module"]).read, folder / Path(one["file"]).name

@@ -1,12 +1,16 @@
 # What encoders are trained and measured on: external files, texts, stimuli, and the data of tasks.
+from dataclasses import asdict
+
 from biasflow.corpora.stereoset import AUTHORS_STIMULI
 from biasflow.plan import datasets
+from biasflow.plan.external import files_read
+from biasflow.plan.tasks import kind_of
 from biasflow.stimuli.densray_sets import PRONOUNS
 
 corpus = PATHS.corpus  # an external file by its name in the catalogue
 CEAT = config["metrics"]["ceat"]
 NAMES_OF_FILES = {Path(corpus(name)).name: name for name in CATALOGUE.files}  # of the folder of external files
-FILES_READ = files_read(SETUP, CATALOGUE, PLAN)
+FILES_READ = files_read(SETUP, CATALOGUE, JOBS)
 SETS = {name: [file for file in files if file in FILES_READ] for name, files in CATALOGUE.sets.items()}
 
 
@@ -14,7 +18,7 @@ SETS = {name: [file for file in files if file in FILES_READ] for name, files in 
 # Nor is the mirror a parameter: a verified file stays good when the mirror is gone.
 rule download:
     input:
-        own=lambda wildcards: here(config["files"].get(NAMES_OF_FILES[wildcards.file], [])),
+        own=lambda wildcards: on_this_machine(config["files"].get(NAMES_OF_FILES[wildcards.file], [])),
     output:
         f"{CORPORA}/{{file}}",
     log:
@@ -43,7 +47,7 @@ for NAME, NAMES in SETS.items():
         name:
             f"download_{NAME}"
         input:
-            own=here([config["files"][name] for name in NAMES if name in config["files"]]),
+            own=on_this_machine([config["files"][name] for name in NAMES if name in config["files"]]),
         output:
             [corpus(name) for name in NAMES],
         log:
@@ -146,7 +150,7 @@ rule planted_text:
         runtime=10,
     params:
         code=code("planted_text"),
-        encoder=lambda wildcards: FIND.encoders.planted_corpus(wildcards.encoder, held_out=bool(wildcards.part)),
+        encoder=param_of("planted_text", "encoder"),
     script:
         "../scripts/planted_text.py"
 
@@ -256,9 +260,7 @@ rule stereoset_changes:
 
 rule ceat_contexts:
     input:
-        named(lambda wildcards: datasets.context_words(CEAT, wildcards.words)),
-        encoder=lambda wildcards: here(FIND.encoders.files(wildcards.encoder)),
-        text=lambda wildcards: here(FIND.encoders.context_files(wildcards.encoder, CATALOGUE)),
+        unpack(inputs_of("ceat_contexts")),
     output:
         contexts=f"{RESULTS}/data/contexts/{{encoder}}/{{words}}.parquet",
         counts=f"{RESULTS}/data/contexts/{{encoder}}/{{words}}_counts.csv",
@@ -275,13 +277,9 @@ rule ceat_contexts:
     params:
         **{key: CEAT[key] for key in ("per_word", "seed")},
         code=code("ceat_contexts"),
-        own=own(
-            lambda wildcards: datasets.context_words(CEAT, wildcards.words),
-            encoder=lambda wildcards: FIND.encoders.files(wildcards.encoder),
-            text=lambda wildcards: FIND.encoders.context_files(wildcards.encoder, CATALOGUE),
-        ),
-        tests=lambda wildcards: datasets.ceat_tests(CEAT, SETUP.encoders[wildcards.encoder]),
-        text=lambda wildcards: datasets.text_name(SETUP.encoders[wildcards.encoder], CEAT["text"]),
+        own=user_files_of("ceat_contexts"),
+        tests=param_of("ceat_contexts", "tests"),
+        text=param_of("ceat_contexts", "text"),
     script:
         "../scripts/ceat_contexts.py"
 
@@ -294,14 +292,13 @@ for KIND in TASKS:
             name:
                 STEP.rule
             input:
-                named(FIND.step_sources(STEP)),
-                **{role: PATHS.data(f"{{task}}/{file}") for role, file in STEP.made_from.items()},
+                unpack(inputs_of(STEP.rule)),
             output:
                 **{role: PATHS.data(f"{{task}}/{file}") for role, file in STEP.outputs.items()},
             log:
                 f"{RESULTS}/logs/data/{{task}}-{STEP.rule}.log",
             wildcard_constraints:
-                task=of_kind(KIND),
+                task=having("tasks", "kind", KIND),
             priority: STEP.priority
             conda:
                 "../envs/light.yaml"
@@ -310,8 +307,8 @@ for KIND in TASKS:
                 mem_mb=memory(STEP.memory),
                 runtime=STEP.runtime,
             params:
-                code=code("prepare", module_of(STEP)),
-                own=own(FIND.step_sources(STEP)),
-                prepare=FIND.step_params(STEP),
+                code=code_of(STEP.rule, "prepare"),
+                own=user_files_of(STEP.rule),
+                prepare=param_of(STEP.rule, "prepare"),
             script:
                 "../scripts/prepare.py"

@@ -1,4 +1,5 @@
 # Encoders: downloaded from the hub, pre-trained, or trained on. Local folders are used where they lie.
+PRETRAINED = [name for name, encoder in SETUP.encoders.items() if encoder.source == "pretrain"]
 
 
 # As with other downloads the code is no input: what comes is checked against its sha256.
@@ -8,7 +9,7 @@ rule download_encoder:
     log:
         f"{RESULTS}/logs/encoders/{{encoder}}.log",
     wildcard_constraints:
-        encoder=of_source("hub"),
+        encoder=having("encoders", "source", "hub"),
     localrule: True
     conda:
         "../envs/torch.yaml"
@@ -17,19 +18,14 @@ rule download_encoder:
         mem_mb=2000,
         runtime=120,
     params:
-        encoder=lambda wildcards: {
-            key: value
-            for key, value in config["encoders"][wildcards.encoder].items()
-            if key in ("id", "revision", "pooling")
-        },
+        encoder=param_of("download_encoder", "encoder"),
     script:
         "../scripts/download_encoder.py"
 
 
 rule pretrain:
     input:
-        texts=lambda wildcards: here(FIND.encoders.pretraining_texts(wildcards.encoder)),
-        vocabulary=lambda wildcards: here(config["encoders"][wildcards.encoder]["vocabulary"] or []),
+        unpack(inputs_of("pretrain")),
     output:
         directory(f"{RESULTS}/encoders/{{encoder}}"),
     log:
@@ -37,31 +33,28 @@ rule pretrain:
     benchmark:
         f"{RESULTS}/benchmarks/pretrain/{{encoder}}.tsv"
     wildcard_constraints:
-        encoder=of_source("pretrain"),
+        encoder=having("encoders", "source", "pretrain"),
     conda:
         "../envs/torch.yaml"
     # The only encoder takes both: everything else waits for it. Of several, two side by side are faster.
-    threads: lambda wildcards: 2 if FIND.encoders.one_is_pretrained() else threads_for(wildcards)
+    threads: lambda wildcards: 2 if PRETRAINED == [wildcards.encoder] else threads_for(wildcards)
     resources:
         mem_mb=memory(6000),
         runtime=120,
         gpu=GPUS,
     params:
         code=code("pretrain"),
-        own=own(
-            texts=lambda wildcards: FIND.encoders.pretraining_texts(wildcards.encoder),
-            vocabulary=lambda wildcards: config["encoders"][wildcards.encoder]["vocabulary"] or [],
-        ),
+        own=user_files_of("pretrain"),
         device=DEVICE,
         deterministic=config["deterministic"],
-        encoder=lambda wildcards: FIND.encoders.pretraining(wildcards.encoder),
+        encoder=param_of("pretrain", "encoder"),
     script:
         "../scripts/pretrain.py"
 
 
 rule continue_encoder:
     input:
-        named(lambda wildcards: FIND.encoders.continued_from(wildcards.encoder)),
+        unpack(inputs_of("continue_encoder")),
     output:
         directory(f"{RESULTS}/encoders/{{encoder}}"),
     log:
@@ -69,7 +62,7 @@ rule continue_encoder:
     benchmark:
         f"{RESULTS}/benchmarks/continue_encoder/{{encoder}}.tsv"
     wildcard_constraints:
-        encoder=of_source("continued"),
+        encoder=having("encoders", "source", "continued"),
     conda:
         "../envs/torch.yaml"
     threads: threads_for
@@ -79,9 +72,9 @@ rule continue_encoder:
         gpu=GPUS,
     params:
         code=code("continue_encoder"),
-        own=own(lambda wildcards: FIND.encoders.continued_from(wildcards.encoder)),
+        own=user_files_of("continue_encoder"),
         device=DEVICE,
         deterministic=config["deterministic"],
-        encoder=lambda wildcards: FIND.encoders.continuing(wildcards.encoder),
+        encoder=param_of("continue_encoder", "encoder"),
     script:
         "../scripts/continue_encoder.py"

@@ -1,17 +1,16 @@
 # What somebody gives for encoders without weights, in place of what is read from a model: one job for a readout of all of
 # them that a block asks for.
-for (BLOCK, READOUT), JOBS in FIND.readings.external_jobs().items():
-    GIVEN = FIND.readings.given_files_and_data(JOBS)
+for JOB in [job for job in JOBS if job.rule.startswith("external_")]:
 
     rule:
         name:
-            f"external_{READOUT}_{BLOCK}"
+            JOB.rule  # external_<readout>_<block>
         input:
-            **{role: here(files) for role, files in GIVEN.items()},
+            unpack(inputs_of(JOB.rule)),
         output:
-            [directory(PATHS.readout(*job)) for job in JOBS],
+            [directory(folder) for folder in JOB.outputs],
         log:
-            f"{RESULTS}/logs/readouts/external/{BLOCK}/{READOUT}.log",
+            f"{RESULTS}/logs/readouts/{JOB.rule}.log",
         conda:
             "../envs/light.yaml"
         threads: 1
@@ -19,8 +18,8 @@ for (BLOCK, READOUT), JOBS in FIND.readings.external_jobs().items():
             mem_mb=memory(2000),
             runtime=30,
         params:
-            code=code("external_readout", *FIND.readings.given_modules(JOBS)),
-            own=own(**GIVEN),
-            readouts=FIND.readings.given_params(JOBS),
+            code=code_of(JOB.rule, "external_readout"),
+            own=user_files_of(JOB.rule),
+            readouts=param_of(JOB.rule, "readouts"),
         script:
             "../scripts/external_readout.py"

@@ -3,8 +3,7 @@
 
 rule given_measure:
     input:
-        encoder=lambda wildcards: here(FIND.encoders.files(wildcards.encoder)),
-        script=lambda wildcards: here(FIND.given_script(wildcards.given)),
+        unpack(inputs_of("given_measure")),
     output:
         f"{RESULTS}/given/{{given}}/{{encoder}}.csv",
     log:
@@ -21,10 +20,7 @@ rule given_measure:
         runtime=240,
     params:
         code=code("given_measure"),
-        command=lambda wildcards: config["given"][wildcards.given]["command"],
-        own=own(
-            encoder=lambda wildcards: FIND.encoders.files(wildcards.encoder),
-            script=lambda wildcards: FIND.given_script(wildcards.given),
-        ),
+        command=param_of("given_measure", "command"),
+        own=user_files_of("given_measure"),
     script:
         "../scripts/given_measure.py"

@@ -1,17 +1,14 @@
 # Every number that papers print, beside ours: of those whose encoders are known, and of those that were printed from
 # published scores of single items which this run reads.
-LEDGER_OF = [name for name in config["papers"] if load_paper(name).encoders]
-ITEMS_GIVEN = FIND.item_files()
-LEDGER = ["ledger", "ledger_summary", "released_errors"]
+from biasflow.papers.paper import load_tables
+
 LEDGER_TEXT = load_tables(Path(package_file("papers/ledger.yaml")))
-if LEDGER_OF or ITEMS_GIVEN:
-    PAPER_TARGETS["ledger"] = [f"{RESULTS}/tables/{name}.csv" for name in LEDGER]
+if any(job.rule == "paper_ledger" for job in JOBS):
+    PAPER_TARGETS["ledger"] = [f"{RESULTS}/tables/{name}.csv" for name in LEDGER_TEXT]
 
     rule paper_ledger:
         input:
-            **FIND.ledger_files(LEDGER_OF),
-            printed=local([file for name in LEDGER_OF for file in printed_by(name)]),
-            text=local([package_file(f"papers/{name}/paper.yaml") for name in LEDGER_OF]),
+            unpack(inputs_of("paper_ledger")),
         output:
             **{
                 name: [
@@ -20,10 +17,10 @@ if LEDGER_OF or ITEMS_GIVEN:
                     report(
                         f"{RESULTS}/tables/{name}.html",
                         category="Ledger",
-                        labels=shown_in_report(name, LEDGER_TEXT[name].caption),
+                        labels=shown_in_report(name, about.caption),
                     ),
                 ]
-                for name in LEDGER
+                for name, about in LEDGER_TEXT.items()
             },
             whole=f"{RESULTS}/ledger.csv",
         log:
@@ -35,8 +32,8 @@ if LEDGER_OF or ITEMS_GIVEN:
             mem_mb=memory(2000),
             runtime=20,
         params:
-            code=code("ledger", *(f"{module_of(PAPERS[name])}.targets" for name in LEDGER_OF)),
-            papers=FIND.ledger_params(LEDGER_OF),
-            item_files=ITEMS_GIVEN,
+            code=code_of("paper_ledger", "ledger"),
+            papers=param_of("paper_ledger", "papers"),
+            item_files=param_of("paper_ledger", "item_files"),
         script:
             "../scripts/ledger.py"

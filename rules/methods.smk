@@ -3,7 +3,7 @@
 
 rule fit_methods:
     input:
-        named(FIND.fits.model_and_data),
+        unpack(inputs_of("fit_methods")),
     output:
         methods=f"{RESULTS}/methods/{{encoder}}/{{training}}/{{group}}.safetensors",
         about=directory(f"{RESULTS}/methods/{{encoder}}/{{training}}/{{group}}.about"),
@@ -19,9 +19,9 @@ rule fit_methods:
         runtime=120,
         gpu=GPUS,
     params:
-        code=lambda wildcards: code("fit_methods", *FIND.fits.modules(wildcards)),
-        own=own(FIND.fits.model_and_data),
-        fit=FIND.fits.params,
+        code=code_of("fit_methods", "fit_methods"),
+        own=user_files_of("fit_methods"),
+        fit=param_of("fit_methods", "fit"),
         device=DEVICE,
     script:
         "../scripts/fit_methods.py"

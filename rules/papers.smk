@@ -1,12 +1,8 @@
 # The tables and figures of each paper of the run: one job a paper, each of them a target. `update` keeps what an earlier
 # run made where the job fails.
+from biasflow.papers.paper import KINDS, role
+
 PAPER_TARGETS = {}
-KINDS = ("tables", "figures", "pages")
-
-
-def printed_by(paper):
-    """The file of the numbers that a paper prints, if it prints any."""
-    return [file for file in package_folder(f"papers/{paper}") if file.endswith("/printed.csv")]
 
 
 def targets_of(text):
@@ -35,9 +31,7 @@ for NAME in config["papers"]:
         name:
             f"paper_{NAME}"
         input:
-            **FIND.paper_files(NAME),
-            printed=local(printed_by(NAME)),
-            text=local(package_file(f"papers/{NAME}/paper.yaml")),
+            unpack(inputs_of(f"paper_{NAME}")),
         output:
             **outputs_of(TEXT),
         log:
@@ -49,10 +43,10 @@ for NAME in config["papers"]:
             mem_mb=memory(2000),
             runtime=20,
         params:
-            code=code("paper", f"{module_of(PAPERS[NAME])}.targets"),
+            code=code_of(f"paper_{NAME}", "paper"),
             paper=NAME,
-            options=FIND.paper_options(NAME),
-            places=FIND.paper_items(NAME),
+            options=param_of(f"paper_{NAME}", "options"),
+            item_files=param_of(f"paper_{NAME}", "item_files"),
             captions=TEXT.captions("figures"),
         script:
             "../scripts/paper.py"

@@ -1,27 +1,13 @@
 # What is read from a model under methods: one rule per readout, and one for those of a narrow encoder that are read
 # together, all of one shape. A job reads all datasets of a block.
 
-
-def code_of_readout(name):
-    """Wildcards -> the code of a job that reads: its script, and the modules that it imports by name."""
-    modules = FIND.readings.modules(name)
-    return lambda wildcards: code("read", *modules(wildcards))
-
-
-def spares_of_readout(name):
-    """Wildcards -> files that spare a readout work, whatever their age."""
-    spares = FIND.readings.spares(name)
-    return lambda wildcards: ancient(spares(wildcards))
-
-
 for NAME, READOUT in JOBS_OF_READOUTS.items():
 
     rule:
         name:
             rule_of(NAME)
         input:
-            named(FIND.readings.model_and_data(NAME)),
-            spares=spares_of_readout(NAME),
+            unpack(inputs_of(rule_of(NAME))),
         output:
             directory(f"{RESULTS}/readouts/{{encoder}}/{{training}}/{{block}}/{NAME}"),
         log:
@@ -29,9 +15,7 @@ for NAME, READOUT in JOBS_OF_READOUTS.items():
         benchmark:
             f"{RESULTS}/benchmarks/{NAME}/{{encoder}}/{{training}}/{{block}}.tsv"
         wildcard_constraints:
-            encoder=one_of(
-                {job.encoder: None for job in FIND.readings.jobs(NAME) if not SETUP.encoders[job.encoder].is_external}
-            ),
+            encoder=one_of({job.wildcards[0]: None for job in JOBS if job.rule == rule_of(NAME)}),
         conda:
             "../envs/torch.yaml"
         threads: threads_for
@@ -40,9 +24,9 @@ for NAME, READOUT in JOBS_OF_READOUTS.items():
             runtime=READOUT.runtime,
             gpu=GPUS,
         params:
-            code=code_of_readout(NAME),
-            own=own(FIND.readings.model_and_data(NAME)),
-            readout=FIND.readings.params(NAME),
+            code=code_of(rule_of(NAME), "read"),
+            own=user_files_of(rule_of(NAME)),
+            readout=param_of(rule_of(NAME), "readout"),
             device=DEVICE,
             deterministic=config["deterministic"],
         script:

@@ -1,28 +1,19 @@
+from biasflow.papers.paper import load as load_paper
+from biasflow.plan.compiled import PICTURES, first_tables, page_tables
+from biasflow.results.captions import shown_in_report
+
 # Scores: cheap, one job per model and block; then the one table, the plan and the names beside it, and the matrix, with
 # a table for readers of pretrained encoders and one of each task, and the one page that links to all of the run.
-FIRST_TABLES = {
-    f"matrix_{task}".removesuffix("_-"): task for task in dict.fromkeys(cell.model.task for cell in PLAN.cells)
-}
-OWN_TABLES = {
-    name: f"Every measure under every method ({task or 'pretrained'})." for name, task in FIRST_TABLES.items()
-}
-OWN_TABLES |= {
-    "power": "How many seeds a difference between two methods needs to be seen.",
-    "agreement": "How far the measures agree on which model is more biased.",
-}
-
 # Paper -> its figures that have nothing to draw, with the reason: no rule makes them, and the page lists them.
 NOT_DRAWN = {name: load_paper(name).not_drawn(config["papers"][name], PLAN.cells) for name in config["papers"]}
 
 # The encoder whose measures this run calibrates; the page takes what followed from its own table.
 CALIBRATED = [config["papers"]["calibrated"]["encoder"]] if "calibrated" in config["papers"] else []
 
-SUMMARY = f"{RESULTS}/summary.txt"
-
 
 rule score:
     input:
-        named(FIND.scores.readouts_and_data),
+        unpack(inputs_of("score")),
     output:
         scores=f"{RESULTS}/scores/{{encoder}}/{{training}}/{{block}}.csv",
         reasons=f"{RESULTS}/scores/{{encoder}}/{{training}}/{{block}}.reasons.csv",
@@ -36,19 +27,17 @@ rule score:
         mem_mb=memory(4000),
         runtime=30,
     params:
-        code=lambda wildcards: code("score", *FIND.scores.modules(wildcards)),
-        model=FIND.scores.model,
-        own=own(FIND.scores.readouts_and_data),
-        jobs=FIND.scores.params,
+        code=code_of("score", "score"),
+        model=param_of("score", "model"),
+        own=user_files_of("score"),
+        jobs=param_of("score", "jobs"),
     script:
         "../scripts/score.py"
 
 
 rule scores:
     input:
-        scores=[PATHS.scores(*job) for job in PLAN.scored],
-        reasons=[PATHS.reasons(*job) for job in PLAN.scored],
-        resamples=[PATHS.resamples(*job) for job in PLAN.scored],
+        unpack(inputs_of("scores")),
     output:
         scores=f"{RESULTS}/scores.csv",
         reasons=f"{RESULTS}/reasons.csv",
@@ -79,19 +68,15 @@ rule plan:
         mem_mb=memory(1000),
         runtime=10,
     params:
-        code=code(
-            "plan",
-            *(f"{module_of(PAPERS[name])}.blocks" for name in config["papers"]),
-            *(plan_module(task["kind"]) for task in config["tasks"].values()),
-        ),
-        digest=FIND.digest(),
+        code=code_of("plan", "plan"),
+        digest=param_of("plan", "digest"),
     script:
         "../scripts/plan.py"
 
 
 rule describe:
     input:
-        named(lambda wildcards: FIND.described_files()),
+        unpack(inputs_of("describe")),
     output:
         encoders=f"{RESULTS}/encoders.csv",
         trainings=f"{RESULTS}/trainings.csv",
@@ -104,25 +89,17 @@ rule describe:
         mem_mb=memory(1000),
         runtime=30,
     params:
-        **FIND.described_params(),
         code=code("describe"),
-        own=own(lambda wildcards: FIND.described_files()),
+        own=user_files_of("describe"),
+        encoders=param_of("describe", "encoders"),
+        models=param_of("describe", "models"),
     script:
         "../scripts/describe.py"
 
 
 rule matrix:
     input:
-        scores=f"{RESULTS}/scores.csv",
-        reasons=f"{RESULTS}/reasons.csv",
-        plan=f"{RESULTS}/plan.csv",
-        files=f"{RESULTS}/files.csv",
-        ledger=lambda wildcards: [f"{RESULTS}/tables/ledger_summary.csv"] if LEDGER_OF or ITEMS_GIVEN else [],
-        calibration=[f"{RESULTS}/tables/calibrated_calibration.csv"] * len(CALIBRATED),
-        drops=[task.file(task.kind.drops) for task in tasks_of_plan(SETUP, PLAN) if task.kind.drops],
-        names=f"{RESULTS}/names.csv",
-        encoders=f"{RESULTS}/encoders.csv",
-        trainings=f"{RESULTS}/trainings.csv",
+        unpack(inputs_of("matrix")),
     output:
         **{
             f"{name}_table": [
@@ -134,12 +111,12 @@ rule matrix:
                     labels=shown_in_report(name, shows),
                 ),
             ]
-            for name, shows in OWN_TABLES.items()
+            for name, shows in page_tables(PLAN).items()
         },
         matrix=f"{RESULTS}/matrix.csv",
         page=report(f"{RESULTS}/index.html", category="Overview"),
-        pictures=[f"{RESULTS}/figures/page_{name}.{kind}" for name in ("bias", "methods") for kind in ("svg", "png")],
-        summary=SUMMARY,
+        pictures=[f"{RESULTS}/{picture}" for picture in PICTURES],
+        summary=f"{RESULTS}/summary.txt",
     log:
         f"{RESULTS}/logs/matrix.log",
     conda:
@@ -150,7 +127,7 @@ rule matrix:
         runtime=10,
     params:
         code=code("matrix"),
-        tables=FIRST_TABLES,
+        tables=first_tables(PLAN),
         calibrated=CALIBRATED,
         papers=[
             {

@@ -2,15 +2,7 @@
 # active in every forward pass; it is fitted to the encoder that training starts from.
 
 
-def encoder_files(wildcards):
-    """The folder that a rule makes, or the files of a local encoder."""
-    return FIND.encoders.files(wildcards.encoder)
-
-
-for KIND, TASK in TASKS.items():
-    # The files of the task's data, by role.
-    TRAINED_ON = {role: PATHS.data(f"{{task}}/{file}") for role, file in kind_of(KIND).trained_on.items()}
-
+for KIND in TASKS:
     # The tokens of a task's texts, for all trainings and readings that take them. They spare these work and change nothing
     # in their results: whoever reads such a file checks what it was made of, and does not run again because it is newer.
     if kind_of(KIND).tokenised:
@@ -19,8 +11,7 @@ for KIND, TASK in TASKS.items():
             name:
                 f"tokenise_{KIND}"
             input:
-                **TRAINED_ON,
-                encoder=lambda wildcards: here(encoder_files(wildcards)),
+                unpack(inputs_of(f"tokenise_{KIND}")),
             output:
                 f"{RESULTS}/data/{{task}}/tokens/{{encoder}}/{{text}}.safetensors",
             log:
@@ -28,7 +19,7 @@ for KIND, TASK in TASKS.items():
             benchmark:
                 f"{RESULTS}/benchmarks/tokenise_{KIND}/{{encoder}}/{{task}}/{{text}}.tsv"
             wildcard_constraints:
-                task=of_kind(KIND),
+                task=having("tasks", "kind", KIND),
                 text=r"[^/]+",
             conda:
                 "../envs/torch.yaml"
@@ -37,9 +28,9 @@ for KIND, TASK in TASKS.items():
                 mem_mb=memory(8000),
                 runtime=60,
             params:
-                code=code("tokenise", module_of(kind_of(KIND).tokenised)),
-                own=own(encoder=encoder_files),
-                tokenise=FIND.trainings.tokenising,
+                code=code_of(f"tokenise_{KIND}", "tokenise"),
+                own=user_files_of(f"tokenise_{KIND}"),
+                tokenise=param_of(f"tokenise_{KIND}", "tokenise"),
             script:
                 "../scripts/tokenise.py"
 
@@ -47,10 +38,7 @@ for KIND, TASK in TASKS.items():
         name:
             f"finetune_{KIND}"
         input:
-            named(FIND.trainings.method_files),
-            **TRAINED_ON,
-            encoder=lambda wildcards: here(encoder_files(wildcards)),
-            tokens=lambda wildcards: ancient(FIND.trainings.tokens(wildcards)),
+            unpack(inputs_of(f"finetune_{KIND}")),
         output:
             model=directory(f"{RESULTS}/models/{{encoder}}/{{task}}/{{strategy}}/seed{{seed}}"),
             training=f"{RESULTS}/models/{{encoder}}/{{task}}/{{strategy}}/seed{{seed}}.training.json",
@@ -59,7 +47,7 @@ for KIND, TASK in TASKS.items():
         benchmark:
             f"{RESULTS}/benchmarks/finetune_{KIND}/{{encoder}}/{{task}}/{{strategy}}/seed{{seed}}.tsv"
         wildcard_constraints:
-            task=of_kind(KIND),
+            task=having("tasks", "kind", KIND),
         conda:
             "../envs/torch.yaml"
         threads: threads_for
@@ -68,9 +56,9 @@ for KIND, TASK in TASKS.items():
             runtime=720,
             gpu=GPUS,
         params:
-            code=lambda wildcards: code("finetune", *FIND.trainings.modules(wildcards)),
-            own=own(FIND.trainings.method_files, encoder=encoder_files),
-            training=FIND.trainings.params,
+            code=code_of(f"finetune_{KIND}", "finetune"),
+            own=user_files_of(f"finetune_{KIND}"),
+            training=param_of(f"finetune_{KIND}", "training"),
             device=DEVICE,
             deterministic=config["deterministic"],
         script:

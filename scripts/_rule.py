@@ -33,8 +33,8 @@ def _set_imports_aside(phase: str, info: dict) -> None:
 gc.callbacks.append(_set_imports_aside)
 
 
-# Roles of inputs that rules declare `ancient`: they spare work, and change nothing in a result.
-ASIDE = ("spares", "tokens")
+# Roles of inputs that rules declare `ancient`: they save work, and change nothing in a result.
+ASIDE = ("tokens",)
 OF_OUTPUT = "of_output"  # the fact of a job that says something of each of its outputs
 
 
@@ -79,15 +79,15 @@ def rule(smk) -> Iterator[dict]:
 
 
 def _input(named, name: str) -> str:
-    """The input file that plan.own_files calls by its role and its position in it: "words.0"."""
+    """The input file that plan.user_files calls by its role and its position in it: "words.0"."""
     role, _, number = name.rpartition(".")
     return str(by_role(named, [role])[role][int(number)])
 
 
 def _aside(named, inputs: Iterable[str]) -> list[str]:
     """The input files that have a role of ASIDE, or lie in a folder that has one."""
-    roles = [getattr(named, role, ()) for role in ASIDE]
-    folders = [path for files in roles for path in ([files] if isinstance(files, str) else files)]
+    roles = [role for role in named.keys() if role.rpartition("/")[2] in ASIDE]  # noqa: SIM118
+    folders = [path for files in by_role(named, roles).values() for path in files]
     return [path for path in inputs if any(Path(path).is_relative_to(folder) for folder in folders)]
 
 
@@ -110,24 +110,23 @@ def model_folder(files: str | Sequence[str]) -> Path:
     return Path(first) if Path(first).is_dir() else Path(first).parent
 
 
-def picked(named, positions: Mapping[str, Sequence[int]]) -> dict[str, tuple[Path, ...]]:
-    """The input files of a rule by role, of each role those at the positions that a parameter names."""
-    files = by_role(named, positions)
-    return {role: tuple(files[role][number] for number in numbers) for role, numbers in positions.items()}
+def inputs_of(named, name: str) -> dict[str, tuple[Path, ...]]:
+    """The input files of a dataset by role; name: with which their roles begin in the rule."""
+    roles = [role for role in named.keys() if role.rpartition("/")[0] == name]  # noqa: SIM118
+    return {role.rpartition("/")[2]: files for role, files in by_role(named, roles).items()}
 
 
 def data_of(named, readout: Mapping, folder: Path) -> dict[str, tuple[Path, ...]]:
     """The files that a readout is made from, by role. folder: where what its job itself has read lies until it ends."""
-    inputs, data = by_role(named, ["spares", "readouts"]), picked(named, readout["data"])
-    data |= {role: tuple(inputs["spares"][i] for i in at) for role, at in readout["spares"].items()}
-    for role, (number, file) in readout["made_from"].items():
-        data[role] = ((folder if number is None else inputs["readouts"][number]) / file,)
-    return data
+    data = inputs_of(named, readout["inputs"])
+    return data | {role: (data.get(role, (folder,))[0] / file,) for role, file in readout["made_from"].items()}
 
 
-def items(named, places: Mapping[str, Mapping[str, Sequence]]) -> dict[str, dict[str, Path]]:
-    """The item files of a paper by role and key, from the position of an input and the file's name in there; those that
-    exist: a readout that could not be made has none, and the plan says why."""
-    inputs = by_role(named, places)
-    paths = {role: {key: inputs[role][i] / file for key, (i, file) in of.items()} for role, of in places.items()}
-    return {role: {key: path for key, path in of.items() if path.is_file()} for role, of in paths.items()}
+def items(named, paper: str, files: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, Path]]:
+    """The item files of a paper by role and key; files: their names in the rule's inputs. Those that exist: a readout
+    that could not be made has none, and the plan says why."""
+    paths = {
+        role: {key: Path(named[f"{paper}/{role}/{key}"], file) for key, file in of_role.items()}
+        for role, of_role in files.items()
+    }
+    return {role: {key: path for key, path in of_role.items() if path.is_file()} for role, of_role in paths.items()}

@@ -20,8 +20,8 @@ def main(smk) -> None:
         scores, names = read_scores(smk.input.scores), read_text_csv(smk.input.names)
         plan = read_plan(smk.input.plan, smk.input.reasons)
         runs = {
-            name: Run(scores, plan, names, read_printed(name), items(smk.input, places), options)
-            for name, (options, places) in smk.params.papers.items()
+            name: Run(scores, plan, names, read_printed(name), items(smk.input, name, files), options)
+            for name, (options, files) in smk.params.papers.items()
         }
         rows = pd.concat([ledger(runs), items_ledger.ledger(smk.params.item_files, scores, plan)], ignore_index=True)
         write_csv(rows, smk.output.whole)

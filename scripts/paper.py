@@ -18,7 +18,7 @@ def main(smk) -> None:
             plan=read_plan(smk.input.plan, smk.input.reasons),
             names=read_text_csv(smk.input.names),
             printed=read_printed(name),
-            files=items(smk.input, smk.params.places),
+            files=items(smk.input, name, smk.params.item_files),
             options=smk.params.options,
         )
         about_files = remark(read_text_csv(smk.input.files))

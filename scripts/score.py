@@ -1,10 +1,11 @@
 """Rule `score`: all scores of a model that one block asks for, made of its readouts."""
 
 import importlib
+from pathlib import Path
 
 import pandas as pd
 
-from _rule import by_role, picked, rule
+from _rule import inputs_of, rule
 from biasflow.base.errors import AbsentError
 from biasflow.base.sample import marked
 from biasflow.base.tabular import write_csv, write_parquet
@@ -19,12 +20,11 @@ from biasflow.results.scores import concatenate, tidy, write_scores
 def main(smk) -> None:
     with rule(smk):
         tables, drawn, holes, failed = [], [], [], []
-        readouts = by_role(smk.input, ["readouts"])["readouts"]
         for job in smk.params.jobs:
-            readout = readouts[job["readout"]] / job["file"]
+            readout = Path(smk.input[job["readout"]]) / job["file"]
             reasons = reasons_of(readout)
             if not set(job["methods"]) <= set(reasons):
-                files = {role: path for role, (path,) in picked(smk.input, job["files"]).items()}
+                files = {role: path for role, (path,) in inputs_of(smk.input, job["inputs"]).items()}
                 try:
                     score = scorer(importlib.import_module(job["module"]), job["metric"])
                     rows = score(readout, **files, **job["options"])

@@ -11,9 +11,11 @@ import pytest
 import yaml
 
 from biasflow.base.errors import AbsentError
+from biasflow.metrics.items import scorer
 from biasflow.papers.items.ledger import KEYS, MOST, Z_95, ledger
 from biasflow.papers.ledger import OFF, REPRODUCED, summary
 from biasflow.plan.prepared import prepared
+from biasflow.registry import METRICS, module_of
 from tests.real.files import DATA, needs_data
 from tests.real.published_clusters import read_and_scored
 
@@ -26,20 +28,20 @@ def rows(tmp_path_factory):
     """The ledger of the run: what its jobs would read and score, by the functions that they call."""
     run = prepared(yaml.safe_load((ROOT / "config/conformance.yaml").read_text()))
     folder, tables, reasons = tmp_path_factory.mktemp("readouts"), [], []
-    jobs = [
-        job for (_, readout), jobs in run.find.readings.external_jobs().items() for job in jobs if readout != "clusters"
-    ]
+    external = [job for job in run.jobs if job.rule.startswith("external_") and "clusters" not in job.rule]
     datasets = {(job.encoder, score.reading.file): score for job, all_ in run.plan.scored.items() for score in all_}
-    for job in jobs:
-        inputs = run.find.readings.given_files_and_data([job])
-        here = {role: [_in_mirror(run, path) for path in paths] for role, paths in inputs.items()}
-        for each in run.find.readings.given_params([job])[0]:
-            data = {role: [here[role][place] for place in places] for role, places in each["data"].items()}
-            score, path = datasets[job.encoder, Path(each["file"]).stem], folder / f"{job.encoder}-{each['file']}"
-            about = {"encoder": job.encoder, "dataset": score.dataset.label}
+    of_jobs = ((job, *one) for job in external for one in zip(job.outputs, job.params["readouts"], strict=True))
+    for job, output, params in of_jobs:
+        encoder = output.split("/")[3]
+        for each in params:
+            roles = [role for role in job.inputs if role.startswith(f"{each['inputs']}/")]
+            data = {role.rpartition("/")[2]: [_in_mirror(run, path) for path in job.inputs[role]] for role in roles}
+            score, path = datasets[encoder, Path(each["file"]).stem], folder / f"{encoder}-{each['file']}"
+            about = {"encoder": encoder, "dataset": score.dataset.label}
             try:
                 importlib.import_module(each["module"]).read(data.pop("given"), data, path, **each["options"])
-                table = importlib.import_module(f"biasflow.metrics.{score.metric}").score(path)
+                module = importlib.import_module(module_of(METRICS[score.metric]))
+                table = scorer(module, score.metric)(path)
                 tables.append(table.assign(**about))
             except AbsentError as error:
                 reasons.append({**about, "reason": str(error)})
@@ -48,7 +50,7 @@ def rows(tmp_path_factory):
     tables.append(table.assign(encoder=clusters, dataset="winobias-winobias-dev"))
     scores, plan = pd.concat(tables), pd.DataFrame(reasons, columns=["encoder", "dataset", "reason"])
     assert not scores.duplicated(KEYS).any()
-    return ledger(run.find.item_files(), scores, plan)
+    return ledger(run.jobs.of("paper_ledger").params["item_files"], scores, plan)
 
 
 def _in_mirror(run, path: str) -> Path:

@@ -56,15 +56,15 @@ def script(monkeypatch):
 def read(script, folder, tmp_path, monkeypatch):  # noqa: F811
     def read(*errors: str) -> Path:
         monkeypatch.chdir(tmp_path)
-        alike = {"data": {}, "spares": {}, "made_from": {}, "methods": ["none"], "dataset": "x"}
-        alike |= {"module": "biasflow.readouts.pair_tokens"}
+        common = {"inputs": "x", "made_from": {}, "methods": ["none"], "dataset": "x"}
+        common |= {"module": "biasflow.readouts.pair_tokens"}
         readouts = [
-            {**alike, "file": f"{error}.parquet", "options": {"items": __name__, "of": {"error": error}}}
+            {**common, "file": f"{error}.parquet", "options": {"items": __name__, "of": {"error": error}}}
             for error in errors
         ]
         script("read").main(
             SimpleNamespace(
-                input=Inputs(model=str(folder / "model"), spares=[], readouts=[]),
+                input=Inputs(model=str(folder / "model")),
                 output=["results/run/readouts/x"],
                 log=["logs/x.log"],
                 wildcards=SimpleNamespace(training="pretrained"),
@@ -95,14 +95,14 @@ def test_what_fails_as_a_whole_or_may_go_better_another_time_ends_the_job(read, 
 
 def test_a_metric_that_fails_leaves_the_scores_of_the_others(script, read):
     output = read("none", "ours")
-    alike = {"readout": 0, "methods": ["none"], "files": {}, "options": {}, "limits": [], "dataset": "x"}
+    common = {"readout": "x", "methods": ["none"], "inputs": "x", "options": {}, "limits": [], "dataset": "x"}
     jobs = [
-        {**alike, "file": f"{name}.parquet", "module": f"biasflow.metrics.{metric}", "metric": metric}
+        {**common, "file": f"{name}.parquet", "module": f"biasflow.metrics.{metric}", "metric": metric}
         for name, metric in (("none", "sss"), ("none", "gest"), ("ours", "prediction_quality"))
     ]
     model = {"encoder": "mine", "task": "-", "strategy": "-", "seed": "-"}
     smk = SimpleNamespace(
-        input=Inputs(readouts=[str(output)]),
+        input=Inputs(x=str(output)),
         output=SimpleNamespace(scores="scores.csv", reasons="reasons.csv"),
         log=["logs/score.log"],
         params=SimpleNamespace(jobs=jobs, model=model),

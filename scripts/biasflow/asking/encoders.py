@@ -79,7 +79,7 @@ class Encoder:
     @property
     def local_files(self) -> list[str]:
         """The files of a local encoder that its results depend on, config.json first."""
-        other_files = (file for file in self.folder.iterdir() if file.suffix in SUFFIXES and file.name != "config.json")
+        other_files = (file for file in self.folder.glob("*") if file.suffix in SUFFIXES and file.name != "config.json")
         return [str(self.folder / "config.json"), *sorted(map(str, other_files))]
 
     @property

@@ -62,6 +62,10 @@ class Paths:
         """The table of the places in a text where the words of tests occur, for an encoder's vocabulary."""
         return self.data(f"contexts/{encoder}/{words}.parquet")
 
+    def context_counts(self, encoder: str, words: str) -> str:
+        """The table of how often each of these words occurs in the text."""
+        return self.data(f"contexts/{encoder}/{words}_counts.csv")
+
     def encoder(self, encoder: str) -> str:
         """The folder of an encoder that this run makes or downloads."""
         return f"{self.root}/encoders/{encoder}"

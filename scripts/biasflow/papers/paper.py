@@ -13,6 +13,7 @@ from biasflow.results.captions import first_sentence
 HERE = Path(__file__).parent
 DECIMALS = 4
 _SUFFIXES = {"tables": (".csv", ".tex", ".html"), "figures": (".svg", ".pdf"), "pages": (".html",)}
+KINDS = tuple(_SUFFIXES)  # of targets
 _SHOWN = (".html", ".svg")  # by a browser
 _FOLDERS = {"tables": "tables", "figures": "figures", "pages": "figures"}
 

@@ -43,7 +43,7 @@ def plan(setup: Setup) -> Plan:
             else:
                 reading = Reading(block, model, METRICS[cell.metric].readout, dataset, is_narrow)
                 key = _add(readings, reading.key, reading, cell.method)
-            score, scores_of_job = Score(cell.metric, key, dataset), scored.setdefault(job, {})
+            score, scores_of_job = Score(model, cell.metric, key, dataset), scored.setdefault(job, {})
             _add(scores_of_job, (cell.metric, key, dataset.label), score, cell.method)
         for readout, dataset in _items(asked):
             reading = Reading(block, model, readout, dataset, is_narrow)
@@ -71,7 +71,7 @@ def _cells(setup: Setup, asked: Asked, seen: dict[tuple, Cell], repeated: list[C
                 reason = why_not(setup, asked, method, metric, dataset)
                 name = dataset.label if dataset else NA
                 status = NOT_RUN if reason else RUN
-                note = "" if reason else note_of(setup.methods[method], _sees(metric, dataset), groups)
+                note = "" if reason else note_of(setup.methods[method], _states_read(metric, dataset), groups)
                 seen[key] = Cell(block.asked, model, method, metric, name, status, reason or "", note)
                 if not reason:
                     yield seen[key], dataset
@@ -190,11 +190,13 @@ def _not_under(about: object, asked: Asked, method: str, metric: str, dataset: D
     gendered = [kind for kind in TASKS if kind_of(kind).gendered]
     if "task" in sources(about) and not (asked.task and asked.task.kind.gendered):
         return f"{asked.block.key}.task: methods.{method} is fitted to a task of kind {' or '.join(gendered)}"
-    sees = _sees(metric, dataset)
-    if unseen := unseen_setting(about, sees, layers):
+    reads_states = _states_read(metric, dataset)
+    if unseen := unseen_setting(about, reads_states, layers):
         setting, places = unseen
         which = "it" if setting == NA else setting
-        return f"methods.{method}: {which} acts at {places} only, so it cannot change {sees}, which {metric} reads"
+        return (
+            f"methods.{method}: {which} acts at {places} only, so it cannot change {reads_states}, which {metric} reads"
+        )
     return None
 
 
@@ -208,8 +210,8 @@ def _no_place(about: object, encoder: Encoder, method: str) -> str | None:
     return None
 
 
-def _sees(metric: str, dataset: Dataset) -> str:
-    return dataset.sees or METRICS[metric].reads_states
+def _states_read(metric: str, dataset: Dataset) -> str:
+    return dataset.reads_states or METRICS[metric].reads_states
 
 
 def _is_measured(asked: Asked, metric: str) -> bool:

@@ -150,7 +150,7 @@ def sentence_tests(asked: Asked) -> list[Dataset]:
     for name, about in _own_tests(asked, "seat").items():
         options = {"templates": about["templates"], "sentence_pooling": pooling, "others": others}
         tests.append(Dataset(f"{SENTENCES}{name}", {"own": (about["file"],)}, options, {"kind": "seat"}))
-    return [replace(test, suffix=suffix, sees=TOKENS if pooling == "mean" else "") for test in tests]
+    return [replace(test, suffix=suffix, reads_states=TOKENS if pooling == "mean" else "") for test in tests]
 
 
 def _test(asked: Asked, name: str, kind: str, **options: object) -> Dataset:
@@ -369,8 +369,8 @@ def sentences(asked: Asked) -> list[Dataset]:
     files = {"text": (text_file(asked.paths, asked.encoder, text, held_out=True),)}
     pooling = _pooling(asked)
     about = {"sentences": options["sentences"], "pooling": pooling}
-    sees = TOKENS if pooling == "mean" else ""
-    return [Dataset(text_name(asked.encoder, text), files, about, sees=sees)]
+    reads_states = TOKENS if pooling == "mean" else ""
+    return [Dataset(text_name(asked.encoder, text), files, about, reads_states=reads_states)]
 
 
 def trainings(asked: Asked) -> list[Dataset]:

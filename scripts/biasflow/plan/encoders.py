@@ -1,102 +1,134 @@
-"""Where the files of encoders and models lie, and how the encoders of a run are trained."""
+"""Where the files of encoders and models lie, and the jobs that make encoders and what belongs to one."""
 
+from collections.abc import Collection, Iterator, Mapping
+
+from biasflow.asking.encoders import Encoder
 from biasflow.asking.matrix import NA, RANDOM, Model
 from biasflow.asking.paths import package_file
 from biasflow.corpora.catalogue import Catalogue
 from biasflow.corpora.wikipedia import ENGLISH_WIKIPEDIA
 from biasflow.encoders.recipes import PLANTED_BIAS, RECIPES, SWAPPED
-from biasflow.plan.datasets import BIOGRAPHIES, text_file
+from biasflow.plan.datasets import BIOGRAPHIES, CEAT, CEAT_WORDS, ceat_tests, text_file, text_name
+from biasflow.plan.estimate import seconds_of_pretraining
+from biasflow.plan.jobs import Job
 from biasflow.plan.setup import Setup
 
+_HELD_OUT = ".held-out"
 
-class Encoders:
-    """Where the files of encoders and models lie, and how encoders are trained, by the names of the configuration."""
 
-    def __init__(self, setup: Setup):
-        self.setup, self.paths = setup, setup.paths
+def encoder_files(setup: Setup, name: str) -> list[str]:
+    """The files of a local encoder, or those that are given in place of an external one; otherwise the folder that a
+    rule of this run writes."""
+    encoder = setup.encoders[name]
+    if encoder.source == "local":
+        return encoder.local_files
+    if encoder.is_external:
+        file_lists = (files for by_metric in encoder.given_files.values() for files in by_metric.values())
+        return list(dict.fromkeys(file.file for files in file_lists for file in files))
+    return [setup.paths.encoder(name)]
 
-    def files(self, encoder: str) -> list[str]:
-        """The files of a local encoder, or those that are given in place of an external one; otherwise the folder that
-        a rule of this run writes."""
-        its = self.setup.encoders[encoder]
-        if its.source == "local":
-            return its.local_files
-        if its.is_external:
-            file_lists = (files for by_metric in its.given_files.values() for files in by_metric.values())
-            return list(dict.fromkeys(file.file for files in file_lists for file in files))
-        return [self.paths.encoder(encoder)]
 
-    def pretraining_texts(self, encoder: str) -> list[str]:
-        """The files of the texts that an encoder is pre-trained on in this run; [] for any other encoder."""
-        its = self.setup.encoders[encoder]
-        return [text_file(self.paths, its, text) for text in its.corpora]
+def model_files(setup: Setup, model: Model) -> list[str]:
+    """The folder of a fine-tuned model; of any other, random ones too, the files of its encoder."""
+    if model.task == NA:
+        return encoder_files(setup, model.encoder)
+    return [setup.paths.model(model.encoder, model.training)]
 
-    def one_is_pretrained(self) -> bool:
-        """Whether the run pre-trains one encoder alone. The weights are the same with one thread or two."""
-        return sum(encoder.source == "pretrain" for encoder in self.setup.encoders.values()) == 1
 
-    def continuing_texts(self, encoder: str) -> dict[str, str]:
-        """What an encoder is trained on further, as one running string, by role: text and, where its recipe takes that,
-        the same swapped."""
-        its = self.setup.encoders[encoder]
-        about = its.about
-        if about["recipe"] == PLANTED_BIAS:
-            return {"text": text_file(self.paths, its, about["text"] or BIOGRAPHIES[1])}
-        text = text_file(self.paths, its, about["text"], running=not about["next_sentence"])
-        if RECIPES[about["recipe"]].beside != SWAPPED:
-            return {"text": text}
-        return {"text": text, "swapped": f"{text.removesuffix('.txt')}.swapped.txt"}
+def head_of(setup: Setup, model: Model) -> str:
+    """The head that a model is loaded with, so that its sentence vector can be reached; a random one has none."""
+    if model.strategy == RANDOM:
+        return "none"
+    if model.task != NA:
+        return setup.task(model.task).kind.head
+    return "next_sentence" if setup.encoders[model.encoder].has_head("next_sentence") else "none"
 
-    def continued_from(self, encoder: str) -> dict[str, object]:
-        """The files that an encoder is trained further from: those of the one that it starts from, its texts, and the
-        shares of women where bias is planted."""
-        its = self.setup.encoders[encoder]
-        files = {"encoder": self.files(its.continues.name), **self.continuing_texts(encoder)}
-        if its.about["recipe"] == PLANTED_BIAS:
-            files["labour"] = its.about.get("labour", package_file("data/labour_statistics.csv"))
-        return files
 
-    def continuing(self, encoder: str) -> dict[str, object]:
-        """How an encoder is trained further, without what its files already say."""
-        files = ("source", "from", "text", "labour")
-        return {k: v for k, v in self.setup.encoders[encoder].about.items() if k not in files}
+def encoder_jobs(setup: Setup, catalogue: Catalogue) -> Iterator[Job]:
+    """The jobs that download, pre-train or continue encoders, write the embedded texts that some are trained on, look
+    for words in texts, and run the measures of others (key `given`)."""
+    for name, encoder in setup.encoders.items():
+        if encoder.missing:
+            continue
+        if encoder.source == "hub":
+            about = {key: value for key, value in encoder.about.items() if key in ("id", "revision", "pooling")}
+            yield Job("download_encoder", [name], [setup.paths.encoder(name)], params={"encoder": about})
+        elif encoder.source in ("pretrain", "continued"):
+            yield (_continued if encoder.continues else _pretrained)(setup, encoder)
+        if encoder.planted:
+            yield from _planted_texts(setup, encoder)
+        if not encoder.is_external:
+            yield from _contexts(setup, catalogue, encoder)
+            yield from _given_measures(setup, name)
 
-    def texts(self, encoder: str) -> list[str]:
-        """The texts that an encoder was trained on in this run, and those that it is continued from."""
-        if above := self.setup.encoders[encoder].continues:
-            return [*self.continuing_texts(encoder).values(), *self.texts(above.name)]
-        return self.pretraining_texts(encoder)
 
-    def context_files(self, encoder: str, catalogue: Catalogue) -> list[str]:
-        """The files in which the contexts of an encoder's words are looked for, in the order in which they are read."""
-        options = self.setup.config["metrics"]["ceat"]
-        if options["text"] == ENGLISH_WIKIPEDIA:
-            return [self.paths.corpus(name) for name in catalogue.shards[ENGLISH_WIKIPEDIA][: options["shards"]]]
-        return [text_file(self.paths, self.setup.encoders[encoder], options["text"])]
+def _pretrained(setup: Setup, encoder: Encoder) -> Job:
+    texts = [text_file(setup.paths, encoder, text) for text in encoder.corpora]
+    return Job(
+        "pretrain",
+        [encoder.name],
+        [setup.paths.encoder(encoder.name)],
+        {"texts": texts, "vocabulary": encoder.about["vocabulary"] or []},
+        {"encoder": _without(encoder.about, ("source", "corpus", "bias", "documents", "vocabulary"))},
+        seconds=seconds_of_pretraining(encoder),
+    )
 
-    def planted_corpus(self, encoder: str, *, held_out: bool) -> dict[str, object]:
-        """What the embedded corpus of an encoder is made of; held-out text has another seed."""
-        about = self.setup.encoders[encoder].planted
-        world = {"world": self.setup.config["world"]} if self.setup.config["world"] else {}
-        if held_out:
-            return {"bias": about["bias"], "seed": about["seed"] + 1_000_000, "documents": 2000} | world
-        return {key: about[key] for key in ("bias", "seed", "documents")} | world
 
-    def pretraining(self, encoder: str) -> dict[str, object]:
-        """The recipe of a pre-training, without what its text already says."""
-        beside = ("source", "corpus", "bias", "documents", "vocabulary")
-        return {key: value for key, value in self.setup.encoders[encoder].about.items() if key not in beside}
+def _continued(setup: Setup, encoder: Encoder) -> Job:
+    """The job that trains an encoder further: on a text, on the same text with genders swapped where its recipe takes
+    that, or by the shares of women where bias is planted."""
+    about = encoder.about
+    inputs = {"encoder": encoder_files(setup, encoder.continues.name)}
+    if about["recipe"] == PLANTED_BIAS:
+        inputs["text"] = text_file(setup.paths, encoder, about["text"] or BIOGRAPHIES[1])
+        inputs["labour"] = about.get("labour", package_file("data/labour_statistics.csv"))
+    else:
+        inputs["text"] = text_file(setup.paths, encoder, about["text"], running=not about["next_sentence"])
+        if RECIPES[about["recipe"]].beside == SWAPPED:
+            inputs["swapped"] = f"{inputs['text'].removesuffix('.txt')}.swapped.txt"
+    return Job(
+        "continue_encoder",
+        [encoder.name],
+        [setup.paths.encoder(encoder.name)],
+        inputs,
+        {"encoder": _without(about, ("source", "from", "text", "labour"))},
+        seconds=seconds_of_pretraining(encoder),
+    )
 
-    def model_files(self, model: Model) -> list[str]:
-        """The folder of a fine-tuned model; of any other, random ones too, the files of its encoder."""
-        if model.task == NA:
-            return self.files(model.encoder)
-        return [self.paths.model(model.encoder, model.training)]
 
-    def head(self, model: Model) -> str:
-        """The head that a model is loaded with, so that its sentence vector can be reached; a random one has none."""
-        if model.strategy == RANDOM:
-            return "none"
-        if model.task != NA:
-            return self.setup.task(model.task).kind.head
-        return "next_sentence" if self.setup.encoders[model.encoder].has_head("next_sentence") else "none"
+def _without(about: Mapping[str, object], keys: Collection[str]) -> dict[str, object]:
+    """What the configuration says of an encoder, without what the job's files say already."""
+    return {key: value for key, value in about.items() if key not in keys}
+
+
+def _planted_texts(setup: Setup, encoder: Encoder) -> Iterator[Job]:
+    """The jobs that write the embedded corpus of an encoder, and a held-out text of the same world, of another seed."""
+    about, world = encoder.planted, setup.config["world"]
+    held_out = {"bias": about["bias"], "seed": about["seed"] + 1_000_000, "documents": 2000}
+    trained_on = {key: about[key] for key in ("bias", "seed", "documents") if key in about}
+    for part, corpus in (("", trained_on), (_HELD_OUT, held_out)):
+        params = {"encoder": corpus | ({"world": world} if world else {})}
+        yield Job("planted_text", [encoder.name, part], [setup.paths.text(encoder.name + part)], params=params)
+
+
+def _contexts(setup: Setup, catalogue: Catalogue, encoder: Encoder) -> Iterator[Job]:
+    """The jobs that look for the words of CEAT in a text: those of its own tests, and those of each of the user's."""
+    options = setup.config["metrics"]["ceat"]
+    if options["text"] == ENGLISH_WIKIPEDIA:
+        names = catalogue.shards[ENGLISH_WIKIPEDIA][: options["shards"]]  # in the order in which they are read
+        text = [setup.paths.corpus(name) for name in names]
+    else:
+        text = [text_file(setup.paths, encoder, options["text"])]
+    params = {"tests": ceat_tests(options, encoder), "text": text_name(encoder, options["text"])}
+    lists = {CEAT: {"words": CEAT_WORDS}} | {name: {"own": about["file"]} for name, about in options["own"].items()}
+    for name, words in lists.items():
+        inputs = {**words, "encoder": encoder_files(setup, encoder.name), "text": text}
+        outputs = [setup.paths.contexts(encoder.name, name), setup.paths.context_counts(encoder.name, name)]
+        yield Job("ceat_contexts", [encoder.name, name], outputs, inputs, params)
+
+
+def _given_measures(setup: Setup, encoder: str) -> Iterator[Job]:
+    for measure, about in setup.config["given"].items():
+        inputs = {"encoder": encoder_files(setup, encoder), "script": [about["script"]] if "script" in about else []}
+        output = setup.paths.given_values(measure, encoder)
+        yield Job("given_measure", [measure, encoder], [output], inputs, {"command": about["command"]})

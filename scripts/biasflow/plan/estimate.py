@@ -8,7 +8,7 @@ items and tokens are typical ones, not counted: the files are not read. Download
 import math
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -18,9 +18,7 @@ from biasflow.asking.encoders import Encoder
 from biasflow.asking.tasks import TaskPlan
 from biasflow.corpora.catalogue import Catalogue
 from biasflow.encoders.recipes import EXAMPLES, PLANTED_BIAS, NewHeads, Recipe
-from biasflow.plan.external import files_read
-from biasflow.plan.jobs import Plan, Reading
-from biasflow.plan.readings import reading_output
+from biasflow.plan.jobs import Job, Reading
 from biasflow.plan.setup import Setup
 
 RATE = 60e9  # operations a second of one core, in single precision, ...
@@ -124,48 +122,35 @@ class Estimate:
         )
 
 
-def estimate(setup: Setup, plan: Plan, catalogue: Catalogue, is_made: Callable[[str], bool]) -> Estimate:
-    """The time that a run needs for what is not made yet, as far as that can be known before it.
+def estimate(jobs: Collection[Job], files: Iterable[str], is_made: Callable[[str], bool]) -> Estimate:
+    """The time that jobs need for what is not made yet, as far as that can be known before them.
 
-    is_made: whether a file or folder of the results is there. What will be made again because its inputs changed is
-    not known here, and not counted."""
-    jobs = list(_jobs(setup, plan, catalogue))
-    left = [seconds for path, seconds in jobs if not is_made(path)]
-    scores = sum(not is_made(setup.paths.scores(*job)) for job in plan.scored)
-    files = sum(not is_made(setup.paths.corpus(name)) for name in files_read(setup, catalogue, plan))
-    beside = REST + START * len(left) + SCORE * scores + FETCH * files
-    return Estimate(len(left), len(jobs), sum(left), max(left, default=0), beside)
+    files: what they download; is_made: whether a file or folder of the results is there. What will be made again
+    because its inputs changed is not known here, and not counted."""
+    left = [job for job in jobs if not is_made(job.outputs[0])]
+    seconds = [job.seconds for job in left if job.seconds is not None]
+    scores = sum(job.rule == "score" for job in left)
+    beside = REST + START * len(seconds) + SCORE * scores + FETCH * sum(not is_made(file) for file in files)
+    of = sum(job.seconds is not None for job in jobs)
+    return Estimate(len(seconds), of, sum(seconds), max(seconds, default=0), beside)
 
 
-def _jobs(setup: Setup, plan: Plan, catalogue: Catalogue) -> Iterator[tuple[str, float]]:
-    """(what it makes, the seconds in which it computes) of every job that pre-trains, trains, fits or reads."""
-    paths, sizes = setup.paths, {name: _size(encoder) for name, encoder in setup.encoders.items()}
-    used = {model.encoder for model in plan.trained.values()} | {key.job.encoder for key in plan.readings}
-    for name in (name for name in setup.encoders if name in used):
-        if tokens := _pretraining_tokens(setup.encoders[name]):
-            yield paths.encoder(name), 6 * tokens * sizes[name].parameters / RATE
-    for model in plan.trained.values():
-        seconds = _training(setup.task(model.task), catalogue, sizes[model.encoder].parameters)
-        yield paths.model(model.encoder, model.training), seconds
-    for job, methods in plan.fits.items():
-        texts = setup.config["fitting"]["n"] * (1 + sum(_passes(setup.methods, [name]) - 1 for name in methods) / 4)
-        yield paths.methods(*job), 2 * texts * 30 * sizes[job.encoder].parameters / RATE
-    together: dict[str, float] = {}
-    for key, reading in plan.readings.items():
-        if not setup.encoders[reading.model.encoder].is_external:
-            output = reading_output(paths, key)
-            together[output] = together.get(output, 0.0) + _reading(setup, catalogue, reading)
-    yield from together.items()
+def seconds_of_pretraining(encoder: Encoder) -> float:
+    """The time of a job that pre-trains an encoder or trains it further."""
+    return 6 * _pretraining_tokens(encoder) * _size(encoder).parameters / RATE
+
+
+def seconds_of_fits(setup: Setup, encoder: Encoder, methods: Sequence[str]) -> float:
+    """The time of a job that fits methods to a model."""
+    texts = setup.config["fitting"]["n"] * (1 + sum(_passes(setup.methods, [name]) - 1 for name in methods) / 4)
+    return 2 * texts * 30 * _size(encoder).parameters / RATE
 
 
 def _pretraining_tokens(encoder: Encoder) -> float:
-    """How many tokens an encoder is trained on in this run; 0 for one that comes as it is."""
     about = encoder.about
     if encoder.source == "pretrain":
         longest = PLANTED_TOKENS if encoder.is_planted else math.inf
         return about["steps"] * about["batch_size"] * min(about["max_length"], longest)
-    if not encoder.continues:
-        return 0
     if about["recipe"] == PLANTED_BIAS:
         occupations = 22  # of the biographies that have a clear share of women
         return occupations * about.get("examples", EXAMPLES) * (about["max_length"] or NewHeads.max_length)
@@ -176,11 +161,12 @@ def _pretraining_tokens(encoder: Encoder) -> float:
     return alone + (about["steps"] * tokens if about["steps"] else CONTINUED)
 
 
-def _training(task: TaskPlan, catalogue: Catalogue, parameters: int) -> float:
+def seconds_of_training(task: TaskPlan, catalogue: Catalogue, encoder: Encoder) -> float:
+    """The time of a fine-tuning."""
     recipe, kind = task.about.get("finetuning", {}), task.about["kind"]
     examples = _examples(task, catalogue) * (0.65 if kind == "occupation" else 1)
     tokens = min(TASK_TOKENS.get(kind, TEXT_TOKENS), recipe.get("max_length") or 512)
-    return 6 * examples * recipe.get("epochs", 1) * tokens * parameters / RATE
+    return 6 * examples * recipe.get("epochs", 1) * tokens * _size(encoder).parameters / RATE
 
 
 def _examples(task: TaskPlan, catalogue: Catalogue) -> float:
@@ -196,7 +182,7 @@ def _examples(task: TaskPlan, catalogue: Catalogue) -> float:
     return min(size, about.get("limit") or size)
 
 
-def _reading(setup: Setup, catalogue: Catalogue, reading: Reading) -> float:
+def seconds_of_reading(setup: Setup, catalogue: Catalogue, reading: Reading) -> float:
     """Seconds of one readout of one dataset: its passes through the layers, and the language-model head where it is."""
     if reading.readout in TRAINED and reading.block.task:
         return TRAINED[reading.readout] * _examples(setup.task(reading.block.task), catalogue)

@@ -14,9 +14,8 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.files import check_path
 from biasflow.corpora.catalogue import MANIFEST, Catalogue, Entry
 from biasflow.corpora.word_sets import read_word_pairs, read_word_sets
-from biasflow.plan.cells import Plan
-from biasflow.plan.datasets import fitting_files, own_pairs, sources_of_data
-from biasflow.plan.encoders import Encoders
+from biasflow.plan.datasets import own_pairs, sources_of_data
+from biasflow.plan.jobs import Jobs
 from biasflow.plan.setup import Setup
 from biasflow.plan.validation import fault
 from biasflow.stimuli.densray_sets import check_pronouns, read_occupation_set
@@ -103,26 +102,11 @@ def check_network(jobs: Iterable, config: Mapping) -> None:
         check_reachable(entries, local_files=config["files"], mirror=config["mirror"])
 
 
-def files_read(setup: Setup, catalogue: Catalogue, planned: Plan) -> list[str]:
-    """The names of all external files that a planned run reads."""
-    encoders, made_from = Encoders(setup), sources_of_data(setup.paths)
-    fitting = setup.config["fitting"]
-    readings, trained = planned.readings.values(), planned.trained.values()
-    files = {file for reading in readings for names in reading.dataset.files.values() for file in names}
-    for encoder in {model.encoder for model in (*(reading.model for reading in readings), *trained)}:
-        external = setup.encoders[encoder].is_external
-        files |= set(encoders.files(encoder) if external else encoders.texts(encoder))
-    for encoder in {reading.model.encoder for reading in readings if reading.readout == "associations"}:
-        files |= set(encoders.context_files(encoder, catalogue))
-    carrying = {model.encoder for model in trained if model.carried}
-    for encoder in {*(job.encoder for job in planned.fits), *carrying}:
-        sources = fitting_files(fitting, setup.paths, setup.encoders[encoder])
-        files |= {file for names in sources.values() for file in names}
-    for name in {reading.block.task for reading in readings if reading.block.task} | {model.task for model in trained}:
-        task = setup.task(name)
-        sources = (names for step in task.kind.steps for names in step.sources(task, catalogue).values())
-        files |= {file for names in sources for file in names}
+def files_read(setup: Setup, catalogue: Catalogue, jobs: Jobs) -> list[str]:
+    """The names of all external files that a run reads."""
     known = {setup.paths.corpus(name): name for name in catalogue.files}
-    names = {known.get(file, file) for file in files}
-    names |= {name for file in names for name in made_from.get(file, ())}
-    return sorted(name for name in names if name in catalogue.files)
+    made_from = sources_of_data(setup.paths)
+    files = {file for job in jobs.needed for file in job.files}
+    return sorted(
+        {known[file] for file in files & set(known)} | {name for file in files for name in made_from.get(file, ())}
+    )

@@ -1,10 +1,12 @@
-"""The parts of a plan, as named tuples and dataclasses: jobs, readings and scores."""
+"""The parts of a plan: what is read, fitted and scored, and the table of the jobs that do it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 from biasflow.asking.matrix import Block, Cell, Dataset, Model
+from biasflow.base.errors import BiasflowError
 from biasflow.registry import READOUTS, TOGETHER
 
 
@@ -69,8 +71,9 @@ class Reading:
 
 @dataclass(frozen=True)
 class Score:
-    """The scores that a metric computes from a reading (by its key), for the methods that it is asked for."""
+    """The scores of a model that a metric computes from a reading (by its key), for the methods it is asked for."""
 
+    model: Model
     metric: str
     reading: ReadingKey
     dataset: Dataset
@@ -91,3 +94,85 @@ class Plan:
     blocks: tuple[Block, ...] = field(default=())
     absent: Mapping[str, str] = field(default_factory=dict)
     repeated: tuple[Cell, ...] = field(default=())
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """A job of a run, as its rule and everything else that asks about it see it.
+
+    wildcards: their values, in the order of the rule's output; outputs: files and folders; inputs: role -> a file or a
+    list of files; caches: inputs computed earlier, by role, which save work and change no result; params: what the
+    script is told, by the name of the parameter; modules: those that the script imports by name; seconds: the time in
+    which a job computes that trains, fits or reads (plan.estimate), else None."""
+
+    rule: str
+    wildcards: Sequence[str]
+    outputs: Sequence[str]
+    inputs: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
+    params: Mapping[str, object] = field(default_factory=dict)
+    modules: Sequence[str] = ()
+    caches: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    seconds: float | None = None
+
+    @cached_property
+    def files(self) -> list[str]:
+        """All input files, each once."""
+        lists = (
+            [files] if isinstance(files, str) else files for files in (*self.inputs.values(), *self.caches.values())
+        )
+        return list(dict.fromkeys(file for files in lists for file in files))
+
+
+class Jobs:
+    """The jobs of a run: found by rule and wildcards, or by a file that they make. Rules that have no choice (for
+    downloads, texts, stimuli) say themselves what they take, and have no job here.
+
+    checks: files that say whether the data of tasks fit what the configuration asks of them."""
+
+    def __init__(self, jobs: Iterable[Job], checks: Sequence[str] = ()):
+        self._by_rule = {(job.rule, *job.wildcards): job for job in jobs}
+        self._by_output = {output: job for job in self for output in job.outputs}
+        self.checks = checks
+
+    def __iter__(self) -> Iterator[Job]:
+        return iter(self._by_rule.values())
+
+    def of(self, rule: str, wildcards: Iterable[str] = ()) -> Job:
+        """The job of a rule with these wildcards. BiasflowError where the configuration asks for no such job."""
+        try:
+            return self._by_rule[rule, *wildcards]
+        except KeyError:
+            raise BiasflowError(
+                f"the configuration asks for no job of the rule {rule} for {', '.join(wildcards)}"
+            ) from None
+
+    @property
+    def outputs(self) -> list[str]:
+        """All files and folders that the jobs make."""
+        return list(self._by_output)
+
+    def output_of(self, file: str) -> str | None:
+        """The output of a job that a file is, or lies in."""
+        while file and file not in self._by_output:
+            file = file.rpartition("/")[0]
+        return file or None
+
+    def upstream(self, *outputs: str) -> list[Job]:
+        """The jobs that make these outputs and, before each, those that it waits for, directly or not."""
+        ordered: dict[Job, None] = {}
+
+        def visit(job: Job) -> None:
+            if job not in ordered:
+                for output in dict.fromkeys(filter(None, map(self.output_of, job.files))):
+                    visit(self._by_output[output])
+                ordered[job] = None
+
+        for output in outputs:
+            visit(self._by_output[output])
+        return list(ordered)
+
+    @cached_property
+    def needed(self) -> list[Job]:
+        """The jobs that the run's tables and figures wait for."""
+        printed = [job.outputs[0] for job in self if job.rule.startswith(("paper_", "matrix")) and job.outputs]
+        return self.upstream(*printed, *self.checks)

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from biasflow.asking.tasks import TaskPlan
 from biasflow.base.errors import printable
 from biasflow.corpora.catalogue import Catalogue
-from biasflow.plan.cells import Plan
+from biasflow.plan.compiled import tasks_of_plan
 from biasflow.plan.estimate import estimate
+from biasflow.plan.external import files_read
+from biasflow.plan.jobs import Plan
 from biasflow.plan.methods import VARIANT, resolved
 from biasflow.plan.own_words import warnings
 from biasflow.plan.prepared import Prepared
@@ -38,7 +39,8 @@ def announced(prepared: Prepared, *, cores: int, on_gpu: bool) -> str:
     are not applied, which words of the user's are split, what tasks leave out of their data, and what cannot be
     measured. BiasflowError for such data that cannot be used."""
     setup, plan = prepared.setup, prepared.plan
-    left = None if on_gpu else estimate(setup, plan, prepared.catalogue, os.path.exists).sentence(cores)
+    files = map(setup.paths.corpus, files_read(setup, prepared.catalogue, prepared.jobs))
+    left = None if on_gpu else estimate(prepared.jobs.needed, files, os.path.exists).sentence(cores)
     beside = not_applied(setup) + warnings(setup, plan) + dropped(setup, plan, prepared.catalogue)
     lines = [left, *beside, not_measured(plan, f"{setup.paths.root}/plan.csv")]
     return "\nbiasflow: ".join(filter(None, lines))
@@ -60,12 +62,6 @@ def not_applied(setup: Setup) -> list[str]:
     """One line for each encoder whose folder has more in it than is measured, such as an adapter."""
     encoders = setup.encoders.values()
     return [f"encoders.{one.name}: not applied: {text}" for one in encoders for text in one.not_applied]
-
-
-def tasks_of_plan(setup: Setup, plan: Plan) -> list[TaskPlan]:
-    """The tasks of the cells that run."""
-    names = dict.fromkeys(cell.model.task for cell in plan.cells if not cell.reason)
-    return [setup.task(name) for name in names if name in setup.config["tasks"]]
 
 
 def dropped(setup: Setup, plan: Plan, catalogue: Catalogue) -> list[str]:

@@ -137,13 +137,13 @@ def sources(method: object) -> set[str]:
     return {step.get("fitted_to") or ERASERS[step["eraser"]].fitted_to[0] for step in method}
 
 
-def note_of(method: object, sees: str, groups: str | None = None) -> str:
+def note_of(method: object, reads_states: str, groups: str | None = None) -> str:
     """Return what must be known of a method's score, or "": that the method was fitted to the user's words (of
-    `groups`), or to other states than those that a metric `sees` (registry.Metric), so that it may leave most of what
-    is in them: a probe of the first token loses little by LEACE that was fitted to words."""
+    `groups`), or to other states than the metric reads (registry.Metric.reads_states), so that it may leave most of
+    what is in them: a probe of the first token loses little by LEACE that was fitted to words."""
     fitted_to = sources(method) if method else set()
     of = f" of {groups}" if groups and "words" in fitted_to else ""
-    elsewhere = ELSEWHERE if sees in (SENTENCE, FIRST_TOKEN) and fitted_to == {"words"} else ""
+    elsewhere = ELSEWHERE if reads_states in (SENTENCE, FIRST_TOKEN) and fitted_to == {"words"} else ""
     return f"fitted to words{of}{elsewhere}" if of or elsewhere else ""
 
 
@@ -189,11 +189,11 @@ def not_in_training(method: object) -> str | None:
     return "is fitted to a task, of which nothing is trained yet" if "task" in sources(method) else None
 
 
-def unseen_setting(method: object, sees: str, depth: int | None) -> tuple[str, str] | None:
-    """Return a setting of the method ("-": its only one) and its place, if that comes after all that a metric `sees` of
-    the last layer (registry.Metric), so that no score can change; else None. depth: in layers, if known."""
+def unseen_setting(method: object, reads_states: str, depth: int | None) -> tuple[str, str] | None:
+    """Return a setting of the method ("-": its only one) and its place, if that comes after all states that a metric
+    reads of the last layer (registry.Metric), so that no score can change; else None. depth: in layers, if known."""
     for setting, places in _places_by_setting(method):
-        if not any(_is_seen(place, sees, depth) for place in places):
+        if not any(_is_seen(place, reads_states, depth) for place in places):
             return setting, " and ".join(places)
     return None
 
@@ -206,11 +206,11 @@ def _places_by_setting(method: object) -> Iterator[tuple[str, list[str]]]:
         yield "-", [step["places"] for step in method]
 
 
-def _is_seen(place: str, sees: str, depth: int | None) -> bool:
+def _is_seen(place: str, reads_states: str, depth: int | None) -> bool:
     if place == "pooled":
-        return sees == SENTENCE
+        return reads_states == SENTENCE
     if not place.endswith(".cls"):
         return True
     layer = PLACE.fullmatch(place)["layer"]
     is_last = layer is None or int(layer) == -1 or (depth is not None and int(layer) == depth - 1)
-    return not is_last or sees != WORDS
+    return not is_last or reads_states != WORDS

@@ -9,22 +9,22 @@ from biasflow.base.errors import BiasflowError
 from biasflow.corpora.catalogue import Catalogue, read_catalogue
 from biasflow.plan.cells import plan
 from biasflow.plan.checks import check_asked
+from biasflow.plan.compiled import compiled
 from biasflow.plan.configuration import load_schema, resolve
 from biasflow.plan.external import check_files
 from biasflow.plan.facts import gather
-from biasflow.plan.inputs import Inputs
-from biasflow.plan.jobs import Plan
+from biasflow.plan.jobs import Jobs, Plan
 from biasflow.plan.setup import Setup
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A configuration, checked and planned. find: looks up what jobs take."""
+    """A configuration, checked and planned."""
 
     setup: Setup
     catalogue: Catalogue
     plan: Plan
-    find: Inputs
+    jobs: Jobs
 
 
 def prepared(config: Mapping, files: Iterable[str | Path] = ()) -> Prepared:
@@ -39,4 +39,4 @@ def prepared(config: Mapping, files: Iterable[str | Path] = ()) -> Prepared:
     setup = Setup(config, gather(config))
     planned = plan(setup)
     check_asked(planned)
-    return Prepared(setup, catalogue, planned, Inputs(setup, planned, catalogue))
+    return Prepared(setup, catalogue, planned, compiled(setup, planned, catalogue))

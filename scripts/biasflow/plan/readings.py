@@ -1,258 +1,198 @@
-"""The inputs, parameters and modules of jobs that read from a model, and of jobs that score what was read.
+"""The jobs that read from a model, and the jobs that score what was read.
 
-Files are inputs: parameters say which of them a dataset takes, by their role and their positions in the rule's input of
-that name. So a rule works wherever Snakemake puts its files."""
+Files are inputs, whose roles begin with the name of the dataset that takes them. No parameter has a path, so that a job
+works wherever Snakemake puts its files."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 
 from biasflow.asking.encoders import VECTORS, GivenFile
 from biasflow.asking.matrix import Files
 from biasflow.asking.paths import Paths
-from biasflow.plan.encoders import Encoders
-from biasflow.plan.jobs import Plan, Reading, ReadingJob, ReadingKey, Score, ScoringJob
-from biasflow.plan.trainings import model_of
-from biasflow.registry import METRICS, PACKAGE, READOUTS, TOGETHER, TRAINING, external_module, module_of
+from biasflow.corpora.catalogue import Catalogue
+from biasflow.plan.encoders import model_files
+from biasflow.plan.estimate import seconds_of_reading
+from biasflow.plan.jobs import Job, Plan, Reading, ReadingJob, ReadingKey, Score
+from biasflow.plan.setup import Setup
+from biasflow.registry import METRICS, PACKAGE, READOUTS, TOGETHER, TRAINING, external_module, module_of, rule_of
 
-Named = dict[str, object]
 # Metrics whose own readout lists its items itself -> the module that lists them for scores that somebody gives.
 LISTINGS = {"occtmp": f"{PACKAGE}.stimuli.occupations", "strength": f"{PACKAGE}.stimuli.triples"}
 
 
-def reading_path(paths: Paths, key: ReadingKey) -> str:
-    """The file of a readout of one dataset; what a fine-tuning wrote of itself is scored as it is."""
+def reading_output(paths: Paths, key: ReadingKey) -> str:
+    """The path that a job writes: the folder with the file of a readout; what a fine-tuning wrote of itself is scored
+    as it is."""
     if key.job.readout == TRAINING:
         return paths.training(key.job.encoder, key.job.training)
-    folder = paths.readout(*key.job) + (f"/{key.readout}" if key.job.readout == TOGETHER else "")
-    return f"{folder}/{key.file}.{READOUTS[key.readout].suffix}"
+    return paths.readout(*key.job)
 
 
-def reading_output(paths: Paths, key: ReadingKey) -> str:
-    """The path that a rule writes: the file of a readout, or the folder that holds it."""
-    return reading_path(paths, key) if key.job.readout == TRAINING else paths.readout(*key.job)
+def file_in_output(key: ReadingKey) -> str:
+    """The path of a readout's file in the folder that its job writes; "" where the job writes the file itself."""
+    if key.job.readout == TRAINING:
+        return ""
+    folder = f"{key.readout}/" if key.job.readout == TOGETHER else ""
+    return f"{folder}{key.file}.{READOUTS[key.readout].suffix}"
 
 
-def file_in_output(paths: Paths, key: ReadingKey) -> str:
-    """The path of a readout's file in the folder that its rule writes; "" where the rule writes the file itself."""
-    return reading_path(paths, key).removeprefix(reading_output(paths, key)).removeprefix("/")
+def _inputs_of(name: str, files: Files) -> dict[str, list[str]]:
+    """Inputs of a job, by the name of a dataset and a role: "vectors/C6/test"."""
+    return {f"{name}/{role}": list(paths) for role, paths in files.items()}
 
 
-def by_role(files: Iterable[Files]) -> dict[str, list[str]]:
-    """Role -> the files that any dataset has in it, each once: named inputs of a rule."""
-    by_name: dict[str, dict[str, None]] = {}
-    for role, paths in ((role, paths) for of_dataset in files for role, paths in of_dataset.items()):
-        by_name.setdefault(role, {}).update(dict.fromkeys(paths))
-    return {role: list(paths) for role, paths in by_name.items()}
+def _name_of(reading: Reading) -> str:
+    """The name of a reading in its job: its file without suffix."""
+    return file_in_output(reading.key).rpartition(".")[0]
 
 
-def positions(files: Files, inputs: Mapping[str, list[str]]) -> dict[str, list[int]]:
-    """Role -> where the files of a dataset stand in the input of that name."""
-    return {role: [inputs[role].index(path) for path in paths] for role, paths in files.items()}
+def reading_jobs(setup: Setup, plan: Plan, catalogue: Catalogue) -> Iterator[Job]:
+    """The jobs that read from models: one for each readout of a block, or for all that are read together. What external
+    encoders give for a readout of a block takes less time than a job starts, so that one job does it for all."""
+    readings_by_job: dict[ReadingJob, list[Reading]] = {}
+    for key, reading in plan.readings.items():
+        readings_by_job.setdefault(key.job, []).append(reading)
+    external: dict[tuple[str, str], dict[ReadingJob, list[Reading]]] = {}
+    for job, readings in readings_by_job.items():
+        if setup.encoders[job.encoder].is_external:
+            external.setdefault((job.readout, job.block), {})[job] = readings
+        else:
+            yield _reading_job(setup, plan, catalogue, job, readings)
+    metrics = {score.reading: score.metric for scores in plan.scored.values() for score in scores}
+    for (readout, block), jobs in external.items():
+        yield _external_job(setup, f"external_{readout}_{block}", jobs, metrics)
 
 
-class Readings:
-    """For the rule of each readout, or of those that are read together: functions of its wildcards, encoder, training
-    and block."""
+def _reading_job(setup: Setup, plan: Plan, catalogue: Catalogue, job: ReadingJob, readings: list[Reading]) -> Job:
+    """The job of readings of a model. Its parameter tells for each readout and dataset the module, the name of its
+    inputs and that of its file, the methods and options, and the names of files of other readouts that it is made from:
+    they lie in the input of that role or, if there is none, are read by this job."""
+    paths, fit, output = setup.paths, readings[0].fit, setup.paths.readout(*job)
+    inputs: dict[str, str | Sequence[str]] = {"model": model_files(setup, readings[0].model)}
+    caches, params = {}, []
+    for reading in readings:
+        name, dataset = _name_of(reading), reading.dataset
+        folders = {role: reading_output(paths, key) for role, key in reading.made_from.items()}
+        inputs |= _inputs_of(name, dataset.files)
+        inputs |= {f"{name}/{role}": folder for role, folder in folders.items() if folder != output}
+        caches |= _inputs_of(name, dataset.caches)
+        params.append(
+            {
+                "module": module_of(READOUTS[reading.readout]),
+                "dataset": dataset.read_as,
+                "inputs": name,
+                "file": file_in_output(reading.key),
+                "methods": list(reading.methods),
+                "made_from": {role: file_in_output(key) for role, key in reading.made_from.items()},
+                "options": dict(dataset.options),
+            }
+        )
+    if {method for reading in readings for method in reading.methods} & set(plan.fits.get(fit, ())):
+        inputs["methods"] = paths.methods(*fit)
+    modules = {module_of(READOUTS[reading.readout]) for reading in readings}
+    modules |= {module for reading in readings for module in reading.dataset.modules}
+    return Job(
+        rule_of(job.readout),
+        [job.encoder, job.training, job.block],
+        [output],
+        inputs,
+        {"readout": params},
+        sorted(modules),
+        caches,
+        seconds=sum(seconds_of_reading(setup, catalogue, reading) for reading in readings),
+    )
 
-    def __init__(self, encoders: Encoders, plan: Plan):
-        self.encoders, self.plan, self.paths = encoders, plan, encoders.paths
-        self._jobs: dict[ReadingJob, list[Reading]] = {}
-        self._metrics = {score.reading: score.metric for scores in plan.scored.values() for score in scores}
-        for key, reading in plan.readings.items():
-            self._jobs.setdefault(key.job, []).append(reading)
 
-    def jobs(self, name: str) -> list[ReadingJob]:
-        """The jobs of a readout, or of those that are read together."""
-        return [job for job in self._jobs if job.readout == name]
+def _external_job(
+    setup: Setup, rule: str, jobs: Mapping[ReadingJob, list[Reading]], metrics: Mapping[ReadingKey, str]
+) -> Job:
+    """The job that makes files of external encoders the readouts that they stand for. Its parameter tells for each
+    output and dataset the module, the name of its inputs and that of its file, and the module's options. metrics: those
+    that score the readings."""
+    readings = [reading for of_job in jobs.values() for reading in of_job]
+    given = {
+        reading.key: setup.encoders[reading.model.encoder].given_for(reading.readout, metrics[reading.key])
+        for reading in readings
+    }
+    inputs: dict[str, Sequence[str]] = {}
+    for reading in readings:
+        files = {"given": [file.file for file in given[reading.key]], **reading.dataset.files}
+        inputs |= _inputs_of(f"{reading.model.encoder}/{_name_of(reading)}", files)
+    modules = {external_module(READOUTS[reading.readout]) for reading in readings}
+    modules |= {module for reading in readings for module in reading.dataset.modules}
+    modules |= {listing for reading in readings if (listing := _listing(reading, metrics[reading.key]))}
 
-    def of(self, wildcards, name: str) -> list[Reading]:
-        """What a job reads, one dataset after the other, each after those that it is made from."""
-        return self._jobs[ReadingJob(wildcards.encoder, wildcards.training, wildcards.block, name)]
-
-    def model_and_data(self, name: str) -> Callable[..., Named]:
-        """Wildcards -> the model, the methods fitted to it, the data by role, and the `readouts` of other jobs that it
-        starts from."""
-
-        def files(wildcards) -> Named:
-            readings = self.of(wildcards, name)
-            inputs: Named = {"model": self.encoders.model_files(readings[0].model), **_data(readings)}
-            inputs["readouts"] = self._underlying(readings)
-            fit = readings[0].fit
-            if {method for reading in readings for method in reading.methods} & set(self.plan.fits.get(fit, ())):
-                inputs["methods"] = self.paths.methods(*fit)
-            return inputs
-
-        return files
-
-    def _underlying(self, readings: list[Reading]) -> list[str]:
-        """The outputs of other jobs that some of the readings are made from."""
-        outputs = (reading_output(self.paths, key) for reading in readings for key in reading.made_from.values())
-        job_output = reading_output(self.paths, readings[0].key)
-        return [output for output in dict.fromkeys(outputs) if output != job_output]
-
-    def spares(self, name: str) -> Callable[..., list[str]]:
-        """Wildcards -> files computed earlier, which save the job some work."""
-
-        def spares(wildcards) -> list[str]:
-            files_by_role = by_role(reading.dataset.spares for reading in self.of(wildcards, name))
-            return sorted({file for files in files_by_role.values() for file in files})
-
-        return spares
-
-    def modules(self, name: str) -> Callable[..., list[str]]:
-        """Wildcards -> the modules that the job imports by name."""
-
-        def modules(wildcards) -> list[str]:
-            readings = self.of(wildcards, name)
-            of_datasets = {module for reading in readings for module in reading.dataset.modules}
-            return sorted(of_datasets | {module_of(READOUTS[reading.readout]) for reading in readings})
-
-        return modules
-
-    def params(self, name: str) -> Callable[..., list[Named]]:
-        """Wildcards -> for each readout and dataset its module, the name of its file, its methods and options, and
-        where its files are: `data` and `spares` by role and position; `made_from` by role, with the position of the
-        output in `readouts` (None: what this job itself has read) and the file's name in there."""
-
-        def params(wildcards) -> list[Named]:
-            readings = self.of(wildcards, name)
-            data, spares = _data(readings), self.spares(name)(wildcards)
-            return [
-                {
-                    "module": module_of(READOUTS[reading.readout]),
-                    "dataset": reading.dataset.read_as,
-                    "file": file_in_output(self.paths, reading.key),
-                    "methods": list(reading.methods),
-                    "data": positions(reading.dataset.files, data),
-                    "spares": positions(reading.dataset.spares, dict.fromkeys(reading.dataset.spares, spares)),
-                    "made_from": {role: self._place(key, readings) for role, key in reading.made_from.items()},
-                    "options": dict(reading.dataset.options),
-                }
-                for reading in readings
-            ]
-
-        return params
-
-    def _place(self, key: ReadingKey, readings: list[Reading]) -> list[object]:
-        """Where the reading of a key is, for a job that starts from it."""
-        output, outputs = reading_output(self.paths, key), self._underlying(readings)
-        return [outputs.index(output) if output in outputs else None, file_in_output(self.paths, key)]
-
-    def external_jobs(self) -> dict[tuple[str, str], list[ReadingJob]]:
-        """Block and readout -> the jobs of its external encoders, which run as one job: each would take less time than
-        its start."""
-        jobs_by_readout: dict[tuple[str, str], list[ReadingJob]] = {}
-        for job in self._jobs:
-            if self.encoders.setup.encoders[job.encoder].is_external:
-                jobs_by_readout.setdefault((job.block, job.readout), []).append(job)
-        return jobs_by_readout
-
-    def given_files_and_data(self, jobs: Sequence[ReadingJob]) -> Named:
-        """For the rule that reads external encoders' files: these files and the data, of several jobs of one
-        readout."""
-        readings = [reading for job in jobs for reading in self._jobs[job]]
-        files = dict.fromkeys(file.file for reading in readings for file in self._files(reading))
-        return {"given": list(files), **_data(readings)}
-
-    def _files(self, reading: Reading) -> list[GivenFile]:
-        encoder = self.encoders.setup.encoders[reading.model.encoder]
-        return encoder.given_for(reading.readout, self._metrics[reading.key])
-
-    def given_modules(self, jobs: Sequence[ReadingJob]) -> list[str]:
-        """The modules that the rule of external encoders imports by name."""
-        listed = {
-            module
-            for job in jobs
-            for reading in self._jobs[job]
-            for module in (*reading.dataset.modules, *filter(None, [self._listing(reading)]))
+    def params(reading: Reading) -> dict[str, object]:
+        return {
+            "module": external_module(READOUTS[reading.readout]),
+            "dataset": reading.dataset.read_as,
+            "inputs": f"{reading.model.encoder}/{_name_of(reading)}",
+            "file": file_in_output(reading.key),
+            "options": _external_options(reading, metrics[reading.key], given[reading.key]),
         }
-        return sorted({*(external_module(READOUTS[job.readout]) for job in jobs), *listed})
 
-    def given_params(self, jobs: Sequence[ReadingJob]) -> list[list[Named]]:
-        """For each job and dataset the module, the name of its file, its data and the external encoder's files, by role
-        and position, and the module's options."""
-        inputs = self.given_files_and_data(jobs)
-        return [
-            [
-                {
-                    "module": external_module(READOUTS[job.readout]),
-                    "dataset": reading.dataset.read_as,
-                    "file": file_in_output(self.paths, reading.key),
-                    "data": positions(
-                        {**reading.dataset.files, "given": tuple(file.file for file in self._files(reading))}, inputs
-                    ),
-                    "options": self._options(reading),
-                }
-                for reading in self._jobs[job]
-            ]
-            for job in jobs
-        ]
-
-    def _options(self, reading: Reading) -> Named:
-        """Of a readout of items: what says which they are; of vectors: the test; none of files that hold documents."""
-        if reading.readout == VECTORS:
-            templates = reading.dataset.options.get("templates")
-            return {"dataset": reading.dataset.read_as, "templates": templates}
-        options, listing = reading.dataset.options, self._listing(reading)
-        if not listing:
-            return {}
-        extra = {"metric": self._metrics[reading.key], "columns": [file.column for file in self._files(reading)]}
-        if "items" in options:
-            return {**options, **extra}
-        of = {key: options[key] for key in ("template", "pronouns") if key in options}
-        return {"items": listing, "of": {"name": reading.dataset.read_as, **of}, "limit": options.get("limit"), **extra}
-
-    def _listing(self, reading: Reading) -> str:
-        """The module whose `items` lists what somebody scored; "" where files hold no scores of items."""
-        return reading.dataset.options.get("items") or LISTINGS.get(self._metrics[reading.key], "")
+    return Job(
+        rule,
+        [],
+        [setup.paths.readout(*job) for job in jobs],
+        inputs,
+        {"readouts": [[params(reading) for reading in of_job] for of_job in jobs.values()]},
+        sorted(modules),
+    )
 
 
-def _data(readings: list[Reading]) -> dict[str, list[str]]:
-    return by_role(reading.dataset.files for reading in readings)
+def _external_options(reading: Reading, metric: str, files: list[GivenFile]) -> dict[str, object]:
+    """Of a readout of items: what says which they are; of vectors: the test; none of files that hold documents."""
+    options, listing = reading.dataset.options, _listing(reading, metric)
+    if reading.readout == VECTORS:
+        return {"dataset": reading.dataset.read_as, "templates": options.get("templates")}
+    if not listing:
+        return {}
+    extra = {"metric": metric, "columns": [file.column for file in files]}
+    if "items" in options:
+        return {**options, **extra}
+    of = {key: options[key] for key in ("template", "pronouns") if key in options}
+    return {"items": listing, "of": {"name": reading.dataset.read_as, **of}, "limit": options.get("limit"), **extra}
 
 
-class Scores:
-    """The scores of a model that a block asks for, by the wildcards of their rule: encoder, training, block."""
+def _listing(reading: Reading, metric: str) -> str:
+    """The module whose `items` lists what somebody scored; "" where files hold no scores of items."""
+    return reading.dataset.options.get("items") or LISTINGS.get(metric, "")
 
-    def __init__(self, plan: Plan, paths: Paths):
-        self.plan, self.paths = plan, paths
 
-    def model(self, wildcards) -> dict[str, str]:
-        """The four keys of a model in the table of scores."""
-        model = model_of(self.plan, wildcards)
-        return {key: getattr(model, key) for key in ("encoder", "task", "strategy", "seed")}
+def scoring_jobs(setup: Setup, plan: Plan) -> Iterator[Job]:
+    """The jobs that score the readouts of a model for a block, and the one that puts all scores into one table."""
+    paths = setup.paths
+    of_job = {"scores": paths.scores, "reasons": paths.reasons, "resamples": paths.resamples}
+    for job, scores_of_job in plan.scored.items():
+        yield Job("score", job, [path(*job) for path in of_job.values()], *_scored(paths, scores_of_job))
+    outputs = [f"{paths.root}/scores.csv", f"{paths.root}/reasons.csv"]
+    yield Job("scores", [], outputs, {role: [path(*job) for job in plan.scored] for role, path in of_job.items()})
 
-    def readouts_and_data(self, wildcards) -> Named:
-        """The readouts that a job scores, and the data that its metrics take beside them."""
-        scores = self._jobs(wildcards)
-        return {"readouts": self._readouts(scores), **by_role(score.dataset.scored_with for score in scores)}
 
-    def params(self, wildcards) -> list[Named]:
-        """For each metric and readout that a job scores: its module, the dataset, the methods, the measures whose
-        resamples are kept, and the options; the position of the readout's output in `readouts` and the file's name in
-        there; and where the `files` are that the metric takes beside it, by role and position."""
-        scores = self._jobs(wildcards)
-        readouts, files = self._readouts(scores), by_role(score.dataset.scored_with for score in scores)
-        return [
+def _scored(paths: Paths, scores: tuple[Score, ...]) -> tuple[dict, dict, list[str]]:
+    """Inputs, parameters and modules of the job of these scores. A parameter tells for each metric and readout its
+    module, the dataset, the methods, the measures whose resamples are kept, and the options; the role of the readout's
+    folder and the file's name in there; and the name of the inputs that the metric takes beside it."""
+    inputs: dict[str, str | Sequence[str]] = {}
+    params = []
+    for score in scores:
+        name, readout = f"{score.metric}/{score.dataset.label}", score.reading.job.readout
+        inputs[readout] = reading_output(paths, score.reading)
+        inputs |= _inputs_of(name, score.dataset.scored_with)
+        params.append(
             {
                 "metric": score.metric,
                 "module": module_of(METRICS[score.metric]),
-                "readout": readouts.index(reading_output(self.paths, score.reading)),
-                "file": file_in_output(self.paths, score.reading),
+                "readout": readout,
+                "file": file_in_output(score.reading),
                 "dataset": score.dataset.label,
                 "methods": list(score.methods),
                 "measures": [list(row) for row in METRICS[score.metric].rows()],
                 "limits": list(score.dataset.limits),
-                "files": positions(score.dataset.scored_with, files),
+                "inputs": name,
                 "options": dict(score.dataset.scoring),
             }
-            for score in scores
-        ]
-
-    def _readouts(self, scores: Iterable[Score]) -> list[str]:
-        return list(dict.fromkeys(reading_output(self.paths, score.reading) for score in scores))
-
-    def modules(self, wildcards) -> list[str]:
-        return sorted({module_of(METRICS[score.metric]) for score in self._jobs(wildcards)})
-
-    def _jobs(self, wildcards) -> tuple[Score, ...]:
-        return self.plan.scored[ScoringJob(wildcards.encoder, wildcards.training, wildcards.block)]
+        )
+    modules = sorted({module_of(METRICS[score.metric]) for score in scores})
+    return inputs, {"model": asdict(scores[0].model), "jobs": params}, modules

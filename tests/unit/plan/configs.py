@@ -13,15 +13,18 @@ from snakemake.utils import update_config
 
 from biasflow.asking.matrix import Block, Model
 from biasflow.asking.tasks import Asked
+from biasflow.corpora.catalogue import read_catalogue
 from biasflow.encoders.described import Description
 from biasflow.encoders.families import HEADS, head_weights
 from biasflow.plan.cells import Plan, plan
+from biasflow.plan.compiled import compiled
 from biasflow.plan.configuration import load_schema, resolve
 from biasflow.plan.facts import Facts
+from biasflow.plan.jobs import Job, Jobs
 from biasflow.plan.setup import Setup
 
 ROOT = Path(__file__).parents[3]
-SCHEMA = load_schema()
+SCHEMA, CATALOGUE = load_schema(), read_catalogue()
 RUNS = sorted(path.stem for path in (ROOT / "config").glob("*.yaml") if "\nrun:" in "\n" + path.read_text())
 BERT = {"model_type": "bert", "architectures": ["BertForPreTraining"], "num_hidden_layers": 4, "hidden_size": 256}
 SMALL = {
@@ -105,3 +108,13 @@ def setup_of(config: Mapping, heads: Collection[str] = HEADS, **architecture) ->
 def asking(block: Mapping, *changes: tuple[str, object]) -> dict:
     """SMALL with one block alone."""
     return changed(("ask", {"block": dict(block)}), *changes)
+
+
+def jobs_of(setup: Setup) -> Jobs:
+    """The jobs of what is planned from a setup."""
+    return compiled(setup, plan(setup), CATALOGUE)
+
+
+def digest_of(job: Job) -> str:
+    """All that makes a job run again: inputs, parameters, modules."""
+    return json.dumps([job.inputs, job.params, list(job.modules), job.caches], default=list)

@@ -1,26 +1,23 @@
 """Whoever asks for more gets jobs for what is new: those that a run has finished keep their inputs and parameters."""
 
-import json
 from dataclasses import replace
-from types import SimpleNamespace
+from typing import NamedTuple
 
 import pytest
 
 from biasflow.base.errors import BiasflowError
-from biasflow.corpora.catalogue import read_catalogue
 from biasflow.plan.asked import Part, in_parts, read_asked, remember
 from biasflow.plan.blocks import blocks_of
 from biasflow.plan.cells import plan
 from biasflow.plan.changed import changes as changed_keys
 from biasflow.plan.checks import check_asked
+from biasflow.plan.compiled import compiled
 from biasflow.plan.configuration import resolve
-from biasflow.plan.explained import training_files
-from biasflow.plan.inputs import Inputs
+from biasflow.plan.jobs import Jobs, Plan
 from biasflow.plan.setup import Setup
-from biasflow.plan.tasks import kind_of
-from tests.unit.plan.configs import SCHEMA, changed, facts_of
+from biasflow.registry import rule_of
+from tests.unit.plan.configs import CATALOGUE, SCHEMA, changed, digest_of, facts_of
 
-CATALOGUE = read_catalogue()
 REAL = {"task": "bios", "trainings": ["finetuned", "pretrained"], "seeds": [0, 1], "strategies": ["plain"]}
 ASK = {
     "inside": {"encoders": ["own", "real"], "methods": ["none", "leace"], "metrics": ["occtmp", "weat"]},
@@ -31,48 +28,34 @@ BIOS = {"files": ["bias-in-bios-dev"], "small": "drop"}
 BASE = changed(("ask", ASK), ("tasks.bios.data", BIOS), ("encoders.real.path", "somewhere"))
 
 
-def inputs(config: dict, earlier: Inputs | None = None) -> Inputs:
-    """What the jobs of a run take; earlier: the run before it in the same folder."""
+class Run(NamedTuple):
+    plan: Plan
+    jobs: Jobs
+
+
+def run_of(config: dict, earlier: Run | None = None) -> Run:
+    """A run; earlier: the one before it in the same folder."""
     resolved, asked = resolve(config, SCHEMA), ()
     facts = facts_of(resolved, hidden_size=768)
     if earlier:
         asked = tuple(Part(b.name, b.asked, b.group, b.methods, b.metrics) for b in earlier.plan.blocks)
-    facts = replace(facts, asked=asked)
-    found = plan(Setup(resolved, facts))
+    setup = Setup(resolved, replace(facts, asked=asked))
+    found = plan(setup)
     check_asked(found)
-    return Inputs(Setup(resolved, facts), found, CATALOGUE)
+    return Run(found, compiled(setup, found, CATALOGUE))
 
 
-def jobs(find: Inputs) -> dict[tuple, str]:
-    """Job -> all that would run it again: its inputs (but for files of local encoders), parameters and modules."""
-    found = {}
-    find.encoders.files = lambda encoder: [f"{encoder}/config.json"]
-
-    def add(key: tuple, *triggers: object) -> None:
-        found[key] = json.dumps(triggers, sort_keys=True, default=list)
-
-    for (encoder, training), model in find.plan.trained.items():
-        w = SimpleNamespace(encoder=encoder, task=model.task, strategy=model.strategy, seed=model.seed)
-        its = find.trainings
-        add(("finetune", encoder, training), training_files(find, model), its.params(w), its.modules(w))
-    for name, about in find.setup.config["tasks"].items():
-        w = SimpleNamespace(task=name)
-        for step in kind_of(about["kind"]).steps:
-            add(("data", name, step.rule), find.step_sources(step)(w), find.step_params(step)(w))
-    for job in find.plan.fits:
-        add(("fit", *job), find.fits.model_and_data(job), find.fits.params(job), find.fits.modules(job))
-    for job in {key.job for key in find.plan.readings}:
-        its = find.readings
-        add(("read", *job), *(of(job.readout)(job) for of in (its.model_and_data, its.params, its.modules, its.spares)))
-    for job in find.plan.scored:
-        add(("score", *job), find.scores.readouts_and_data(job), find.scores.params(job), find.scores.modules(job))
-    return found
+def jobs(run: Run) -> dict[tuple, str]:
+    """Rule and wildcards of dear jobs, of the data of tasks and of scores -> all that would run them again."""
+    tables = ("scores", "describe", "plan", "matrix", "paper_")
+    kept = [job for job in run.jobs if not job.rule.startswith(tables)]
+    return {(job.rule, *job.wildcards): digest_of(job) for job in kept}
 
 
 MORE = {"encoders": ["own", "real"], "task": "bios", "methods": ["none", "leace", "inlp"], "metrics": ["fairness"]}
-SPLITS = ("data", "bios", "splits")  # tries all seeds, in seconds; nothing waits for it but new trainings
-OF_SEEDS = {("read", "own", "pretrained", "bios", "together"), ("read", "real", "pretrained", "bios", "probes")}
-OF_STRATEGIES = {("read", "real", "pretrained", "bios", name) for name in ("heads", "first_token")}
+SPLITS = ("splits", "bios")  # tries all seeds, in seconds; nothing waits for it but new trainings
+OF_SEEDS = {(rule_of("together"), "own", "pretrained", "bios"), (rule_of("probes"), "real", "pretrained", "bios")}
+OF_STRATEGIES = {(rule_of(name), "real", "pretrained", "bios") for name in ("heads", "first_token")}
 # What is added, and what is made again for it. A run that asks for something new of an untouched encoder on a task's
 # data, its splits or its strategies, reads it again: seconds, and none of it is trained or fitted.
 ADDED = {
@@ -112,8 +95,8 @@ ADDED = {
 @pytest.mark.parametrize("what", ADDED)
 def test_what_is_finished_keeps_its_inputs_and_parameters(what):
     changes, made_again = ADDED[what]
-    first = inputs(BASE)
-    before, after = jobs(first), jobs(inputs(changed(*changes, config=BASE), first))
+    first = run_of(BASE)
+    before, after = jobs(first), jobs(run_of(changed(*changes, config=BASE), first))
     assert set(before) <= set(after)
     assert {key for key in before if before[key] != after[key]} == made_again
     assert [*changed_keys(resolve(BASE, SCHEMA), resolve(changed(*changes, config=BASE), SCHEMA))] == []

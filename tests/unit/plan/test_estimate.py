@@ -5,9 +5,7 @@ import time
 
 import pytest
 
-from biasflow.corpora.catalogue import read_catalogue
 from biasflow.encoders.families import HEADS
-from biasflow.plan.cells import plan
 from biasflow.plan.configuration import resolve
 from biasflow.plan.estimate import (
     ITEMS,
@@ -19,9 +17,9 @@ from biasflow.plan.estimate import (
     estimate,
     this_machine,
 )
-from tests.unit.plan.configs import ROOT, RUNS, SCHEMA, asking, of_file, setup_of
+from biasflow.plan.external import files_read
+from tests.unit.plan.configs import CATALOGUE, ROOT, RUNS, SCHEMA, asking, jobs_of, of_file, setup_of
 
-CATALOGUE = read_catalogue()
 BLOCK = {"encoders": ["real"], "metrics": ["gest", "ceat", "perplexity"]}
 BIOS = {"encoders": ["real"], "task": "bios", "metrics": ["fairness"]}
 
@@ -29,7 +27,8 @@ BIOS = {"encoders": ["real"], "task": "bios", "metrics": ["fairness"]}
 def left(config, made=lambda path: False, **architecture) -> Estimate:
     config = resolve(config, SCHEMA)
     setup = setup_of(config, **architecture)
-    return estimate(setup, plan(setup), CATALOGUE, made)
+    jobs = jobs_of(setup)
+    return estimate(jobs.needed, files_read(setup, CATALOGUE, jobs), made)
 
 
 @pytest.mark.parametrize("name", RUNS)

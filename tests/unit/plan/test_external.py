@@ -3,14 +3,13 @@
 import pytest
 
 from biasflow.base.errors import BiasflowError
-from biasflow.corpora.catalogue import read_catalogue
-from biasflow.plan.cells import plan
 from biasflow.plan.configuration import resolve
 from biasflow.plan.external import files_read
 from biasflow.plan.facts import gather
-from biasflow.plan.inputs import Inputs
+from biasflow.plan.jobs import Job
+from biasflow.plan.setup import Setup
 from biasflow.plan.tasks import task_of
-from tests.unit.plan.configs import SCHEMA, asking, planned, setup_of
+from tests.unit.plan.configs import CATALOGUE, SCHEMA, asking, jobs_of, planned, setup_of
 from tests.unit.plan.test_cells import reasons
 
 FILES = ["theirs/pro.conll", "theirs/anti.conll"]
@@ -27,12 +26,12 @@ def of(block: dict, *changes) -> dict:
 def test_one_part_of_winobias_is_measured_alone_and_its_scores_say_so():
     config = resolve(of({"metrics": ["winobias"]}, ("tasks.coref", COREF[1] | {"parts": ["dev"]})), SCHEMA)
     task = task_of(config, "coref")
-    files = task.kind.steps[1].sources(task, read_catalogue())
+    files = task.kind.steps[1].sources(task, CATALOGUE)
     assert {side: [path.split("winobias-")[1] for path in paths] for side, paths in files.items()} == {
         side: [f"dev-type{number}-{side}" for number in (1, 2)] for side in ("pro", "anti")
     }
     assert task.kind.steps[1].options(task)["files"] == [{"part": "dev", "type": f"type{n}"} for n in (1, 2)]
-    assert {cell.dataset for cell in plan(setup_of(config)).cells} == {"coref-winobias-dev"}
+    assert {cell.dataset for cell in planned(config).cells} == {"coref-winobias-dev"}
 
 
 @pytest.mark.parametrize(
@@ -52,17 +51,19 @@ def test_one_part_is_refused_where_there_is_none_or_both_are_needed(pairs, paper
         resolve(of({}, ("tasks.coref", task), ("papers", papers)), SCHEMA)
 
 
+def external_jobs(setup: Setup) -> list[Job]:
+    return [job for job in jobs_of(setup) if job.rule.startswith("external_")]
+
+
 def test_what_a_job_takes():
     config = resolve(of({}), SCHEMA)
-    found = Inputs(setup_of(config), plan(setup_of(config)), read_catalogue())
-    (jobs,) = found.readings.external_jobs().values()
-    inputs, (params,) = found.readings.given_files_and_data(jobs), found.readings.given_params(jobs)
+    (job,) = external_jobs(setup_of(config))
+    ((dataset,),) = job.params["readouts"]
+    inputs = {role.removeprefix(f"{dataset['inputs']}/"): files for role, files in job.inputs.items()}
     assert inputs["given"] == FILES
-    (dataset,) = params
-    assert dataset["file"].endswith(".parquet") and {"test", "pro", "anti"} <= set(dataset["data"])
-    assert dataset["data"] == {"given": [0, 1], **{role: [0] for role in set(inputs) - {"given"}}}
+    assert dataset["file"].endswith(".parquet") and {"given", "test", "pro", "anti"} <= set(inputs)
     assert dataset["options"] == {} and "methods" not in dataset
-    assert dataset["module"] in found.readings.given_modules(jobs)
+    assert dataset["module"] in job.modules
     assert dataset["module"] == "biasflow.readouts.predicted_clusters"
 
 
@@ -116,18 +117,16 @@ def of_items(*changes) -> dict:
 
 def test_scores_of_items_are_read_by_metric():
     config = resolve(of_items(), SCHEMA)
-    found = Inputs(setup_of(config), plan(setup_of(config)), read_catalogue())
-    jobs = found.readings.external_jobs()
-    assert list(jobs) == [("block", "likelihoods"), ("block", "masked_words")]
-    likelihoods, words = jobs.values()
-    assert found.readings.given_files_and_data(likelihoods)["given"] == ["a.txt", "b.txt", "c.csv"]
-    by_metric = {each["options"]["metric"]: each for each in found.readings.given_params(likelihoods)[0]}
-    assert [each["data"]["given"] for each in by_metric.values()] == [[0, 1], [2]]
+    likelihoods, words = external_jobs(setup_of(config))
+    assert (likelihoods.rule, words.rule) == ("external_likelihoods_block", "external_masked_words_block")
+    by_metric = {each["options"]["metric"]: each for each in likelihoods.params["readouts"][0]}
+    given = [likelihoods.inputs[f"{each['inputs']}/given"] for each in by_metric.values()]
+    assert given == [["a.txt", "b.txt"], ["c.csv"]]
     assert by_metric["gest"]["options"]["columns"] == ["", ""]
-    assert found.readings.given_modules(likelihoods) == [
+    assert likelihoods.modules == [
         "biasflow.corpora.crows_pairs", "biasflow.corpora.gest", "biasflow.readouts.external_items"
     ]  # fmt: skip
-    ((of_words,),) = found.readings.given_params(words)
+    ((of_words,),) = words.params["readouts"]
     assert of_words["options"]["columns"] == ["Pre_Assoc"]
     reason = {metric: why for (_, _, metric), why in reasons(planned(config)).items()}
     assert reason == {"intrasentence": "encoders.theirs is external and gives no masked_words for intrasentence"}
@@ -140,11 +139,11 @@ def test_files_of_the_catalogue_are_downloaded(tmp_path):
     config["encoders"] = {
         "theirs": config["encoders"]["theirs"] | {"masked_words": {"bec_pro": str(tmp_path / "own.txt")}}
     }
-    config, catalogue = resolve(config, SCHEMA), read_catalogue()
+    config = resolve(config, SCHEMA)
     files = ["results/corpora/gest-scores-albert-base-v2-template-0", str(tmp_path / "own.txt")]
     assert config["encoders"]["theirs"]["likelihoods"]["gest"] == files
     gather(config)  # looks at one's own file alone
-    read = files_read(setup_of(config), catalogue, planned(config))
+    read = files_read(setup_of(config), CATALOGUE, jobs_of(setup_of(config)))
     assert {"gest", "crows-pairs", files[0].removeprefix("results/corpora/")} <= set(read)
 
 
@@ -170,13 +169,10 @@ def test_vectors_of_words_and_sentences_are_read_by_test(tmp_path):
     config = resolve(
         asking({"encoders": ["theirs"], "metrics": ["weat", "seat", "ceat"]}, theirs, *metrics.items()), SCHEMA
     )
-    made = plan(setup_of(config))
-    assert {cell.metric for cell in made.cells if not cell.reason} == {"weat", "seat"}
-    found = Inputs(setup_of(config), made, read_catalogue())
-    (jobs,) = found.readings.external_jobs().values()
-    params = {one["dataset"]: one for one in found.readings.given_params(jobs)[0]}
-    inputs = found.readings.given_files_and_data(jobs)["given"]
+    assert {cell.metric for cell in planned(config).cells if not cell.reason} == {"weat", "seat"}
+    (job,) = external_jobs(setup_of(config))
+    params = {one["dataset"]: one for one in job.params["readouts"][0]}
     for dataset, metric in (("C6", "weat"), ("sent-weat6", "seat")):
         assert params[dataset]["module"] == "biasflow.readouts.external_vectors"
         assert params[dataset]["options"] == {"dataset": dataset, "templates": None}
-        assert [inputs[place] for place in params[dataset]["data"]["given"]] == [files[metric]]
+        assert job.inputs[f"{params[dataset]['inputs']}/given"] == [files[metric]]

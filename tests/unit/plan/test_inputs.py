@@ -2,36 +2,44 @@
 
 import json
 import re
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
-from types import SimpleNamespace
+from typing import NamedTuple
 
 import pytest
 
 from biasflow.asking.paths import CORPORA
 from biasflow.base.code import module_file
 from biasflow.base.errors import BiasflowError
-from biasflow.corpora.catalogue import read_catalogue
 from biasflow.encoders.families import HEADS
 from biasflow.encoders.recipes import RECIPES
-from biasflow.plan.cells import plan
+from biasflow.plan.cells import Plan, plan
+from biasflow.plan.compiled import compiled
 from biasflow.plan.configuration import resolve
 from biasflow.plan.datasets import BIOGRAPHIES, text_file
-from biasflow.plan.encoders import Encoders
-from biasflow.plan.explained import training_files
+from biasflow.plan.encoders import encoder_files
 from biasflow.plan.external import files_read
 from biasflow.plan.facts import gather
-from biasflow.plan.inputs import Inputs
 from biasflow.plan.items import items_of
-from biasflow.plan.jobs import ReadingJob
-from biasflow.plan.readings import reading_output, reading_path
+from biasflow.plan.jobs import Job, Jobs, Reading, ReadingJob, ReadingKey
+from biasflow.plan.readings import file_in_output, reading_output
 from biasflow.plan.setup import Setup
-from biasflow.plan.tasks import kind_of
-from biasflow.registry import PAPERS, READOUTS, TASKS, TRAINING, module_of
-from tests.unit.plan.configs import ROOT, RUNS, SCHEMA, changed, folder_of, of_file, setup_of
+from biasflow.registry import PAPERS, READOUTS, TRAINING, module_of, rule_of
+from tests.unit.plan.configs import (
+    CATALOGUE,
+    ROOT,
+    RUNS,
+    SCHEMA,
+    changed,
+    digest_of,
+    folder_of,
+    jobs_of,
+    of_file,
+    setup_of,
+)
 from tests.unit.plan.test_cells import ALL
 
-CATALOGUE = read_catalogue()
 # What rules/data.smk makes for any run.
 DATA = [
     r"texts/(wikitext-2(-test)?(\.sentences)?|wikitext-2-whole-sentences(-test)?|{pretrain}(\.held-out)?)\.txt",
@@ -39,140 +47,79 @@ DATA = [
     r"texts/(wikitext-2|wikitext-2-whole-sentences|{pretrain})\.swapped\.txt",
     r"stimuli/(planted|planted-seen|stereoset-authors|stereoset-authors-test|stereoset-swapped)\.csv",
     r"stereoset-changes\.csv",
-    r"contexts/{encoder}/(ceat\.parquet|ceat_counts\.csv)",
 ]
 SMALL = [*RUNS, "everything"]
 
 
-def found(name: str, folder: Path) -> Inputs:
-    """The inputs of a run whose local encoders lie in `folder`."""
+class Run(NamedTuple):
+    """A planned run of the project, or one that asks for everything."""
+
+    setup: Setup
+    plan: Plan
+    jobs: Jobs
+
+    def of(self, *rules: str) -> list[Job]:
+        """The jobs of rules, by the beginning of their names."""
+        return [job for job in self.jobs if job.rule.startswith(rules)]
+
+
+def run_of(setup: Setup) -> Run:
+    planned = plan(setup)
+    return Run(setup, planned, compiled(setup, planned, CATALOGUE))
+
+
+def found(name: str, folder: Path) -> Run:
+    """A run whose local encoders lie in `folder`."""
     config = ALL if name == "everything" else of_file(name)
     for encoder, about in config["encoders"].items():
         if about["source"] == "local":
             config = changed((f"encoders.{encoder}.path", folder_of(folder / encoder, *HEADS)), config=config)
     config = resolve(config, SCHEMA)
-    return inputs_of(Setup(config, gather(config)))
-
-
-def inputs_of(setup: Setup) -> Inputs:
-    return Inputs(setup, plan(setup), CATALOGUE)
+    return run_of(Setup(config, gather(config)))
 
 
 @pytest.fixture(params=SMALL)
-def find(request, tmp_path) -> Inputs:
+def run(request, tmp_path) -> Run:
     return found(request.param, tmp_path)
 
 
-def made(find: Inputs) -> set[str]:
-    """The outputs of all rules of dear work and of scoring, as far as the plan has jobs for them, and tasks' data."""
-    paths, tables = find.paths, ("scores", "reasons", "plan", "names", "files", "matrix")
-    files = {f"{paths.root}/{name}.csv" for name in tables}
-    for name, encoder in find.setup.config["encoders"].items():
-        if encoder["source"] != "local":
-            files.add(paths.encoder(name))
-    files |= {path(*key) for key in find.plan.trained for path in (paths.model, paths.training)}
-    files |= {path(*key) for key in find.plan.fits for path in (paths.methods, paths.about_methods)}
-    files |= {reading_output(paths, key) for key in find.plan.readings}
-    for task in (find.setup.task(name) for name in find.setup.config["tasks"]):
-        files |= {task.file(name) for step in task.kind.steps for name in step.outputs.values()}
-    return files | {paths.scores(*key) for key in find.plan.scored}
-
-
-def is_there(path: str, find: Inputs, known: set[str]) -> bool:
+def is_there(path: str, run: Run) -> bool:
     """Whether some rule makes the file, the catalogue has it, or it is the project's or the user's own."""
-    if path in known or path.removeprefix(f"{CORPORA}/") in CATALOGUE.files or (ROOT / path).is_file():
+    if run.jobs.output_of(path) or path.removeprefix(f"{CORPORA}/") in CATALOGUE.files or (ROOT / path).is_file():
         return True
-    encoders = find.setup.config["encoders"]
-    names = {
-        "encoder": "|".join(map(re.escape, encoders)),
-        "pretrain": "|".join(re.escape(name) for name in encoders if find.setup.encoders[name].planted),
-    }
-    for pattern in DATA:
-        for name, value in names.items():
-            pattern = pattern.replace(f"{{{name}}}", f"({value or '(?!)'})")
-        if re.fullmatch(f"{re.escape(find.paths.data(''))}{pattern}", path):
-            return True
-    return False
+    names = "|".join(re.escape(name) for name, encoder in run.setup.encoders.items() if encoder.planted) or "(?!)"
+    patterns = [pattern.replace("{pretrain}", f"({names})") for pattern in DATA]
+    within = re.escape(run.setup.paths.data(""))
+    is_data = any(re.fullmatch(within + pattern, path) for pattern in patterns)
+    return is_data or path == f"{run.setup.paths.root}/files.csv"
 
 
-def flat(inputs) -> list[str]:
-    """All files of named inputs, some of which are lists."""
-    if isinstance(inputs, str):
-        return [inputs]
-    return list(chain.from_iterable(map(flat, inputs.values() if isinstance(inputs, dict) else inputs)))
+def test_every_input_is_some_rules_output_or_in_the_catalogue(run):
+    absent = set(run.setup.facts.absent)
+    wanted = [job for job in run.jobs if not absent & {*job.outputs}]
+    assert wanted
+    for job in wanted:
+        for path in job.files:
+            assert is_there(path, run), (job.rule, path)
 
 
-def jobs(find: Inputs):
-    """(what it is, its inputs) of every job of the plan."""
-    for (encoder, training), model in find.plan.trained.items():
-        task, strategy, seed = model.task, model.strategy, model.seed
-        wildcards = SimpleNamespace(encoder=encoder, task=task, strategy=strategy, seed=seed)
-        yield ("finetune", encoder, training), training_files(find, model)
-        for path in find.trainings.tokens(wildcards):
-            data = find.setup.task(task).files(kind_of(find.setup.config["tasks"][task]["kind"]).trained_on)
-            yield ("tokenise", encoder, path), {"encoder": find.encoders.files(encoder), **data}
-    for name, about in find.setup.config["tasks"].items():
-        for step in kind_of(about["kind"]).steps:
-            if find.setup.task(name).file(next(iter(step.outputs.values()))) in find.setup.facts.absent:
-                continue
-            files = find.setup.task(name).files(step.made_from)
-            yield ("prepare", name, step.rule), {**find.step_sources(step)(SimpleNamespace(task=name)), **files}
-    for job in find.plan.fits:
-        yield ("fit", *job), find.fits.model_and_data(job)
-    for job in dict.fromkeys(key.job for key in find.plan.readings):
-        yield ("read", *job), find.readings.model_and_data(job.readout)(job)
-    for job in find.plan.scored:
-        yield ("score", *job), find.scores.readouts_and_data(job)
-    for paper in find.setup.config["papers"]:
-        yield ("items", paper), find.paper_files(paper)
+def test_the_page_and_the_tables_of_papers_wait_for_every_readout_and_score(run):
+    rules = ("read_", "probe", "heads", "external_", "score", "finetune", "fit_methods", "paper_", "describe", "plan")
+    assert set(run.of(*rules)) <= set(run.jobs.needed)
 
 
-def readings_of(find: Inputs) -> dict[ReadingJob, list]:
-    """A job of a readout (its parts are the wildcards of its rule) -> what it reads, one dataset after the other."""
-    found: dict[ReadingJob, list] = {}
-    for key, reading in find.plan.readings.items():
-        found.setdefault(key.job, []).append(reading)
-    return found
+def readings_of(run: Run) -> Iterator[tuple[Job, list[Reading]]]:
+    """Jobs that read from a model, and what each reads, one dataset after the other."""
+    by_job: dict[ReadingJob, list[Reading]] = {}
+    for key, reading in run.plan.readings.items():
+        by_job.setdefault(key.job, []).append(reading)
+    for name, readings in by_job.items():
+        if not run.setup.encoders[name.encoder].is_external:
+            yield run.jobs.of(rule_of(name.readout), name[:3]), readings
 
 
-def test_every_input_is_some_rules_output_or_in_the_catalogue(find):
-    known, count = made(find), 0
-    for job, inputs in jobs(find):
-        files = flat(inputs)
-        assert files or job[0] == "items", job
-        for path in files:
-            assert is_there(path, find, known), (job, path)
-            count += 1
-    assert count
-
-
-def test_a_job_reads_every_dataset_of_its_readout_under_its_methods(find):
-    for job, readings in readings_of(find).items():
-        params = find.readings.params(job.readout)(job)
-        assert [(each["dataset"], each["methods"]) for each in params] == [
-            (reading.dataset.read_as, list(reading.methods)) for reading in readings
-        ]
-        folder = reading_output(find.paths, readings[0].key)
-        assert [f"{folder}/{each['file']}" for each in params] == [
-            reading_path(find.paths, each.key) for each in readings
-        ]
-
-
-def test_the_parameters_of_jobs_are_plain_values(find):
-    """They go into provenance and decide whether a job is run again."""
-    for (encoder, _), model in find.plan.trained.items():
-        wildcards = SimpleNamespace(encoder=encoder, task=model.task, strategy=model.strategy, seed=model.seed)
-        params, task = find.trainings.params(wildcards), find.setup.task(model.task)
-        assert json.loads(json.dumps(params)) == params
-        assert (params["fit"] is None) == (model.carried is None)
-        tokens = {"tokens"} & set(params["roles"])
-        assert set(task.kind.trained_on) | tokens == set(params["roles"])
-        assert set(task.kind.trained_on) <= set(training_files(find, model))
-        assert bool(tokens) == bool(find.trainings.tokens(wildcards))
-    for job in find.plan.fits:
-        params = find.fits.params(job)
-        assert json.loads(json.dumps(params)) == params
-        assert {*params["roles"], "model"} <= set(find.fits.model_and_data(job))
+def path_of(run: Run, key: ReadingKey) -> str:
+    return str(Path(reading_output(run.setup.paths, key), file_in_output(key)))
 
 
 def paths_in(value: object) -> list[str]:
@@ -183,79 +130,83 @@ def paths_in(value: object) -> list[str]:
     return [path for part in parts for path in paths_in(part)]
 
 
-def test_a_reading_is_told_its_files_by_role_and_position(find):
-    """No path travels in a parameter: Snakemake may put the files of a job wherever its storage is."""
-    for job, readings in readings_of(find).items():
-        params, inputs = (of(job.readout)(job) for of in (find.readings.params, find.readings.model_and_data))
-        spares, own = find.readings.spares(job.readout)(job), find.paths.readout(*job)
-        assert json.loads(json.dumps(params)) == params and not paths_in(params)
-        made: set[str] = set()
-        for each, reading in zip(params, readings, strict=True):
+def test_the_parameters_of_jobs_are_plain_values_without_paths(run):
+    """They go into provenance and decide whether a job is run again; Snakemake may put files where its storage is."""
+    for job in run.of("finetune", "tokenise", "fit_methods", "read_", "probe", "heads", "external_", "score"):
+        assert json.loads(json.dumps(job.params)) == job.params and not paths_in(job.params)
+
+
+def test_a_training_or_fit_is_told_its_files_by_role(run):
+    for job in run.of("finetune"):
+        training, task = job.params["training"], run.setup.task(job.wildcards[1])
+        assert (training["fit"] is None) == (not job.wildcards[2].startswith("with-"))
+        tokens = {"tokens"} & set(training["roles"])
+        assert set(task.kind.trained_on) | tokens == set(training["roles"]) and bool(tokens) == bool(job.caches)
+        assert set(task.kind.trained_on) <= set(job.inputs)
+        assert task.module in job.modules
+    for job in run.of("fit_methods"):
+        assert {*job.params["fit"]["roles"], "model"} <= set(job.inputs)
+
+
+def test_a_reading_is_told_its_methods_and_its_files_by_role(run):
+    for job, readings in readings_of(run):
+        own, made = job.outputs[0], set()
+        for each, reading in zip(job.params["readout"], readings, strict=True):
+            assert (each["dataset"], each["methods"]) == (reading.dataset.read_as, list(reading.methods))
+            assert f"{own}/{each['file']}" == path_of(run, reading.key)
             for role, files in reading.dataset.files.items():
-                assert [inputs[role][i] for i in each["data"][role]] == list(files)
-            for role, files in reading.dataset.spares.items():
-                assert [spares[i] for i in each["spares"][role]] == list(files)
-            for role, (number, file) in each["made_from"].items():
-                folder = own if number is None else inputs["readouts"][number]
-                assert f"{folder}/{file}" == reading_path(find.paths, reading.made_from[role])
-                assert number is not None or file in made  # by the same job, before
-            assert not {"model", "methods", "readouts", "spares"} & (set(each["data"]) | set(each["made_from"]))
+                assert job.inputs[f"{each['inputs']}/{role}"] == list(files)
+            for role, files in reading.dataset.caches.items():
+                assert job.caches[f"{each['inputs']}/{role}"] == list(files)
+            for role, file in each["made_from"].items():
+                folder = job.inputs.get(f"{each['inputs']}/{role}", own)
+                assert f"{folder}/{file}" == path_of(run, reading.made_from[role])
+                assert folder != own or file in made  # by the same job, before
             made.add(each["file"])
+        assert len({each["inputs"] for each in job.params["readout"]}) == len(readings)
+        given = {module for reading in readings for module in reading.dataset.modules}
+        assert {module_of(READOUTS[reading.readout]) for reading in readings} == set(job.modules) - given
 
 
-def test_a_score_is_told_its_files_by_role_and_position(find):
-    for job, scores in find.plan.scored.items():
-        params, inputs = find.scores.params(job), find.scores.readouts_and_data(job)
-        assert json.loads(json.dumps(params)) == params and not paths_in(params)
-        for each, score in zip(params, scores, strict=True):
-            path = Path(inputs["readouts"][each["readout"]], each["file"])
-            assert str(path) == reading_path(find.paths, score.reading)
+def test_a_score_is_told_its_files_by_role(run):
+    for name, scores in run.plan.scored.items():
+        job = run.jobs.of("score", name)
+        for each, score in zip(job.params["jobs"], scores, strict=True):
+            assert str(Path(job.inputs[each["readout"]], each["file"])) == path_of(run, score.reading)
             for role, files in score.dataset.scored_with.items():
-                assert [inputs[role][i] for i in each["files"][role]] == list(files)
+                assert job.inputs[f"{each['inputs']}/{role}"] == list(files)
 
 
-def test_real_texts_are_tokenised_once_and_planted_ones_where_they_are_read(find):
+def test_real_texts_are_tokenised_once_and_planted_ones_where_they_are_read(run):
     """A training and the readings of the same text and encoder share a file; its age starts none of them."""
     paths = set()
-    for (encoder, _), model in find.plan.trained.items():
-        wildcards = SimpleNamespace(encoder=encoder, task=model.task, strategy=model.strategy, seed=model.seed)
-        task, options = find.setup.task(model.task), find.trainings.params(wildcards)["options"]
+    for job in run.of("finetune"):
+        encoder, name, *_ = job.wildcards
+        task, options = run.setup.task(name), job.params["training"]["options"]
         text = options.get("adaptation", {}).get("text", "raw")
         real = task.kind.tokenised is not None and task.about["data"] != "planted"
         own = [task.file(f"tokens/{encoder}/{text}.safetensors")] if real else []
-        assert find.trainings.tokens(wildcards) == own
-        assert not set(own) & set(flat(training_files(find, model)))
+        assert [*chain(*job.caches.values())] == own and not set(own) & {*chain(*job.inputs.values())}
+        assert all(run.jobs.output_of(file) for file in own)
         paths |= set(own)
-    for job, readings in readings_of(find).items():
-        spares = find.readings.spares(job.readout)(job)
-        assert not set(spares) & set(flat(find.readings.model_and_data(job.readout)(job)))
+    for job, readings in readings_of(run):
         of_texts = [reading for reading in readings if reading.readout == "first_token"]
         for reading in of_texts:
-            task = find.setup.task(reading.dataset.name.rpartition("-")[0])
-            own = task.file(f"tokens/{job.encoder}/{reading.dataset.options['text']}.safetensors")
-            assert (own in spares) == (task.about["data"] != "planted")
-        paths -= set(spares)
-        assert of_texts or spares == []
+            task = run.setup.task(reading.dataset.name.rpartition("-")[0])
+            own = task.file(f"tokens/{job.wildcards[0]}/{reading.dataset.options['text']}.safetensors")
+            assert ([own] in job.caches.values()) == (task.about["data"] != "planted")
+        paths -= {*chain(*job.caches.values())}
+        assert of_texts or not job.caches
     assert not paths  # what is trained on is read, too
 
 
-def test_modules_that_jobs_import_by_name_are_there(find):
-    modules = set()
-    for (encoder, _), model in find.plan.trained.items():
-        wildcards = SimpleNamespace(encoder=encoder, task=model.task, strategy=model.strategy, seed=model.seed)
-        own = find.trainings.modules(wildcards)
-        assert module_of(TASKS[find.setup.config["tasks"][model.task]["kind"]]) in own
-        modules |= set(own)
-    for job in find.plan.fits:
-        modules |= set(find.fits.modules(job))
-    for job, readings in readings_of(find).items():
-        own = find.readings.modules(job.readout)(job)
-        given = {module for reading in readings for module in reading.dataset.modules}
-        assert {module_of(READOUTS[reading.readout]) for reading in readings} == set(own) - given
-        modules |= set(own)
-    for job in find.plan.scored:
-        modules |= set(find.scores.modules(job))
-    assert all(module_file(name, ROOT).is_file() for name in modules)
+def test_modules_that_jobs_import_by_name_are_there(run):
+    assert all(module_file(name, ROOT).is_file() for job in run.jobs for name in job.modules)
+
+
+def test_a_job_that_nobody_asks_for_is_one_line(tmp_path):
+    with pytest.raises(BiasflowError, match=r"no job .* score for nobody, pretrained, inside"):
+        found("config", tmp_path).jobs.of("score", ["nobody", "pretrained", "inside"])
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -266,27 +217,22 @@ def test_adding_a_block_changes_nothing_that_the_others_take(name, tmp_path):
     more = {"encoders": [encoder], "methods": ["none", "leace"], "metrics": ["strength", "weat", "accuracy"]}
     more |= {"task": tasks["nli"], "seeds": [7], "strategies": ["with-leace"]} if "nli" in tasks else {}
     config = resolve(changed(("ask.added", more), config=before.setup.config), SCHEMA)
-    after = inputs_of(Setup(config, before.setup.facts))
-    later = dict(jobs(after))
-    for job, inputs in jobs(before):
-        if job[0] != "items":
-            assert later[job] == inputs
-    for job in readings_of(before):
-        assert after.readings.params(job.readout)(job) == before.readings.params(job.readout)(job)
-    for job in before.plan.fits:
-        assert after.fits.params(job) == before.fits.params(job)
+    after = run_of(Setup(config, before.setup.facts))
+    tables = ("scores", "describe", "plan", "matrix", "paper_")
+    for job in before.jobs:
+        if not job.rule.startswith(tables):
+            assert digest_of(after.jobs.of(job.rule, job.wildcards)) == digest_of(job)
 
 
 def test_what_is_fitted_before_training_takes_the_encoder_before_training(tmp_path):
-    find = found("everything", tmp_path)
+    before = found("everything", tmp_path)
     config = resolve(changed(("ask.more", {
         "encoders": ["own"], "task": "nli", "methods": ["hard-pretrained"], "metrics": ["accuracy"],
-    }), config=find.setup.config), SCHEMA)  # fmt: skip
-    find = inputs_of(Setup(config, find.setup.facts))
-    inputs = find.fits.model_and_data(SimpleNamespace(encoder="own", training="nli/plain/seed0", group="more"))
-    assert inputs["origin"] == find.encoders.files("own") != inputs["model"]
-    of_nli = SimpleNamespace(encoder="own", training="nli/plain/seed0", group="of-nli")
-    assert "origin" not in find.fits.model_and_data(of_nli)
+    }), config=before.setup.config), SCHEMA)  # fmt: skip
+    run = run_of(Setup(config, before.setup.facts))
+    inputs = run.jobs.of("fit_methods", ["own", "nli/plain/seed0", "more"]).inputs
+    assert inputs["origin"] == encoder_files(run.setup, "own") != inputs["model"]
+    assert "origin" not in run.jobs.of("fit_methods", ["own", "nli/plain/seed0", "of-nli"]).inputs
 
 
 def test_an_encoder_has_its_own_number_of_occurrences_and_one_that_starts_from_it_has_them_too():
@@ -300,10 +246,10 @@ def test_an_encoder_has_its_own_number_of_occurrences_and_one_that_starts_from_i
         ),
         SCHEMA,
     )
-    find = inputs_of(setup_of(config))
-    fits = [SimpleNamespace(encoder=name, training="pretrained", group="words") for name in ("own", "real", "more")]
-    assert [find.fits.params(job)["contexts"]["n"] for job in fits] == [400, 600, 600]
-    (shares,) = (reading for reading in find.plan.readings.values() if reading.readout == "gender_shares")
+    run = run_of(setup_of(config))
+    fits = [run.jobs.of("fit_methods", [name, "pretrained", "words"]) for name in ("own", "real", "more")]
+    assert [job.params["fit"]["contexts"]["n"] for job in fits] == [400, 600, 600]
+    (shares,) = (reading for reading in run.plan.readings.values() if reading.readout == "gender_shares")
     assert shares.dataset.options["n"] == 600
 
 
@@ -314,7 +260,7 @@ def files_of(*changes) -> list[str]:
     own = {"encoders": {"own": {"source": "pretrain", "corpus": "wikitext-2"}}, "run": "r"}
     config = resolve(changed(*changes, config=own), SCHEMA)
     setup = Setup(config, gather(config))
-    return files_read(setup, CATALOGUE, plan(setup))
+    return files_read(setup, CATALOGUE, jobs_of(setup))
 
 
 def asked(*metrics: str, **keys):
@@ -324,11 +270,11 @@ def asked(*metrics: str, **keys):
 def test_planted_bias_is_read_from_biographies_and_shares_and_changes_no_other_training():
     more = {"source": "continued", "from": "own", "recipe": "planted", "dose": -0.5}
     config = resolve(changed(("encoders.more", more), ("encoders.own_text", more | {"text": "mine.txt"})), SCHEMA)
-    encoders = Encoders(setup_of(config))
-    assert encoders.continued_from("more")["text"] == "results/corpora/bias-in-bios-dev"
-    assert encoders.continued_from("more")["labour"].endswith("data/labour_statistics.csv")
-    assert encoders.continued_from("own_text")["text"] == "mine.txt"
-    assert encoders.continuing("more")["dose"] == -0.5
+    more, own_text = (jobs_of(setup_of(config)).of("continue_encoder", [name]) for name in ("more", "own_text"))
+    assert more.inputs["text"] == "results/corpora/bias-in-bios-dev"
+    assert more.inputs["labour"].endswith("data/labour_statistics.csv")
+    assert own_text.inputs["text"] == "mine.txt"
+    assert more.params["encoder"]["dose"] == -0.5
     assert set(BIOGRAPHIES) < set(CATALOGUE.files)
     plain = resolve(changed(("encoders.more", {"source": "continued", "from": "own"})), SCHEMA)
     assert not {"dose", "examples", "labour"} & set(plain["encoders"]["more"])
@@ -339,12 +285,12 @@ def test_a_recipe_reads_the_text_and_the_swapped_one_if_it_trains_on_that(recipe
     more = {"source": "continued", "from": "own", "recipe": recipe}
     changes = [(f"encoders.{name}", more | about) for name, about in (("here", {}), ("there", {"text": "wikitext-2"}))]
     config = resolve(changed(*changes), SCHEMA)
-    encoders = Encoders(setup_of(config))
+    jobs = jobs_of(setup_of(config))
     for name, text in (("here", "own"), ("there", "wikitext-2")):
-        expected = {"text": f"results/test/data/texts/{text}.txt"}
+        expected = {"encoder": ["results/test/encoders/own"], "text": f"results/test/data/texts/{text}.txt"}
         if recipe == "cda":
             expected["swapped"] = f"results/test/data/texts/{text}.swapped.txt"
-        assert encoders.continuing_texts(name) == expected
+        assert jobs.of("continue_encoder", [name]).inputs == expected
 
 
 def test_the_external_files_of_stimuli():
@@ -379,7 +325,7 @@ def test_contexts_are_looked_for_in_as_many_files_as_are_asked_for():
     assert files_of(local, asked("ceat"), text) == sorted(order[:8])
     assert files_of(local, asked("ceat"), text, ("metrics.ceat.shards", 3)) == sorted(order[:3])
     config = resolve(changed(text, ("metrics.ceat.shards", 41)), SCHEMA)
-    files = Encoders(setup_of(config)).context_files("own", CATALOGUE)
+    files = jobs_of(setup_of(config)).of("ceat_contexts", ["own", "ceat"]).inputs["text"]
     assert files == [f"{CORPORA}/{name}" for name in order] and len(order) == 41
     with pytest.raises(BiasflowError, match=r"metrics\.ceat\.shards.*42"):
         resolve(changed(text, ("metrics.ceat.shards", 42)), SCHEMA)
@@ -388,12 +334,12 @@ def test_contexts_are_looked_for_in_as_many_files_as_are_asked_for():
 @pytest.mark.parametrize("name", ["small", "paper"])
 def test_files_of_ones_own_are_read_where_no_other_run_has_its(name, tmp_path):
     """Whatever a job takes of the shared folder lies elsewhere if the configuration names a path for it."""
-    find = found(name, tmp_path)
-    read = files_read(find.setup, CATALOGUE, find.plan)
-    config = {**find.setup.config, "files": {file: f"mine/{file}" for file in read}}
-    other = inputs_of(Setup(config, find.setup.facts))
-    assert files_read(other.setup, CATALOGUE, other.plan) == read
-    theirs, ours = ({path for _, inputs in jobs(each) for path in flat(inputs)} for each in (find, other))
+    run = found(name, tmp_path)
+    read = files_read(run.setup, CATALOGUE, run.jobs)
+    config = {**run.setup.config, "files": {file: f"mine/{file}" for file in read}}
+    other = run_of(Setup(config, run.setup.facts))
+    assert files_read(other.setup, CATALOGUE, other.jobs) == read
+    theirs, ours = ({path for job in each.jobs.needed for path in job.files} for each in (run, other))
     shared = {path for path in theirs if path.startswith(CORPORA)}
     assert len(shared) > 10 and not shared & ours
     assert {path.rpartition(".")[0] for path in ours if path.startswith(CORPORA)} == shared
@@ -458,23 +404,24 @@ def test_a_local_encoder_that_is_not_there_ends_the_download_of_files():
         files_of(("encoders.own", {"source": "local", "path": "nowhere"}), asked("weat"))
 
 
-def test_papers_and_the_ledger_are_told_where_their_items_are(find):
-    """By role, key and position, as readings are (`test_a_reading_is_told_its_files_by_role_and_position`)."""
-    papers = list(find.setup.config["papers"])
-    ledger = find.ledger_files(papers)
-    for paper in papers:
-        items = items_of(find.setup, find.plan, paper)
-        assert not {"scores", "reasons", "plan", "names", "files", "printed", "text"} & set(items)
-        of_paper = (find.paper_files(paper), find.paper_items(paper))
-        for inputs, places in (of_paper, (ledger, find.ledger_params(papers)[paper][1])):
-            assert {role: set(of) for role, of in places.items()} == {role: set(of) for role, of in items.items()}
-            for role, of in places.items():
-                assert {key: (inputs[role][number], file) for key, (number, file) in of.items()} == items[role]
+def test_papers_and_the_ledger_are_told_where_their_items_are(run):
+    """By role and key, as readings are."""
+    ledger = next(iter(run.of("paper_ledger")), None)
+    for paper in run.setup.config["papers"]:
+        items, job = items_of(run.setup, run.plan, paper), run.jobs.of(f"paper_{paper}")
+        told = [(job.inputs, job.params["item_files"])]
+        if ledger and paper in ledger.params["papers"]:
+            told.append((ledger.inputs, ledger.params["papers"][paper][1]))
+        for inputs, files in told:
+            assert {role: {*of_role} for role, of_role in files.items()} == {role: {*of} for role, of in items.items()}
+            for role, of_role in files.items():
+                assert {key: (inputs[f"{paper}/{role}/{key}"], file) for key, file in of_role.items()} == items[role]
 
 
 def test_every_paper_has_items_of_its_own_blocks(tmp_path):
-    find = found("config", tmp_path)
-    roles = {paper: set(find.paper_files(paper)) for paper in PAPERS if paper in find.setup.config["papers"]}
+    run = found("config", tmp_path)
+    papers = [paper for paper in PAPERS if paper in run.setup.config["papers"]]
+    roles = {paper: set(run.jobs.of(f"paper_{paper}").params["item_files"]) for paper in papers}
     assert {"stimuli", "next_sentence", "explained_variance", "sentence_pairs", TRAINING} <= roles["dawkins2024"]
     assert "token_scores" in roles["liang2020"] and "token_scores" not in roles["orgad2022"]
     assert {"professions", "top_words", "gender_accuracy", "scrubbed_examples", "ceat_counts", "ceat_words"} <= roles[

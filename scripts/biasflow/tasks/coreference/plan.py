@@ -54,7 +54,7 @@ def probed_texts(asked: Asked) -> list[Dataset]:
     options |= {key: probe[key] for key in ("orders", "fractions", "epochs")}
     options["data"] = [reading for reading in probe["data"] if reading != SAME_SEED]
     made_from = {"vectors": ("professions", vectors)}
-    return [Dataset(vectors.name, options=options, modules=(task.cuts,), made_from=made_from, sees=WORDS)]
+    return [Dataset(vectors.name, options=options, modules=(task.cuts,), made_from=made_from, reads_states=WORDS)]
 
 
 def document_files(task: TaskPlan, catalogue: Catalogue) -> Mapping[str, list[str]]:

@@ -93,7 +93,7 @@ def _made_of_vectors(
                 f"{task.name}-{version}",
                 files,
                 {"text": version, "max_length": limit},
-                spares=task.tokens(asked.encoder.name, version),
+                caches=task.tokens(asked.encoder.name, version),
             ),
         )
         for version in sorted({text, *texts})

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from biasflow.plan import own_files as module
-from biasflow.plan.own_files import Digests
+from biasflow.plan import user_files as module
+from biasflow.plan.user_files import Digests
 
 
 @pytest.fixture
@@ -66,8 +66,6 @@ def test_the_parameter_of_a_rule_is_the_content_of_the_users_files(tmp_path, mon
         (tmp_path / name).write_text(name)
     inputs = {"model": ["mine/absent.json", "mine/config.json"], "data": "./words.txt", "none": []}
     inputs |= {"made": ["results/own/a.csv", "results/own/absent.csv"], "elsewhere": ["results/other/b.csv"]}
-    own = module.OwnFiles(["results/own", "results/corpora"])
-    found = own(lambda wildcards: inputs, words=lambda wildcards: [wildcards], made="results/own/a.csv")("words.txt")
+    found = module.UserFiles(["results/own", "results/corpora"]).digests(inputs)
     names = {"model.1": "mine/config.json", "data.0": "words.txt", "elsewhere.0": "results/other/b.csv"}
-    names["words.0"] = "words.txt"
     assert found == {name: sha256(path.encode()).hexdigest() for name, path in names.items()}

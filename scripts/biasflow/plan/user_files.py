@@ -1,4 +1,4 @@
-"""The sha256 of the user's files (encoders, texts, data, word lists) as parameters of the rules that read them.
+"""The sha256 of the user's files (encoders, texts, data, word lists) as a parameter of the jobs that read them.
 
 Snakemake goes by the time of an input, and a file that takes the place of another may be older than the results (a copy
 that keeps times, a link, an unpacked archive). So the sha256 of these inputs is a parameter of the rules that read
@@ -7,14 +7,13 @@ them."""
 import contextlib
 import json
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import sha256, whole_file
 
-Inputs = Callable[[object], Mapping[str, object]]  # wildcards -> a rule's inputs by role
 REMEMBERED = ".snakemake/biasflow-sha256.json"
 LARGE = 1_000_000  # bytes: smaller files are read again in less time than it takes to remember them
 SETTLED = 2.0  # seconds: a file that changed a moment ago may change again without another time stamp
@@ -65,34 +64,28 @@ def _state(path: str) -> dict[str, int]:
     }
 
 
-class OwnFiles:
-    """The parameter of rules that read files of the user's: what is read from one is made again when its content
-    changes, whatever its time. made_in: the folders where jobs write."""
+class UserFiles:
+    """The files that no job makes, and their content. made_in: the folders where jobs write."""
 
     def __init__(self, made_in: Collection[str]):
         self._made_in, self._digests = tuple(f"{folder}/" for folder in made_in), Digests()
         self.content = cache(self._content)  # in a process a file is read once
 
-    def __call__(self, inputs: Inputs = lambda wildcards: {}, **by_role: object) -> Callable[[object], dict[str, str]]:
-        """For a rule with these inputs (files by role, or functions of wildcards): wildcards -> the sha256 of those
-        files that no job makes. Their names have the role and the position in it, as "words.0"."""
-
-        def sha256_of(wildcards: object) -> dict[str, str]:
-            named = {role: files(wildcards) if callable(files) else files for role, files in by_role.items()}
-            files = {
-                f"{role}.{number}": path
-                for role, paths in {**inputs(wildcards), **named}.items()
-                for number, path in enumerate([paths] if isinstance(paths, str) else paths)
-            }
-            return {name: digest for name, path in files.items() if (digest := self.content(path))}
-
-        return sha256_of
+    def digests(self, inputs: Mapping[str, str | Sequence[str]]) -> dict[str, str]:
+        """The sha256 of those inputs of a job (files by role) that no job makes. Their names have the role and the
+        position in it, as "words.0"."""
+        files = {
+            f"{role}.{number}": path
+            for role, paths in inputs.items()
+            for number, path in enumerate([paths] if isinstance(paths, str) else paths)
+        }
+        return {name: digest for name, path in files.items() if (digest := self.content(path))}
 
     def _content(self, path: str) -> str | None:
         """The sha256 of a file of the user's; None for a file that a job makes, or that is not there."""
-        return self._digests.of(path) if self.is_own(path) else None
+        return self._digests.of(path) if self.has(path) else None
 
-    def is_own(self, path: str) -> bool:
+    def has(self, path: str) -> bool:
         """Whether a path is a file, and does not lie in a folder where jobs write."""
         path = str(Path(path))
         return not path.startswith(self._made_in) and Path(path).is_file()

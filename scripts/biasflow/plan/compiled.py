@@ -1,0 +1,180 @@
+"""All jobs of a run, compiled once from its plan: rules, `biasflow explain`, the estimate and the list of external
+files read this one table."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from biasflow.asking.matrix import NA, RUN
+from biasflow.asking.paths import package_file, package_folder
+from biasflow.asking.tasks import TaskPlan
+from biasflow.corpora.catalogue import Catalogue
+from biasflow.papers.paper import KINDS, load
+from biasflow.plan.encoders import encoder_files, encoder_jobs
+from biasflow.plan.items import item_files, item_inputs, items_of
+from biasflow.plan.jobs import Job, Jobs, Plan
+from biasflow.plan.readings import reading_jobs, scoring_jobs
+from biasflow.plan.setup import Setup
+from biasflow.plan.tasks import plan_module
+from biasflow.plan.trainings import data_jobs, fit_jobs, training_jobs
+from biasflow.registry import PAPERS, module_of
+
+LEDGER = ("ledger", "ledger_summary", "released_errors")  # its tables
+SUFFIXES = ("csv", "tex", "html")  # of a table
+PICTURES = [f"figures/page_{name}.{kind}" for name in ("bias", "methods") for kind in ("svg", "png")]  # of the page
+
+
+def compiled(setup: Setup, plan: Plan, catalogue: Catalogue) -> Jobs:
+    """The jobs of a run that the configuration decides on."""
+    parts = (
+        encoder_jobs(setup, catalogue),
+        data_jobs(setup, plan, catalogue),
+        training_jobs(setup, plan, catalogue),
+        fit_jobs(setup, plan),
+        reading_jobs(setup, plan, catalogue),
+        scoring_jobs(setup, plan),
+        _paper_jobs(setup, plan, catalogue),
+        _page_jobs(setup, plan, catalogue),
+    )
+    return Jobs([job for part in parts for job in part], _checks(setup, plan))
+
+
+def _checks(setup: Setup, plan: Plan) -> list[str]:
+    """The files that say whether the tasks' data fit what the configuration asks of them.
+
+    No training waits for them. A check that runs again, for a further seed, would train all finished models again; and
+    below an input that is `ancient` Snakemake looks for no other reason to run, so that what is new is left out without
+    a word."""
+    tasks = map(setup.task, dict.fromkeys(block.task for block in plan.blocks if block.task))
+    return [task.file(name) for task in tasks for name in task.kind.checks]
+
+
+def _paper_jobs(setup: Setup, plan: Plan, catalogue: Catalogue) -> Iterator[Job]:
+    """A job for the tables and figures of each paper, and one for the ledger of all printed numbers."""
+    config, root = setup.config, setup.paths.root
+    tables = {name: f"{root}/{name}.csv" for name in ("scores", "reasons", "plan", "names", "files")}
+    items = {name: items_of(setup, plan, name) for name in config["papers"]}
+    for name, items_of_paper in items.items():
+        text = load(name)
+        left_out = text.not_drawn(config["papers"][name], plan.cells)
+        targets = [(kind, target) for kind in KINDS for target in text.targets(kind) if target not in left_out]
+        yield Job(
+            f"paper_{name}",
+            [],
+            [f"{root}/{file}" for target in targets for file in text.files(*target)],
+            tables | item_inputs(name, items_of_paper) | _printed([name]),
+            {"options": paper_options(setup, name), "item_files": item_files(items_of_paper)},
+            [f"{module_of(PAPERS[name])}.targets"],
+        )
+    papers, scores_given = [name for name in items if load(name).encoders], given_item_files(setup, catalogue)
+    if papers or scores_given:
+        inputs = {role: file for name in papers for role, file in item_inputs(name, items[name]).items()}
+        options = {name: (paper_options(setup, name), item_files(items[name])) for name in papers}
+        yield Job(
+            "paper_ledger",
+            [],
+            [*(f"{root}/tables/{name}.{suffix}" for name in LEDGER for suffix in SUFFIXES), f"{root}/ledger.csv"],
+            tables | inputs | _printed(papers),
+            {"papers": options, "item_files": scores_given},
+            [f"{module_of(PAPERS[name])}.targets" for name in papers],
+        )
+
+
+def _printed(papers: Sequence[str]) -> dict[str, list[str]]:
+    """The files of the package with what papers print, and say of their tables."""
+    files = [file for name in papers for file in package_folder(f"papers/{name}")]
+    printed = [file for file in files if file.endswith("/printed.csv")]
+    return {"printed": printed, "text": [package_file(f"papers/{name}/paper.yaml") for name in papers]}
+
+
+def paper_options(setup: Setup, paper: str) -> dict[str, object]:
+    """The paper's part of the configuration, and what its captions say of the metrics and the task."""
+    config = setup.config
+    options = dict(config["papers"][paper])
+    options["tops"] = config["metrics"]["strength"]["tops"]
+    options["chinese"] = config["metrics"]["occtmp"]["chinese"]
+    options["ceat_text"] = config["metrics"]["ceat"]["text"]
+    if config["given"]:
+        options["given"] = {name: about["direction"] for name, about in config["given"].items()}
+    task = setup.task(options["task"]) if options.get("task") else None
+    return options | ({key: task.about[key] for key in task.kind.captioned} if task else {})
+
+
+def given_item_files(setup: Setup, catalogue: Catalogue) -> dict[str, list[str]]:
+    """Name of a catalogued file of scores, with ":column" behind it where one is named -> the external encoders whose
+    scores it holds; a copy of it at a path of the user's (key `files`) does not count."""
+    encoders_by_file: dict[str, list[str]] = {}
+    known = {name for names in catalogue.sets.values() for name in names}
+    for name, encoder in setup.encoders.items():
+        by_metric = encoder.given_files.values() if encoder.is_external else ()
+        given_files = {file for files in by_metric for of_metric in files.values() for file in of_metric}
+        for file, column in sorted(given_files):
+            if (file := Path(file).name) in known:
+                encoders_by_file.setdefault(f"{file}:{column}" if column else file, []).append(name)
+    return encoders_by_file
+
+
+def _page_jobs(setup: Setup, plan: Plan, catalogue: Catalogue) -> Iterator[Job]:
+    """The plan as a table, what is known of encoders and trainings, and the page with its own tables."""
+    root, config = setup.paths.root, setup.config
+    modules = [f"{module_of(PAPERS[name])}.blocks" for name in config["papers"]]
+    modules += [plan_module(task["kind"]) for task in config["tasks"].values()]
+    params = {"digest": _digest(setup)}
+    yield Job("plan", [], [f"{root}/plan.csv", f"{root}/names.csv"], params=params, modules=modules)
+    yield _description(setup, plan)
+    has_ledger = any(load(name).encoders for name in config["papers"]) or given_item_files(setup, catalogue)
+    files = {name: f"{root}/{name}.csv" for name in ("scores", "reasons", "plan", "files")}
+    files["ledger"] = [f"{root}/tables/ledger_summary.csv"] if has_ledger else []
+    files["calibration"] = [f"{root}/tables/calibrated_calibration.csv"] if "calibrated" in config["papers"] else []
+    files["drops"] = [task.file(task.kind.drops) for task in tasks_of_plan(setup, plan) if task.kind.drops]
+    files |= {name: f"{root}/{name}.csv" for name in ("names", "encoders", "trainings")}
+    tables = [f"tables/{name}.{suffix}" for name in page_tables(plan) for suffix in SUFFIXES]
+    yield Job(
+        "matrix",
+        [],
+        [f"{root}/{name}" for name in ("index.html", "matrix.csv", "summary.txt", *PICTURES, *tables)],
+        files,
+    )
+
+
+def page_tables(plan: Plan) -> dict[str, str]:
+    """The page's own tables by name, and what each shows: methods x measures of pretrained encoders and of each task,
+    and what compares seeds and measures."""
+    tasks = first_tables(plan).items()
+    tables = {name: f"Every measure under every method ({task or 'pretrained'})." for name, task in tasks}
+    return tables | {
+        "power": "How many seeds a difference between two methods needs to be seen.",
+        "agreement": "How far the measures agree on which model is more biased.",
+    }
+
+
+def first_tables(plan: Plan) -> dict[str, str]:
+    """Name of a table of methods x measures -> the task of its models."""
+    return {f"matrix_{task}".removesuffix(f"_{NA}"): task for task in dict.fromkeys(c.model.task for c in plan.cells)}
+
+
+def _description(setup: Setup, plan: Plan) -> Job:
+    """The job that says what each encoder is that is read and has weights here, one role for each, and what every
+    fine-tuning of this run wrote of itself."""
+    models = dict.fromkeys(cell.model for cell in plan.cells if cell.status == RUN)
+    names = [name for name in dict.fromkeys(model.encoder for model in models) if not setup.encoders[name].is_external]
+    trained = [model for model in models if model.task != NA]
+    files: dict[str, Sequence[str]] = {f"encoder{i}": encoder_files(setup, name) for i, name in enumerate(names)}
+    files["trainings"] = [setup.paths.training(model.encoder, model.training) for model in trained]
+    params = {"encoders": names, "models": [(m.encoder, m.task, m.strategy, m.seed) for m in trained]}
+    outputs = [f"{setup.paths.root}/{name}.csv" for name in ("encoders", "trainings")]
+    return Job("describe", [], outputs, files, params)
+
+
+def tasks_of_plan(setup: Setup, plan: Plan) -> list[TaskPlan]:
+    """The tasks of the cells that run."""
+    names: Iterable[str] = dict.fromkeys(cell.model.task for cell in plan.cells if not cell.reason)
+    return [setup.task(name) for name in names if name in setup.config["tasks"]]
+
+
+def _digest(setup: Setup) -> str:
+    """A sha256 that changes with everything that plan.csv and names.csv show."""
+    shown = {key: setup.config[key] for key in ("encoders", "tasks", "methods", "ask", "papers", "metrics")}
+    facts = {key: value for key, value in vars(setup.facts).items() if key != "asked"}  # plan.csv has whole blocks
+    return hashlib.sha256(json.dumps([shown, facts], default=str).encode()).hexdigest()

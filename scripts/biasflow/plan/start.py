@@ -1,0 +1,77 @@
+"""What happens between the start of Snakemake and its first job: the plan, and what is checked with what Snakemake has
+found out about its jobs."""
+
+import atexit
+import gc
+import logging
+import os
+import sys
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from biasflow.asking.paths import CORPORA
+from biasflow.base.errors import BiasflowError
+from biasflow.base.files import check_path, check_writable
+from biasflow.base.planned import check_finished, planned_jobs
+from biasflow.base.terminal import LastWord, shorten
+from biasflow.plan.asked import remember
+from biasflow.plan.changed import check_kept
+from biasflow.plan.device import CUDA, check_device, check_scheduler, planned_device, submits_jobs
+from biasflow.plan.external import check_network
+from biasflow.plan.listing import announced
+from biasflow.plan.prepared import Prepared, prepared
+from biasflow.plan.user_files import UserFiles
+
+
+class Start(NamedTuple):
+    """A run before its first job. device: "cpu" or "cuda"; on_cluster: whether a scheduler starts the jobs; last: what
+    says the last line; since: when the run began, in seconds; user_files:
+    the files that no job makes, whose content decides what runs again."""
+
+    prepared: Prepared
+    device: str
+    on_cluster: bool
+    last: LastWord
+    since: float
+    user_files: UserFiles
+
+    def compare(self, dag) -> None:
+        """Stop, also a dry run, if a GPU is asked for and there is none, or finished results are not as planned."""
+        config, jobs = self.prepared.setup.config, planned_jobs(dag)
+        with self.last.ending():
+            check_device(self.device, cluster=self.on_cluster)
+            check_kept(config, jobs, self.user_files.content)
+            check_finished(config["run"], jobs, self.user_files.content)
+
+    def begin(self, workflow) -> None:
+        """Stop before the first job if nothing can be written, submitted or downloaded; note what is asked."""
+        setup = self.prepared.setup
+        with self.last.ending():
+            check_writable(setup.paths.root)
+            check_scheduler(workflow.executor_plugin.name)
+            check_network(workflow.dag.needrun_jobs(), setup.config)
+            remember(setup.paths.asked, self.prepared.plan.blocks, setup.facts.asked)
+            self.last.say()
+            self.last.plan = ""
+
+
+def start(config, workflow, logger: logging.Logger, root: Path) -> Start:
+    """Plan a run of Snakemake's, and end it with one line where it cannot be planned. logger: Snakemake's; root: of the
+    project, whose files are inputs."""
+    gc.set_threshold(50_000)  # planning makes objects that stay: looking for cycles among them takes a sixth of it
+    last, since = LastWord(), os.environ.setdefault("BIASFLOW_STARTED", str(time.time()))  # jobs read this
+    logger.addFilter(last)
+    atexit.register(last.say)
+    shorten(logger, workflow)
+    try:
+        check_path(root)
+        run, settings = prepared(config, workflow.configfiles), workflow.resource_settings
+        # A job of a cluster plans again, on its own machine: what it is given was decided before.
+        on_cluster = workflow.remote_exec or submits_jobs(settings)
+        device = planned_device(run.setup.config["device"], cluster=on_cluster)
+        if workflow.is_main_process:
+            last.plan = announced(run, cores=settings.cores or 1, on_gpu=device == CUDA)
+    except BiasflowError as error:
+        sys.exit(f"biasflow: {error}")
+    return Start(run, device, on_cluster, last, float(since), UserFiles((run.setup.paths.root, CORPORA)))
