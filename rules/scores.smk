@@ -1,9 +1,9 @@
+# Scores: cheap, one job per model and block; then the one table, the plan and the names beside it, and the matrix, with
+# a table for readers of pretrained encoders and one of each task, and the one page that links to all of the run.
 from biasflow.papers.paper import load as load_paper
 from biasflow.plan.compiled import PICTURES, first_tables, page_tables
 from biasflow.results.captions import shown_in_report
 
-# Scores: cheap, one job per model and block; then the one table, the plan and the names beside it, and the matrix, with
-# a table for readers of pretrained encoders and one of each task, and the one page that links to all of the run.
 # Paper -> its figures that have nothing to draw, with the reason: no rule makes them, and the page lists them.
 NOT_DRAWN = {name: load_paper(name).not_drawn(config["papers"][name], PLAN.cells) for name in config["papers"]}
 
