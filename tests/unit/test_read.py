@@ -11,6 +11,7 @@ import pytest
 
 from biasflow.base.errors import FAILED, AbsentError, BiasflowError
 from biasflow.readouts.reasons import reasons_of
+from biasflow.registry import METRICS, module_of
 from biasflow.results.scores import read_scores
 from tests.unit.readouts.conftest import folder  # noqa: F401
 
@@ -96,14 +97,15 @@ def test_what_fails_as_a_whole_or_may_go_better_another_time_ends_the_job(read, 
 def test_a_metric_that_fails_leaves_the_scores_of_the_others(script, read):
     output = read("none", "ours")
     common = {"readout": "x", "methods": ["none"], "inputs": "x", "options": {}, "limits": [], "dataset": "x"}
+    common["measures"] = []
     jobs = [
-        {**common, "file": f"{name}.parquet", "module": f"biasflow.metrics.{metric}", "metric": metric}
+        {**common, "file": f"{name}.parquet", "module": module_of(METRICS[metric]), "metric": metric}
         for name, metric in (("none", "sss"), ("none", "gest"), ("ours", "prediction_quality"))
     ]
     model = {"encoder": "mine", "task": "-", "strategy": "-", "seed": "-"}
     smk = SimpleNamespace(
         input=Inputs(x=str(output)),
-        output=SimpleNamespace(scores="scores.csv", reasons="reasons.csv"),
+        output=SimpleNamespace(scores="scores.csv", reasons="reasons.csv", resamples="resamples.parquet"),
         log=["logs/score.log"],
         params=SimpleNamespace(jobs=jobs, model=model),
     )

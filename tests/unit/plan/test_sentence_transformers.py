@@ -135,4 +135,4 @@ def test_the_similarity_of_sentences_is_of_the_vectors_that_seat_takes(pooling, 
     found = plan(Setup(config, Facts({"real": Description(BERT, pooling=pooling)})))
     (reading,) = found.readings.values()
     assert reading.dataset.options["pooling"] == expected
-    assert bool(reading.dataset.sees) == (expected == "mean")  # whose last layer acts on all tokens
+    assert bool(reading.dataset.reads_states) == (expected == "mean")  # whose last layer acts on all tokens
