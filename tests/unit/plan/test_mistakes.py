@@ -473,7 +473,7 @@ def test_one_line_that_names_the_key(place, config, key):
 
 def test_a_broken_line_of_an_own_list_is_named(place):
     assert "line.txt: line 2: column occupation: 'xxx" in said(occupations(file="line.txt"))
-    assert "tab.txt: line 2 holds a tab" in said(occupations(file="tab.txt"))
+    assert "tab.txt: line 2: column occupation: 'médecin\\t3' holds a tab" in said(occupations(file="tab.txt"))
     assert "broken.csv: line 10: column word: 'X1' is in test race twice" in said(own_test(file="broken.csv"))
     assert "phrases.csv: line 10: column word: 'kind word' is more" in said(own_test("ceat", file="phrases.csv"))
     assert "sets.csv: 3 columns; give two" in said(own_pairs("sets.csv"))
