@@ -25,15 +25,14 @@ from biasflow.results.tables import write_table
 def main(smk) -> None:
     with rule(smk):
         scores, plan = read_scores(smk.input.scores), read_plan(smk.input.plan, smk.input.reasons)
-        matrix_table = matrix(scores, plan)
-        write_csv(matrix_table, smk.output.matrix)
+        write_csv(matrix_table := matrix(scores, plan), smk.output.matrix)
         matrix_table, plan, scores = map(without_samples, (matrix_table, plan, scores))  # as tables and page show them
         names, encoders = read_text_csv(smk.input.names), read_text_csv(smk.input.encoders)
-        alike, kinds = power.families(names), {name: kind_of(names, encoders, name) for name in encoders["encoder"]}
+        groups, kinds = power.families(names), {name: kind_of(names, encoders, name) for name in encoders["encoder"]}
         calibrations = calibrations_of_run(smk.params.calibrated, smk.input.calibration)
-        overview = contents(matrix_table, plan, scores, alike, kinds, calibrations, dropped_of_tasks(smk.input.drops))
+        overview = contents(matrix_table, plan, scores, groups, kinds, calibrations, dropped_of_tasks(smk.input.drops))
         tables = {name: first_table(matrix_table, task) for name, task in smk.params.tables.items()}
-        tables["power"] = FirstTable(power.power(scores, alike), {}, power.CAPTION)
+        tables["power"] = FirstTable(power.power(scores, groups), {}, power.CAPTION)
         tables["agreement"] = FirstTable(overview.pairs, {}, agreement.CAPTION)
         about_files, linked = remark(read_text_csv(smk.input.files)), {}
         for name, table in tables.items():
