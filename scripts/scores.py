@@ -4,14 +4,15 @@ import pandas as pd
 
 from _rule import rule
 from biasflow.base.tabular import read_parquet, read_text_csv, write_csv
-from biasflow.results.changes import changes
+from biasflow.results.changes import COLUMNS, changes
 from biasflow.results.holes import HOLES
 from biasflow.results.scores import concatenate, read_scores, write_scores
 
 
 def main(smk) -> None:
     with rule(smk):
-        drawn = pd.concat(map(read_parquet, smk.input.resamples), ignore_index=True)
+        resamples = map(read_parquet, smk.input.resamples)
+        drawn = pd.concat([pd.DataFrame(columns=COLUMNS), *resamples], ignore_index=True)
         write_scores(concatenate([*map(read_scores, smk.input.scores), changes(drawn)]), smk.output.scores)
         reasons = map(read_text_csv, smk.input.reasons)
         write_csv(pd.concat([pd.DataFrame(columns=HOLES), *reasons]), smk.output.reasons)
