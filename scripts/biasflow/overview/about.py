@@ -102,8 +102,8 @@ def permutation_tests(scores: pd.DataFrame) -> dict[tuple[str, str, str, str], P
     """(encoder, task, measure, dataset) -> the permutation test of WEAT or SEAT of the untouched model.
 
     One-sided p, of SEAT that of whole words, below 1 / partitions where none of these is counted; and p corrected for
-    all tests of the encoder that are here, by Holm. Of several seeds there are several tests: the text says how
-    many."""
+    all tests of the encoder that are here, by Holm: in SEAT those of both poolings that are read. Of several seeds
+    there are several tests: the text says how many."""
     shown = {(measure, part, variant) for measure, part, variant in by_rows() if measure in _TESTS.values()}
     tests = scores[
         scores["metric"].isin(_TESTS)
@@ -112,7 +112,7 @@ def permutation_tests(scores: pd.DataFrame) -> dict[tuple[str, str, str, str], P
         & scores["value"].notna()
     ]
     keys = zip(tests["metric"].map(_TESTS), tests["part"], tests["variant"], strict=True)
-    tests = tests[np.array([key in shown for key in keys], dtype=bool)].copy()
+    tests = tests.assign(shown=np.array([key in shown for key in keys], dtype=bool))
     bound = (tests["value"] == 0) & tests["n"].gt(0)
     tests["p"] = tests["value"].mask(bound, 1 / tests["n"])
     tests["sign"] = np.where(bound, "< ", "= ")
@@ -121,7 +121,9 @@ def permutation_tests(scores: pd.DataFrame) -> dict[tuple[str, str, str, str], P
     tests["opposite"] = opposite.groupby(tests["encoder"]).transform(holm).astype(float)
     tests["family"] = tests.groupby("encoder")["p"].transform("size")
     results = {}
-    for (encoder, task, metric, dataset), block in tests.groupby(["encoder", "task", "metric", "dataset"], sort=False):
+    for (encoder, task, metric, dataset), block in tests[tests["shown"]].groupby(
+        ["encoder", "task", "metric", "dataset"], sort=False
+    ):
         row = block.iloc[0]
         single_test = (
             f"permutation test: one-sided p {_p(row['sign'], row['p'])}; after Holm correction for {row['family']} "

@@ -7,6 +7,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
+from biasflow.results.bootstrap import RESAMPLES
 from biasflow.results.scores import NA, ROUNDING
 from biasflow.results.statistics import t_interval
 
@@ -70,7 +71,8 @@ def change(
     which the block has a value; another model without a seed stands beside all. The interval is the first that
     `has_width` of:
 
-    seeds   three or more: Student's t of the differences, seed by seed
+    seeds   three or more: Student's t of the differences, seed by seed, and if there are intervals on the same items
+            (the next ones), what these add (`with_items`)
     same items  the ends of the differences in `paired`, averaged over seeds and draws, if there is one for each score
     items   of the ends of the scores' own intervals, averaged over seeds, unless neutral is `better`, where a score may
             cross it: with d the two distances, in [l, h] each,
@@ -95,6 +97,8 @@ def change(
     ):
         low, high = ends()
         if has_width(low, high) or (over in (SAME_ITEMS, ITEMS) and low == high == 0):  # equal scores do not differ
+            if over == SEEDS:
+                low, high = with_items(means[0] - means[1], (low, high), _of_same_items(block, paired))
             units = {SEEDS: len(sides[0]), DRAWS: len(block)}.get(over)
             return Change(*means, low, high, over, p_of_interval(means[0] - means[1], low, high, units))
     return Change(*means)
@@ -104,13 +108,14 @@ def p_of_interval(value: float, low: float, high: float, units: int | None = Non
     """The two-sided p that a value is 0, from its 95 % interval: that of Student's t with units - 1 degrees of freedom,
     or of the normal distribution, whose standard error is as wide as the interval on the side of 0.
 
-    So p is at most 0.05 if the interval leaves out 0. 1 for a value of 0."""
+    So p is at most 0.05 if the interval leaves out 0. 1 for a value of 0. An interval of resamples knows no p below one
+    resample."""
     if np.isnan([value, low, high]).any() or value == 0:
         return np.nan if value else 1.0
     end = low if value > 0 else high
     away = abs(value) / abs(value - end) if value != end else np.inf
     if units is None:
-        return float(2 * ndtr(ndtri(0.025) * away))
+        return max(float(2 * ndtr(ndtri(0.025) * away)), 1 / RESAMPLES)
     return float(2 * stdtr(units - 1, stdtrit(units - 1, 0.025) * away))
 
 
@@ -130,6 +135,26 @@ def _paired(block: pd.Series, other: pd.Series) -> tuple[float, float]:
         return t_interval((block - other.iloc[0]).to_numpy())
     both = pd.concat([block, other], axis=1, join="inner")
     return t_interval((both.iloc[:, 0] - both.iloc[:, 1]).to_numpy()) if len(both) == len(block) else (np.nan, np.nan)
+
+
+def with_items(value: float, over_seeds: tuple[float, float], over_items: tuple[float, float]) -> tuple[float, float]:
+    """The 95 % interval of a mean over seeds, from its interval over seeds and that over the items on which all seeds
+    are measured: other seeds on other items. Both errors add up as squares. The first where there is no second."""
+    if np.isnan(over_items).any():
+        return over_seeds
+    below, above = (np.hypot(value - one, value - other) for one, other in zip(over_seeds, over_items, strict=True))
+    return float(value - below), float(value + above)
+
+
+def smallest_seen(low: ArrayLike, high: ArrayLike, units: ArrayLike = np.inf) -> np.ndarray:
+    """How large a difference from 0 (or from neutral) would have been in order to be seen in 80 of 100 cases, [...]:
+    that is, to have a 95 % interval without 0, if intervals are as wide as [low, high].
+
+    half the width x (1 + t(80 %) / t(97.5 %)), Student's t with units - 1 degrees of freedom: 1.43 times half the width
+    for intervals over items."""
+    freedom = np.asarray(units, dtype=float) - 1
+    seen = 1 + stdtrit(freedom, 0.8) / stdtrit(freedom, 0.975)
+    return np.where(has_width(low, high), (np.asarray(high) - np.asarray(low)) / 2 * seen, np.nan)
 
 
 def _of_same_items(block: pd.DataFrame, paired: pd.DataFrame | None) -> tuple[float, float]:

@@ -12,17 +12,30 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.sample import SUFFIX, limit_of
 from biasflow.registry import ALWAYS, COST, METRICS, WITH, Measure
 from biasflow.results.beside import beside, cautions, in_words, why
-from biasflow.results.comparison import AGAINST, DISTANCE_CHANGED, DRAWN, DRAWS, ITEMS, SEEDS, Change, change, has_width
+from biasflow.results.comparison import (
+    AGAINST,
+    DISTANCE_CHANGED,
+    DRAWN,
+    DRAWS,
+    ITEMS,
+    SEEDS,
+    Change,
+    change,
+    has_width,
+    smallest_seen,
+    with_items,
+)
 from biasflow.results.scores import NA, NONE
 from biasflow.results.statistics import holm, t_interval
 from biasflow.results.tables import arranged
 
 ROW = ["encoder", "task", "strategy", "method", "setting", "measure", "dataset", "head"]
-VALUES = ["value", "n", "unit", "items", "items_least", "low", "high", "interval", "untouched"]
+VALUES = ["value", "n", "unit", "items", "items_least", "low", "high", "interval", "smallest_seen", "untouched"]
 CHANGE = ["distance", "distance_untouched", "change_low", "change_high", "change_interval", "change_p"]  # of a Change
+CHANGE_SEEN = "smallest_change_seen"
 CONTROL = ["control", "against_control_low", "against_control_high", "against_control_p", "helps_p", "helps"]
 ABOUT = ["neutral", "better", "in_training", "beside", "caution", "untouched_caution", "reason", "note"]
-COLUMNS = [*ROW, "label", "group", *VALUES, *CHANGE, *CONTROL, *ABOUT]
+COLUMNS = [*ROW, "label", "group", *VALUES, *CHANGE, CHANGE_SEEN, *CONTROL, *ABOUT]
 PLAIN = (NA, "plain")  # the strategies of an untouched model, pre-trained or fine-tuned
 UNTRAINED = "untrained"  # what readers see of the training "random": for them "random" is the control alone
 OWN = (NA, "own")  # the heads of a model as it was trained, if it has any
@@ -37,21 +50,22 @@ def matrix(scores: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
     """Return the matrix: one row per cell, with the columns COLUMNS.
 
     value: mean over seeds of fine-tuning, splits, readouts and heads. n and unit: for how many seeds of the model it is
-    defined, where there are several, otherwise how many items; items, items_least: how many in either
-    case, with several seeds the most and the fewest that a seed has. low, high, and what that
-    interval is over: three or more seeds (Student's t, of their mean); otherwise items (the mean of the ends of the
-    scores: as wide as theirs, since seeds are measured on the same items); of scores without such, three or more draws
-    of a readout. untouched: the value of the untouched model over the same seeds (one without a seed stands beside
-    all); NaN where it lacks one of them. distance, distance_untouched: of both from neutral; change_low, change_high:
-    the interval of their difference, change_interval what it is over, and change_p its p (results.comparison.change).
-    control: the control of a method that does best against it, and the same of the method's distance minus the
-    control's; helps: "yes" for a method that is nearer to neutral than the untouched model and than its controls, by
-    helps_p, which is corrected over all methods (`_with_help`). neutral: the
-    value without bias or cost; better: "low", "high", or "neutral" for nearer to it. in_training: "yes" where the
-    method was active in the training. beside: scores without which the value cannot be read; caution: what they say
-    against it, and untouched_caution against that of the untouched model: then nothing is claimed
-    (`overview.judgements`). reason: why a cell that was asked for has no value; note: the plan's, what a value does not
-    say by itself.
+    defined, where there are several, otherwise how many items; items, items_least: how many in either case, with
+    several seeds the most and the fewest that a seed has. low, high, and what that interval is over: three or more
+    seeds (Student's t of their mean, with what the intervals over items add: `comparison.with_items`); otherwise items
+    (the mean of the ends of the scores: as wide as theirs, since seeds are measured on the same items); of scores
+    without such, three or more draws of a readout. smallest_seen, smallest_change_seen: the smallest distance from
+    neutral, and change of it, that would have been seen (`comparison.smallest_seen`). untouched: the value of the
+    untouched model over the same seeds (one without a seed stands beside all); NaN where it lacks one of them.
+    distance, distance_untouched: of both from neutral; change_low, change_high: the interval of their difference,
+    change_interval what it is over, and change_p its p (results.comparison.change). control: the control of a method
+    that does best against it, and the same of the method's distance minus the control's; helps: "yes" for a method that
+    is nearer to neutral than the untouched model and than its controls, by helps_p, which is corrected over all methods
+    (`_with_help`). neutral: the value without bias or cost; better: "low", "high", or "neutral" for nearer to it.
+    in_training: "yes" where the method was active in the training. beside: scores without which the value cannot be
+    read; caution: what they say against it, and untouched_caution against that of the untouched model: then nothing is
+    claimed (`overview.judgements`). reason: why a cell that was asked for has no value; note: the plan's, what a value
+    does not say by itself.
 
     Rows are in the order of the plan, measures in that of the registry."""
     rows = pd.concat([_with_help(_measured(scores)), _holes(plan)], ignore_index=True)
@@ -62,6 +76,10 @@ def matrix(scores: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
     rows = arranged(rows, **{column: [*known.get(column, ()), *sorted(rows[column])] for column in ROW})
     words = ["change_interval", "control", "helps"]
     numbers = [*{"value", "low", "high", "untouched", *CHANGE, *CONTROL, "neutral"}.difference(words)]
+    for seen, ends in (("smallest_seen", ("low", "high", "interval")), (CHANGE_SEEN, CHANGE[2:5])):
+        low, high, over = (rows[column] for column in ends)
+        units = rows["n"].where(over == SEEDS, np.inf).astype(float)
+        rows[seen] = smallest_seen(low.astype(float), high.astype(float), units)
     return rows.astype(dict.fromkeys(["n", "items", "items_least"], "Int64") | dict.fromkeys(numbers, float))
 
 
@@ -240,9 +258,10 @@ def _summary(block: pd.DataFrame) -> dict[str, object]:
     several = block["seed"].nunique() > 1
     block = block[block["value"].notna()] if block["value"].notna().any() else block
     seeds = block.groupby("seed")["value"].mean()
+    over_items = block["low"].mean(skipna=False), block["high"].mean(skipna=False)
     intervals: dict[str, Callable[[], tuple[float, float]]] = {  # the first that there is
-        SEEDS: lambda: t_interval(seeds.to_numpy()),
-        ITEMS: lambda: (block["low"].mean(skipna=False), block["high"].mean(skipna=False)),
+        SEEDS: lambda: with_items(float(seeds.mean()), t_interval(seeds.to_numpy()), over_items),
+        ITEMS: lambda: over_items,
         DRAWS: lambda: t_interval(block.groupby(DRAWN)["value"].mean().to_numpy()),
     }
     existing = ((low, high, name) for name, ends in intervals.items() for low, high in [ends()] if not np.isnan(low))

@@ -15,6 +15,8 @@ from biasflow.results.comparison import (
     distance,
     distances,
     p_of_interval,
+    smallest_seen,
+    with_items,
 )
 from biasflow.results.scores import NA
 from biasflow.results.statistics import t_interval
@@ -113,3 +115,22 @@ def test_the_interval_of_a_difference_covers_it(together):
         for low, high in [difference_interval(*((m, m - h, m + h) for m, h in zip(mean, side, strict=True)))]
     ]
     assert np.mean(held) > (0.94 if together == 0 else 0.99)
+
+
+def test_errors_of_seeds_and_items_add_up_as_squares():
+    assert with_items(1.0, (0.7, 1.3), (0.6, 1.4)) == pytest.approx((0.5, 1.5))
+    assert with_items(1.0, (0.7, 1.3), (np.nan, np.nan)) == (0.7, 1.3)
+    assert np.isnan(with_items(1.0, (np.nan, np.nan), (0.6, 1.4))).all()
+    names = ["0", "1", "2"]
+    after, before = rows([1.0, 1.1, 0.9], seeds=names), rows([2.0, 2.0, 2.0], seeds=names)
+    seeds = change(after, before, 0, "low")
+    both = change(after, before, 0, "low", rows([-1.0, -0.9, -1.1], seeds=names, half=0.5))
+    assert both.over == SEEDS and (both.high + 1) ** 2 == pytest.approx((seeds.high + 1) ** 2 + 0.5**2)
+
+
+def test_the_smallest_effect_is_seen_in_80_of_100_cases():
+    """(1.96 + 0.84) standard errors; Student's t over three seeds."""
+    assert smallest_seen(-1.96, 1.96) == pytest.approx(2.8, abs=0.01)
+    values = np.random.default_rng(0).normal(2.8, 1, 4000)
+    assert np.mean(values - 1.96 > 0) == pytest.approx(0.8, abs=0.02)
+    assert smallest_seen(-4.303, 4.303, 3) == pytest.approx(4.303 + 1.061, abs=0.01) and np.isnan(smallest_seen(1, 1))

@@ -156,3 +156,30 @@ def test_a_sample_is_not_shown_beside_all_items():
     ]
     table = pd.DataFrame(rows, columns=keys)
     assert [*without_samples(table).index] == [0, 2, 3] and without_samples(table[:0]).empty
+
+
+def test_a_method_helps_if_it_is_nearer_than_the_untouched_model_and_than_its_control():
+    """hard beats both, and leace the untouched model alone; sal has no control, and OCCTMP is off neutral everywhere."""
+    values = {"none": 0.8, "hard": 0.55, "hard-random0": 0.75, "leace": 0.7, "leace-random0": 0.69, "sal": 0.6}
+    changes = {"hard": -0.25, "hard-random0": -0.05, "leace": -0.1, "leace-random0": -0.11, "sal": -0.2}
+    against = {"hard-random0": -0.2, "leace-random0": 0.01}  # under the keys of the control
+
+    def rows(name, of, half):
+        about = {"part": "all", "variant": "exact", "n": 200}
+        return [
+            about | {"method": m, "metric": name, "value": v, "low": v - half, "high": v + half} for m, v in of.items()
+        ]
+
+    name = "crows_pairs_score"
+    scores = rows(name, values, 0.07) + rows(f"{name}_distance_change", changes, 0.03)
+    scores += rows(f"{name}_distance_against_control", against, 0.03)
+    scores += [{"method": m, "metric": "occtmp_diff", "value": v, "low": 0.1, "high": 0.9} for m, v in values.items()]
+    plan = [planned("crows_pairs", method=method) for method in values]
+    found = matrix(scored(pd.DataFrame(scores).fillna({"part": NA, "variant": NA})), pd.DataFrame(plan))
+    helps = found.set_index(["measure", "method"])[["control", "helps", "helps_p"]]
+    of_pairs = helps.loc[name]
+    assert of_pairs["helps"].to_dict() == dict.fromkeys(values, "") | {"hard": "yes", "leace": "no"}
+    assert of_pairs.loc["hard", "control"] == "hard-random0" and of_pairs.loc["sal", "control"] == NA
+    assert of_pairs.loc["hard", "helps_p"] < 0.01 and of_pairs.loc["leace", "helps_p"] == 1
+    assert (helps.loc["occtmp_diff", "helps"] == "").all()
+    assert found.set_index(["measure", "method"])["smallest_seen"][name, "none"] == pytest.approx(0.1, abs=0.001)
