@@ -15,12 +15,13 @@ from biasflow.base.tabular import write_csv
 from biasflow.metrics import fairness
 from biasflow.metrics.association import effect_interval
 from biasflow.metrics.noisy_correlation import correlation_interval
+from biasflow.metrics.occupation import Tables, intervals
 from biasflow.overview.agreement import agreement, conflicts
 from biasflow.papers.judge import spearman_interval, trend_within_seeds
 from biasflow.papers.planted.designs import ratio_interval, welch_interval
 from biasflow.results.bootstrap import interval, percentiles, weighted_mean
 from biasflow.results.changes import distance_differences
-from biasflow.results.comparison import difference_interval, distances
+from biasflow.results.comparison import difference_interval, distances, with_items
 from biasflow.results.statistics import (
     LEAST_RANKS,
     cluster_interval,
@@ -259,6 +260,80 @@ def coverage_of_changes(items: int, before: float, after: float, *, shares: bool
     }
 
 
+def coverage_of_effect_changes(words: int, before: float, after: float, *, replications: int) -> dict:
+    """The same of the change of a WEAT effect size with so many words in each of the two sets. The associations of a
+    word in the two models correlate at 0.8; the means of the two sets differ by `before` and `after`."""
+    rng = np.random.default_rng(0)
+    values, drawn = np.empty((2, replications)), []
+    for number in range(replications):
+        one = rng.normal(size=2 * words)
+        other = 0.8 * one + 0.6 * rng.normal(size=2 * words)
+        for side, (s, shift) in enumerate(((other, after), (one, before))):
+            s[:words] += shift
+            values[side, number] = (s[:words].mean() - s[words:].mean()) / s.std()
+            drawn.append(effect_interval(s, words).resampled)
+    _, low, high = distance_differences(values, [np.array(drawn[0::2]), np.array(drawn[1::2])], 0.0, "neutral")
+    truth = abs(after) / np.sqrt(1 + after**2 / 4) - abs(before) / np.sqrt(1 + before**2 / 4)
+    return {
+        "covers": ((low <= truth) & (truth <= high)).mean(),
+        "nearer": (high < 0).mean(),
+        "farther": (low > 0).mean(),
+        "width": np.median(high - low),
+    }
+
+
+def coverage_over_seeds(seeds: int, spread: float, *, replications: int) -> dict:
+    """How often the interval of a mean over seeds covers the score of all seeds on all items: Student's t of the seeds
+    (`t`), and with what the intervals over items add (`with items`). The items have an error of 1, which all seeds
+    share, and the seeds a standard deviation of `spread`."""
+    rng, hits = np.random.default_rng(0), np.zeros(2)
+    for _ in range(replications):
+        values = rng.normal() + rng.normal(0, spread, seeds)
+        mean, over_seeds = values.mean(), t_interval(values)
+        both = with_items(mean, over_seeds, (mean - 1.96, mean + 1.96))
+        hits += [over_seeds[0] <= 0 <= over_seeds[1], both[0] <= 0 <= both[1]]
+    return dict(zip(("t", "with items"), hits / replications, strict=True))
+
+
+def coverage_of_gaps_over_seeds(classifier: Classifier, *, replications: int, seeds: int = 3) -> dict:
+    """The same of the TPR gaps of so many seeds with the same true gaps: of their correlation with the shares of women
+    and of their sum."""
+    rng, hits = np.random.default_rng(0), np.zeros(4)
+    for _ in range(replications):
+        shares, expected, _ = classifier.drawn(rng)
+        truth = fairness.gaps(np.round(1e6 * expected).astype(np.int64)).tpr
+        people = expected.sum(axis=-1, keepdims=True)
+        counts = rng.multinomial(people[..., 0].round().astype(int), expected / people, size=(seeds, *people.shape[:2]))
+        gaps = [fairness.gaps(table).tpr for table in counts]
+        for place, (true, values, ends) in enumerate(
+            (
+                (
+                    truth.gap_pearson(shares),
+                    [gap.gap_pearson(shares) for gap in gaps],
+                    [correlation_interval(shares, gap.gap, gap.gap_variance) for gap in gaps],
+                ),
+                (
+                    truth.gap_sum(),
+                    [gap.gap_sum() for gap in gaps],
+                    [intervals(Tables(table), {})["tpr_gap_sum", "-", "-"] for table in counts],
+                ),
+            )
+        ):
+            over_seeds = t_interval(values)
+            both = with_items(float(np.mean(values)), over_seeds, tuple(np.mean(ends, axis=0)))
+            hits[2 * place :][:2] += [low <= true <= high for low, high in (over_seeds, both)]
+    return dict(zip(("r, t", "r, with items", "sum, t", "sum, with items"), hits / replications, strict=True))
+
+
+def _over_seeds(replications: int) -> Iterator[dict]:
+    for seeds, spread in product((3, 5), (0.2, 1.0, 3.0)):
+        shares = coverage_over_seeds(seeds, spread, replications=10 * replications)
+        yield {"what": "mean over seeds", "seeds": seeds, "spread": spread, **shares}
+    for k, people, r in ((12, 60, 0.5), (28, 60, 0.8)):
+        shares = coverage_of_gaps_over_seeds(Classifier(k, people, r), replications=replications)
+        yield {"what": "gaps of three seeds", "professions": k, "people": people, "r": r, **shares}
+
+
 def _changes(replications: int) -> Iterator[dict]:
     stays, crosses, falls = [(0.0, 0.0), (0.3, 0.3), (0.8, 0.8)], [(0.3, -0.3), (0.8, -0.8)], [(0.8, 0.4), (0.3, 0.0)]
     for items, (before, after) in product((6, 8, 14, 40, 240), stays + crosses + falls):
@@ -267,6 +342,9 @@ def _changes(replications: int) -> Iterator[dict]:
     for items, (before, after) in product((32, 120, 262), ((0.0, 0.0), (0.1, 0.1), (0.1, -0.1), (0.2, 0.0))):
         shares = coverage_of_changes(items, before, after, shares=True, replications=replications)
         yield {"what": "change of a share", "items": items, "before": before, "after": after, **shares}
+    for words, (before, after) in product((8, 18), ((0.0, 0.0), (1.0, 1.0), (1.0, -1.0), (2.0, 1.0))):
+        shares = coverage_of_effect_changes(words, before, after, replications=max(2, replications // 2))
+        yield {"what": "change of a WEAT effect size", "items": words, "before": before, "after": after, **shares}
 
 
 def _correlations(replications: int) -> Iterator[dict]:
@@ -330,6 +408,7 @@ TABLES = {
     "weat": (_effect_sizes, 500),
     "correlations": (_correlations, 1000),
     "changes": (_changes, 1000),
+    "over seeds": (_over_seeds, 100),
 }
 
 

@@ -159,7 +159,7 @@ def test_a_sample_is_not_shown_beside_all_items():
 
 
 def test_a_method_helps_if_it_is_nearer_than_the_untouched_model_and_than_its_control():
-    """hard beats both, and leace the untouched model alone; sal has no control, and OCCTMP is off neutral everywhere."""
+    """hard beats both, leace the untouched model alone; sal has no control, and OCCTMP is off neutral everywhere."""
     values = {"none": 0.8, "hard": 0.55, "hard-random0": 0.75, "leace": 0.7, "leace-random0": 0.69, "sal": 0.6}
     changes = {"hard": -0.25, "hard-random0": -0.05, "leace": -0.1, "leace-random0": -0.11, "sal": -0.2}
     against = {"hard-random0": -0.2, "leace-random0": 0.01}  # under the keys of the control
@@ -167,7 +167,8 @@ def test_a_method_helps_if_it_is_nearer_than_the_untouched_model_and_than_its_co
     def rows(name, of, half):
         about = {"part": "all", "variant": "exact", "n": 200}
         return [
-            about | {"method": m, "metric": name, "value": v, "low": v - half, "high": v + half} for m, v in of.items()
+            {**about, "metric": name, "method": method, "value": value, "low": value - half, "high": value + half}
+            for method, value in of.items()
         ]
 
     name = "crows_pairs_score"
