@@ -46,6 +46,7 @@ def of_paper(text: PaperText, run: Run) -> pd.DataFrame:
     `printed.as_ours` gives them)."""
     module, numbers = code_of(text), run.printed
     same, other = same_encoders(text, run), module.other_data(run)
+    _check(text, numbers, other)
     incomparable = pd.Series(
         [_incomparable(text, same, other, number) for number in numbers.itertuples()], index=numbers.index
     )
@@ -65,6 +66,17 @@ def of_paper(text: PaperText, run: Run) -> pd.DataFrame:
     return rows.join(pd.DataFrame(judged, index=rows.index))[COLUMNS].astype({"ours_n": "Float64"})
 
 
+def _check(text: PaperText, numbers: pd.DataFrame, other: Mapping[str, str]) -> None:
+    """BiasflowError for an encoder or for data that a number is of, and of which nothing says whether the run has
+    them."""
+    for name in sorted(set(numbers["encoder"]) - {"", *text.encoders}):
+        raise BiasflowError(
+            f"{text.name}/printed.csv: encoder {name!r}: paper.yaml names no such encoder; add it there"
+        )
+    for word in sorted({*" ".join(numbers["of"]).split()} - set(other)):
+        raise BiasflowError(f"{text.name}/printed.csv: of {word!r}: `other_data` does not know these data; add them")
+
+
 def _incomparable(
     text: PaperText, same: Mapping[str, Sequence[str]], other: Mapping[str, str], number: NamedTuple
 ) -> str:
@@ -72,7 +84,7 @@ def _incomparable(
     if number.encoder and not same[number.encoder]:
         about = text.encoders[number.encoder]
         return f"other encoder: printed of {about['id']} at revision {about['revision'][:7]}"
-    return next(filter(None, map(other.get, number.of.split())), "")
+    return next(filter(None, (other[word] for word in number.of.split())), "")
 
 
 def _beside(numbers: pd.DataFrame, ours: pd.DataFrame, same: Mapping[str, Sequence[str]]) -> pd.DataFrame:

@@ -26,7 +26,7 @@ class Target:
 
     A table that is our scores beside printed numbers needs no function (`tabled.pivoted`): metrics, its columns; rows,
     the keys of scores.csv that tell its rows apart; only, key -> the values that it shows; aggregate, what is made of
-    the others, such as seeds; printed_in, the table of printed.csv that stands beside it."""
+    several seeds; printed_in, the table of printed.csv that stands beside it."""
 
     caption: str
     decimals: int = DECIMALS

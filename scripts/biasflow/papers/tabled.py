@@ -8,11 +8,14 @@ from types import SimpleNamespace
 
 import pandas as pd
 
+from biasflow.base.errors import BiasflowError
 from biasflow.papers.frames import NOT_ASKED, RUN, Run, status
 from biasflow.papers.paper import PaperText, Target
 from biasflow.papers.printed import as_ours
-from biasflow.results.scores import NA
+from biasflow.results.scores import KEYS, NA
 from biasflow.results.tables import merge_published
+
+SEEDS = ("seed", "head_seed", "split_seed", "readout_seed")
 
 
 def code_of(text: PaperText) -> SimpleNamespace:
@@ -35,14 +38,25 @@ def pivoted(run: Run, text: PaperText, target: Target) -> pd.DataFrame:
     """Return a table of paper.yaml: a row for each combination of the keys `rows` that has a score or a printed number,
     a column for each metric, the printed value and the difference after it, and `status`.
 
-    What the rows do not tell apart is put together by `aggregate`. A printed number stands beside the encoders of the
-    run that have the hub id and revision of the printed one."""
+    Seeds are put together by `aggregate`. A printed number stands beside the encoders of the run that have the hub id
+    and revision of the printed one. BiasflowError names a key of the scores, other than a seed, that neither `rows` nor
+    `only` tells apart, and a printed metric that is no column."""
     keys, metrics = [*target.rows], [*target.metrics]
     scores = run.scores[run.scores["metric"].isin(metrics)]
     for key, values in target.only.items():
         scores = scores[scores[key].isin(values)]
+    others = [key for key in KEYS if key not in (*keys, "metric", *SEEDS)]
+    for key in others:
+        mixed = scores.groupby([*keys, "metric"])[key].unique().loc[lambda values: values.map(len) > 1]
+        for (*_, metric), values in mixed.head(1).items():
+            said = ", ".join(sorted(values))
+            raise BiasflowError(
+                f"{text.name}: {metric} has several values of {key} in a row: {said}; add it to rows or only"
+            )
     ours = scores.groupby([*keys, "metric"], sort=False)["value"].agg(target.aggregate).unstack("metric")
     printed = printed_rows(run, text, target)
+    for metric in sorted(set(printed) - {*keys, *metrics}):
+        raise BiasflowError(f"{text.name}: {target.printed_in} prints {metric}; add it to the metrics of the table")
     table = ours.reindex(columns=metrics).astype(float).reset_index()
     silent = printed[keys].merge(table[keys], how="left", indicator="found").query("found == 'left_only'")[keys]
     statuses = [_status(run, dict(row), metrics) for row in silent.to_dict("records")]

@@ -1,12 +1,16 @@
 """A paper of a CSV and a YAML file alone: no code of its own."""
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 
+from biasflow.base.errors import BiasflowError
 from biasflow.papers import make, paper
 from biasflow.papers.frames import Run
 from biasflow.papers.ledger import NOT_COMPARABLE, NOT_RUN, OFF, REPRODUCED, of_paper
 from biasflow.papers.printed import read_printed
+from biasflow.papers.tabled import pivoted
 from biasflow.results.scores import tidy
 
 BERT = {"id": "google-bert/bert-base-uncased", "revision": "86b5e0934494bd15c9632b12f734a8a67f723594"}
@@ -84,3 +88,23 @@ def test_the_ledger_has_its_numbers(fourth):
     assert rows.loc[("BERT", "dataset crows-pairs; method inlp"), "reason"] == "no such subspace"
     assert rows.loc[("BERT", "dataset crows-pairs; method sent-debias"), "off_by"] == "55.0 units of the last decimal"
     assert rows.loc[("BERT", "dataset stereoset; method sent-debias"), "reason"] == "not asked for"
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"only": {}}, "crows_pairs_score.*part.*all, stereo.*rows or only"),
+        ({"metrics": ["crows_pairs_score"]}, "table 2 prints intrasentence_stereotype_score"),
+    ],
+)
+def test_what_a_table_would_mix_or_lose_is_named(fourth, change, named):
+    run, text = fourth
+    with pytest.raises(BiasflowError, match=named):
+        pivoted(run, text, replace(text.tables["scores"], **change))
+
+
+@pytest.mark.parametrize(("column", "value"), [("encoder", "GPT"), ("of", "reddit")])
+def test_numbers_of_unknown_encoders_or_data_are_named(fourth, column, value):
+    run, text = fourth
+    with pytest.raises(BiasflowError, match=f"fourth/printed.csv: {column} '{value}'"):
+        of_paper(text, replace(run, printed=run.printed.assign(**{column: value})))
