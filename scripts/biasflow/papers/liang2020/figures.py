@@ -1,7 +1,6 @@
 """Figures of Liang, Dufter & Schütze (2020), and a page of sentences coloured by their DensRay scores."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 import matplotlib
 import numpy as np
@@ -29,18 +28,11 @@ _LINES = {  # placement -> line
     placed.DENSRAY: ("-", draw.VERMILION, "all layers"),
 }
 _VALUES, _OUTPUT = "attention.value", ""
+_FULL = 0.98  # the quantile of distances from which on colours are full
 _MIXED = 0.75  # the most of a colour in a background: dark text on it keeps a contrast above 4.5 to 1
 
 _STYLE, _BODY = shipped("papers/liang2020/sentences.css"), shipped("papers/liang2020/sentences.html")
 _PAGE = page(_STYLE.read_text("utf-8"), _BODY.read_text("utf-8"))
-
-
-@dataclass(frozen=True)
-class ScoredSentence:
-    """A sentence as (token, its DensRay score), and the score of the whole; higher is more feminine."""
-
-    tokens: Sequence[tuple[str, float]]
-    score: float
 
 
 @draw.style()
@@ -131,12 +123,15 @@ def gender_shares(run: Run) -> Figure:
 
 
 def sentences(run: Run, caption: str) -> str:
-    """A page of the sentences in the run's files `token_scores` (by encoder: what readouts/token_scores.py wrote), a
-    section for each encoder, method and place, the most masculine sentence first.
+    """An HTML page of the sentences in the run's files `token_scores` (by encoder: what readouts/token_scores.py
+    wrote), whose tokens have their DensRay score as background, blue to vermilion through white.
 
-    A sentence's score is the mean over its pieces. Without any file the page says so, and how many sentences were cut
-    because they are longer than an encoder takes."""
-    sections = {}
+    A section for each encoder, method and place, the most masculine sentence first; a sentence's score is the mean over
+    its pieces. White is the median of all tokens' scores of a section, because 0 has no meaning for vectors that are
+    not centred. Colours are full at the quantile _FULL of |score - median| over its tokens, and scores beyond it have
+    the same; the page says both numbers. Without any file the page says so, and how many sentences were cut because
+    they are longer than an encoder takes. BiasflowError names a section with a score that is not finite."""
+    sections = []
     for encoder, path in run.files.get("token_scores", {}).items():
         table = read_parquet(path)
         if cut := table.loc[table["truncated"], "sentence"].nunique():
@@ -145,61 +140,33 @@ def sentences(run: Run, caption: str) -> str:
             )
         for (method, setting, place), pieces in table.groupby(["method", "setting", "place"], sort=False):
             names = [encoder, method, setting, place]
-            sections[", ".join(name for name in names if name != NA)] = _scored_sentences(pieces)
+            sections.append(_section(", ".join(name for name in names if name != NA), pieces))
     if not sections:
         caption += " Not run: there are no scores of tokens."
-    return sentences_page(sections, title="DensRay scores of sentences", caption=caption)
-
-
-def _scored_sentences(pieces: pd.DataFrame) -> list[ScoredSentence]:
-    scored = [
-        ScoredSentence(list(zip(block["piece"], block["score"], strict=True)), float(block["score"].mean()))
-        for _, block in pieces.groupby("sentence", sort=False)
-    ]
-    return sorted(scored, key=lambda sentence: sentence.score)
-
-
-def sentences_page(
-    sections: Mapping[str, Sequence[ScoredSentence]], *, title: str, caption: str = "", quantile: float = 0.98
-) -> str:
-    """An HTML page of sentences, in named sections, whose tokens have their DensRay score as background, blue to
-    vermilion through white.
-
-    White is the median of all tokens' scores of a section, because 0 has no meaning for vectors that are not centred.
-    Colours are full at the `quantile` of |score - median| over its tokens, and scores beyond it have the same; the page
-    says both numbers. Raises BiasflowError for a section without sentences, a sentence without tokens, a score that is
-    not finite (naming section, sentence and token, from 0), or a quantile outside (0, 1]."""
-    if not 0 < quantile <= 1:
-        raise BiasflowError(f"page of sentences: quantile is {quantile}; give a share above 0 and at most 1")
-    drawn = [_section(name, sentences, quantile) for name, sentences in sections.items()]
     stops = ", ".join(_background(share) for share in (-1, 0, 1))
-    return _PAGE.render(title=title, caption=caption, stops=stops, sections=drawn)
+    return _PAGE.render(title="DensRay scores of sentences", caption=caption, stops=stops, sections=sections)
 
 
-def _section(name: str, sentences: Sequence[ScoredSentence], quantile: float) -> dict:
-    """The contents of a section of the page."""
-    if not sentences:
-        raise BiasflowError(f"page of sentences, {name}: there are none; give at least one")
-    for number, sentence in enumerate(sentences):
-        if not sentence.tokens:
-            raise BiasflowError(f"page of sentences, {name}: sentence {number} has no tokens; leave it out")
-        values = [value for _, value in sentence.tokens] + [sentence.score]
-        for place in np.flatnonzero(~np.isfinite(values))[:1]:
-            where = f"token {place}" if place < len(sentence.tokens) else "its own score"
-            raise BiasflowError(
-                f"page of sentences, {name}: sentence {number}, {where}: {values[place]} is not finite; score it again"
-            )
-    values = np.array([value for sentence in sentences for _, value in sentence.tokens])
+def _section(name: str, pieces: pd.DataFrame) -> dict:
+    """The contents of a section of the page. pieces: sentence, piece, score."""
+    values = pieces["score"].to_numpy()
+    if not np.isfinite(values).all():
+        raise BiasflowError(f"page of sentences, {name}: a score is not finite; score the sentences again")
     middle = float(np.median(values))
-    width = float(np.quantile(np.abs(values - middle), quantile))
+    width = float(np.quantile(np.abs(values - middle), _FULL))
 
     def shown(value: float) -> tuple[str, str]:
         return f"{value:.3f}", _background((value - middle) / width if width else np.sign(value - middle))
 
-    rows = [(*shown(line.score), [(token, *shown(value)) for token, value in line.tokens]) for line in sentences]
+    by_sentence = pieces.groupby("sentence", sort=False)
+    sentences, means = dict(iter(by_sentence)), by_sentence["score"].mean().sort_values(kind="stable")
+    rows = [
+        (*shown(mean), [(row.piece, *shown(row.score)) for row in sentences[number].itertuples()])
+        for number, mean in means.items()
+    ]
     beyond = int((np.abs(values - middle) > width).sum())
     legend = (
-        f"White is the median of the {len(values)} tokens. Colours are full at the {quantile:g} quantile of the "
+        f"White is the median of the {len(values)} tokens. Colours are full at the {_FULL:g} quantile of the "
         f"distance from it; {beyond} tokens lie beyond. The score of a token is shown when the pointer rests on it."
     )
     ends = {"low": f"{middle - width:.3f}", "middle": f"{middle:.3f}", "high": f"{middle + width:.3f}"}

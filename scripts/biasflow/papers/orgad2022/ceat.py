@@ -1,11 +1,10 @@
 """CEAT of every model: all tests, orders of roles and variances."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from itertools import product
 
 import pandas as pd
 
-from biasflow.base.errors import BiasflowError
 from biasflow.corpora.seat import ROLES, AssociationTest
 from biasflow.metrics.combined_effect import ORDERS, VARIANCES
 from biasflow.papers.frames import NOT_ASKED, Run, status
@@ -77,7 +76,7 @@ def contexts(run: Run) -> pd.DataFrame:
     """Return for each encoder and word of its tests how often it occurs in the text, and how many contexts are used.
 
     The caption in paper.yaml says what the columns are. An encoder whose contexts were not counted has one row that
-    says why. BiasflowError names encoder and column where counts lack one."""
+    says why."""
     chosen = select(run, halves.OCCUPATION)  # the contexts of an encoder are those of both halves
     counts = _counts(chosen)
     tests = known_tests(run.files["ceat_words"][halves.CEAT]).values() if counts else []
@@ -93,7 +92,6 @@ def contexts(run: Run) -> pd.DataFrame:
 
 def _counted(encoder: str, counts: pd.DataFrame, tests: Iterable[AssociationTest]) -> pd.DataFrame:
     """The words of an encoder's tests, with the sets that they are in."""
-    _require(encoder, counts, [name for name in _COUNTED if name != "sets"])
     sets = {word: [] for word in counts["word"]}
     for test in tests:
         if sets.keys() >= set(words_of([test])):
@@ -105,30 +103,16 @@ def _counted(encoder: str, counts: pd.DataFrame, tests: Iterable[AssociationTest
 
 def dropped_words(counts: Mapping[str, pd.DataFrame], tests: Mapping[str, AssociationTest]) -> pd.DataFrame:
     """Return for each encoder and test the `words_dropped` for lack of contexts, and the `least_contexts` of other
-    words.
-
-    `counts`: encoder -> word, used (contexts of it). BiasflowError names the encoder for a column or a word that is
-    missing."""
+    words. counts: encoder -> word, used (contexts of it)."""
     rows = []
     for encoder, table in counts.items():
-        _require(encoder, table, ["word", "used"])
         used = dict(zip(table["word"], table["used"], strict=True))
         for name, test in tests.items():
             words = words_of([test])
-            if unknown := [word for word in words if word not in used]:
-                raise BiasflowError(
-                    f"encoder {encoder}: no count of contexts for {', '.join(unknown)} of CEAT {name}; look for them "
-                    "first"
-                )
             lacking = [word for word in words if not used[word]]
             least = min((used[word] for word in words if used[word]), default=0)
             rows.append((encoder, name, ", ".join(lacking), least))
     return pd.DataFrame(rows, columns=["encoder", "test", "words_dropped", "least_contexts"])
-
-
-def _require(encoder: str, counts: pd.DataFrame, columns: Sequence[str]) -> None:
-    if missing := [name for name in columns if name not in counts]:
-        raise BiasflowError(f"encoder {encoder}: the counts of contexts have no column {', '.join(missing)}")
 
 
 def _counts(chosen: Selection) -> dict[str, pd.DataFrame]:

@@ -29,16 +29,11 @@ def item_file(run: Run, role: str, half: Half = OCCUPATION) -> Path:
         raise BiasflowError(f"the run has no file of {role} for task {task}; make it first") from None
 
 
-def read_item(run: Run, role: str, columns: Sequence[str], half: Half = OCCUPATION, **options) -> pd.DataFrame:
-    """Read `item_file` as a table; BiasflowError also if it lacks one of `columns`."""
-    file = item_file(run, role, half)
-    table = as_written(pd.read_csv(file, **options))
-    if missing := [column for column in columns if column not in table]:
-        raise BiasflowError(f"{file}: no column {', '.join(missing)}; it needs {', '.join(columns)}")
-    return table
+def read_item(run: Run, role: str, half: Half = OCCUPATION, **options) -> pd.DataFrame:
+    """Read `item_file` as a table."""
+    return as_written(pd.read_csv(item_file(run, role, half), **options))
 
 
-_COLUMNS = ["gender", "profession", "version", "text"]
 _PERSONS = {FEMALE: "a woman", MALE: "a man"}
 _STYLE, _BODY = shipped("papers/orgad2022/figure2.css"), shipped("papers/orgad2022/figure2.html")
 _PAGE = page(_STYLE.read_text("utf-8"), _BODY.read_text("utf-8"))
@@ -47,7 +42,7 @@ _PAGE = page(_STYLE.read_text("utf-8"), _BODY.read_text("utf-8"))
 def figure2(run: Run, caption: str) -> str:
     """Return a page of the biographies in the file `scrubbed_examples`, with the words marked that scrubbing
     removes."""
-    table = read_item(run, "scrubbed_examples", _COLUMNS, keep_default_na=False)
+    table = read_item(run, "scrubbed_examples", keep_default_na=False)
     sections = []
     for (gender, profession), versions in table.groupby(["gender", "profession"], sort=False):
         texts = versions.set_index("version")["text"]
@@ -72,7 +67,6 @@ def marked(raw: str, scrubbed: str) -> Iterator[tuple[str, bool]]:
 
 
 _SOURCES = ["part", "source", "documents", "words", "clusters", "mentions", "singletons", "repeated", "dropped"]
-_PREDICTED = ["part", "predictor", "metric", "value"]
 
 
 def data_coreference(run: Run) -> pd.DataFrame:
@@ -81,7 +75,7 @@ def data_coreference(run: Run) -> pd.DataFrame:
         chosen = select(run, COREFERENCE)
         reasons = dict.fromkeys(chosen.reason(encoder, BEFORE) for encoder in chosen.encoders)
         return pd.DataFrame({"status": [status("; ".join(reasons) or NOT_ASKED)]})
-    return read_item(run, "sources", _SOURCES, COREFERENCE)[_SOURCES].assign(status=RUN)
+    return read_item(run, "sources", COREFERENCE)[_SOURCES].assign(status=RUN)
 
 
 def baselines(run: Run) -> pd.DataFrame:
@@ -94,7 +88,7 @@ def baselines(run: Run) -> pd.DataFrame:
     if not _were_read(run):
         return pd.DataFrame(columns=columns)
     documents, pairs = (
-        read_item(run, role, _PREDICTED, COREFERENCE).rename(columns={"predictor": "model", "value": "mean"})
+        read_item(run, role, COREFERENCE).rename(columns={"predictor": "model", "value": "mean"})
         for role in ("baseline", "pairs_baseline")
     )
     of_sides = pairs[pairs["metric"] == COREFERENCE.printed[0].metric]
@@ -116,9 +110,6 @@ def _were_read(run: Run) -> bool:
 WORDS = shipped("papers/orgad2022/words.csv")  # as printed, in this order
 ALL = "all"  # professions; iterations together
 PRINTED_OF = {"9": ALL, "10": "nurse"}  # table -> whose words the paper prints
-_TOP = ["part", "seed", "iteration", "gender", "rank", "word", "accuracy", "majority_share", "converged"]
-_TOLD = ["version", "part", "seed", "n", "accuracy", "majority_share", "converged"]
-_PROFESSIONS = ["profession", "women", "men", "share_of_women", "labour_share", "kept", "reason"]
 
 
 def table9(run: Run) -> pd.DataFrame:
@@ -128,7 +119,7 @@ def table9(run: Run) -> pd.DataFrame:
 
 def table10(run: Run) -> pd.DataFrame:
     """The words of the biographies of a profession (or several), as `words_table`."""
-    parts = read_item(run, "top_words", _TOP, keep_default_na=False)["part"].unique()
+    parts = read_item(run, "top_words", keep_default_na=False)["part"].unique()
     return _words(run, "10", [part for part in parts if part != ALL])
 
 
@@ -171,7 +162,7 @@ def gender_told(run: Run) -> pd.DataFrame:
     Accuracy is the mean over `seeds`, with its standard deviation (n - 1); `n` the test biographies of a seed, as many
     women as men of each profession; `used`: the scrubbing of the run; `converged`: whether all fits did. One row that
     says why, where no profession has enough biographies of both genders."""
-    rows = read_item(run, "gender_accuracy", _TOLD, keep_default_na=False)
+    rows = read_item(run, "gender_accuracy", keep_default_na=False)
     table = rows.groupby(["version", "part"], sort=False, as_index=False).agg(
         accuracy=("accuracy", "mean"),
         sd=("accuracy", "std"),
@@ -190,38 +181,29 @@ def gender_told(run: Run) -> pd.DataFrame:
 
 
 def data(run: Run) -> pd.DataFrame:
-    """The professions, used ones first: biographies by gender, share of women, labour statistics, what was dropped.
-
-    BiasflowError for a missing column, a profession given twice, and one that was dropped without a reason."""
-    table, sources = data_table(read_item(run, "professions", _PROFESSIONS)), pd.read_csv(item_file(run, "sources"))
+    """The professions, used ones first: biographies by gender, share of women, labour statistics, what was dropped."""
+    table = read_item(run, "professions")
+    kept = table["kept"].astype(bool)
+    unmapped = np.where(kept & table["labour_share"].isna(), "not in the labour statistics", "")
+    notes = zip(table["reason"].fillna(""), unmapped, strict=True)
+    table = table.assign(
+        kept=kept,
+        biographies=table["women"] + table["men"],
+        used=np.where(kept, "yes", "no"),
+        note=["; ".join(filter(None, parts)) for parts in notes],
+    )
+    table = table.sort_values(["kept", "profession"], ascending=[False, True], ignore_index=True)
+    table = table[["profession", "biographies", "women", "men", "share_of_women", "labour_share", "used", "note"]]
+    sources = pd.read_csv(item_file(run, "sources"))
     # Of embedded biographies nothing is left out.
     embedded = f"The biographies are embedded ones: {sources.iloc[0, 0]}."
     table.attrs["note"] = left_out(sources) if set(SUMMARY_COLUMNS) <= set(sources) else embedded
     return table
 
 
-def data_table(professions: pd.DataFrame) -> pd.DataFrame:
-    """`data` from profession, women, men, share_of_women, labour_share (NaN: cannot be mapped), kept and reason."""
-    for name in professions.loc[professions["profession"].duplicated(), "profession"].head(1):
-        raise BiasflowError(f"professions: {name} is given twice; give each once")
-    table = professions.assign(
-        kept=professions["kept"].astype(bool), note=professions["reason"].fillna("").astype(object)
-    )
-    for name in table.loc[~table["kept"] & (table["note"] == ""), "profession"].head(1):
-        raise BiasflowError(f"professions: {name} was dropped without a reason; give one")
-    unmapped = np.where(table["kept"] & table["labour_share"].isna(), "not in the labour statistics", "")
-    table = table.assign(
-        biographies=table["women"] + table["men"],
-        used=np.where(table["kept"], "yes", "no"),
-        note=["; ".join(filter(None, parts)) for parts in zip(table["note"], unmapped, strict=True)],
-    )
-    table = table.sort_values(["kept", "profession"], ascending=[False, True], ignore_index=True)
-    return table[["profession", "biographies", "women", "men", "share_of_women", "labour_share", "used", "note"]]
-
-
 def _words(run: Run, number: str, parts: Sequence[str]) -> pd.DataFrame:
     """`words_table` of each of these professions, beside the words of a printed table where it is of the same one."""
-    top = read_item(run, "top_words", _TOP, keep_default_na=False)
+    top = read_item(run, "top_words", keep_default_na=False)
     parts = [part for part in parts if part in set(top["part"])]
     if not parts:
         raise BiasflowError(f"table {number}: {item_file(run, 'top_words')} has no words for it; look for them first")

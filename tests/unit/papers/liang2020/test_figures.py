@@ -7,7 +7,6 @@ import pytest
 from biasflow.base.errors import BiasflowError
 from biasflow.base.tabular import write_parquet
 from biasflow.papers.liang2020 import figures
-from biasflow.papers.liang2020.figures import ScoredSentence, sentences_page
 from biasflow.papers.make import make_paper
 from biasflow.papers.paper import load
 from biasflow.results.scores import concatenate
@@ -76,25 +75,6 @@ class Tokens(HTMLParser):
             self.attributes = None
 
 
-def page(values, **options):
-    sentence = ScoredSentence([("x", value) for value in values], float(np.mean(values)))
-    return sentences_page({"tiny": [sentence]}, title="t", **options)
-
-
-@pytest.mark.parametrize(
-    ("sentences", "named"),
-    [
-        ([], "none"),
-        ([ScoredSentence([("a", 1.0)], 1.0), ScoredSentence([], 0.0)], "sentence 1"),
-        ([ScoredSentence([("a", 1.0), ("b", float("nan"))], 1.0)], "sentence 0.*token 1"),
-        ([ScoredSentence([("a", 1.0)], float("inf"))], "sentence 0"),
-    ],
-)
-def test_what_cannot_be_shown_is_named(sentences, named):
-    with pytest.raises(BiasflowError, match=named):
-        sentences_page({"tiny": sentences}, title="t")
-
-
 def write_pieces(pieces, path, cut=()):
     """What the readout writes of one method."""
     frame = pd.DataFrame(pieces, columns=["sentence", "piece", "score"])
@@ -118,6 +98,13 @@ def test_the_page_reads_the_pieces_of_every_encoder_and_sorts_the_sentences(tmp_
     )
     # Every encoder has a scale of its own.
     assert [color for _, color, _ in Tokens(html).found[:4]] == [color for _, color, _ in Tokens(html).found[4:]]
+
+
+def test_a_score_that_is_not_finite_is_named(tmp_path):
+    files = {"token_scores": {"tiny": tmp_path / "tiny.parquet"}}
+    write_pieces([(0, "she", 0.9), (0, "NA", np.nan)], files["token_scores"]["tiny"])
+    with pytest.raises(BiasflowError, match=r"tiny, densray, layer\[3\]: a score is not finite"):
+        figures.sentences(run(scores(measures=["occtmp"]), files=files), "")
 
 
 def test_the_whole_paper_is_made_in_the_same_bytes(tmp_path):
