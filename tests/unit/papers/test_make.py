@@ -1,12 +1,17 @@
+"""Tables, figures and pages of a paper are made; a paper.yaml with a mistake is refused; what cannot be drawn is known
+before the first job."""
+
 import sys
 from types import ModuleType
 
 import pandas as pd
 import pytest
 
+from biasflow.asking.matrix import Cell, Model
 from biasflow.base.errors import BiasflowError
 from biasflow.papers import make, paper
 from biasflow.papers.frames import Run
+from biasflow.papers.paper import PaperText, Target
 from biasflow.results.figures import empty_figure
 
 YAML = """
@@ -115,3 +120,24 @@ def test_a_paper_yaml_with_a_mistake_is_refused(text, message, tmp_path):
         paper.load("p", tmp_path)
     with pytest.raises(BiasflowError, match="no paper 'q'"):
         paper.load("q", tmp_path)
+
+
+ONE = [{"option": "extra"}, {"metric": "occtmp", "methods": ["densray-each"]}]
+
+
+def lacking(options, *cells):
+    text = PaperText("a2000", "T", "C", {}, {"one": Target("One.", needs=ONE), "two": Target("Two.")}, {}, {})
+    return text.not_drawn(options, cells)
+
+
+def cell(method="densray-each", **about):
+    return Cell("block", Model("bert"), method, "occtmp", "professions", **about)
+
+
+def test_a_need_is_an_option_or_a_cell_that_runs():
+    assert lacking({"extra": True}, cell()) == {}
+    assert lacking({}, cell()) == {"a2000_one": "not asked for: the key papers.a2000.extra is not set"}
+    assert lacking({"extra": 1}, cell("none")) == {"a2000_one": "not asked for: occtmp under densray-each"}
+    absent = cell(status="not run", reason="encoders.bert has no masked-LM head")
+    assert lacking({"extra": 1}, absent) == {"a2000_one": "not run: encoders.bert has no masked-LM head"}
+    assert lacking({"extra": 1}, absent, cell()) == {}

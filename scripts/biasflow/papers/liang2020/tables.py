@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from biasflow.base.errors import BiasflowError
 from biasflow.papers.frames import NLI_SCORES, NOT_ASKED, RUN, Run, nli_rows
 from biasflow.papers.liang2020 import placed
 from biasflow.papers.liang2020.blocks import AT_EVALUATION, IN_TRAINING, PLAIN, WITH
@@ -152,9 +151,7 @@ def intrinsic(run: Run) -> pd.DataFrame:
 
 def gender_share(run: Run) -> pd.DataFrame:
     """By encoder and place, in the order of the layers: the mean gender_share over its heads, the lowest and highest,
-    the head (from 0) that has the highest, and how many heads; a place without heads has only the one value.
-
-    Raises BiasflowError for a place that is not in a layer."""
+    the head (from 0) that has the highest, and how many heads; a place without heads has only the one value."""
     ours = placed.of_paper(run)
     blocks = []
     for (encoder, _, _, place), block in gender_shares(ours).groupby(["encoder", "layer", "part", "place"]):
@@ -170,12 +167,10 @@ def gender_share(run: Run) -> pd.DataFrame:
 
 def gender_shares(ours: placed.Rows) -> pd.DataFrame:
     """The gender shares of the untouched encoders: encoder, place, layer (its number), part ("" for its output), head
-    ("" or its number), value. Raises BiasflowError naming the encoder and a place that is not in a layer."""
+    ("" or its number), value."""
     rows = ours.inside[ours.inside["metric"] == "gender_share"].reset_index(drop=True)
     placed.refuse_doubles(rows, [*placed.KEY, "part"])
     places = rows["part"].str.extract(_PLACE)
-    for row in rows[places["layer"].isna()].head(1).itertuples():
-        raise BiasflowError(f"encoder {row.encoder}, gender share: {row.part!r} is no place in a layer")
     places = places.fillna({"part": "", "head": ""}).astype({"layer": int})
     return places.assign(encoder=rows["encoder"], value=rows["value"])[
         ["encoder", "place", "layer", "part", "head", "value"]
