@@ -25,7 +25,7 @@ from biasflow.results.page import ASSETS
 PAGE = shipped("overview/page")
 _TEMPLATES = jinja2.Environment(
     loader=jinja2.FileSystemLoader([PAGE, ASSETS]),
-    autoescape=jinja2.select_autoescape(["html"]),
+    autoescape=True,  # also in what a page imports, whatever its name ends in
     trim_blocks=True,
     lstrip_blocks=True,
     undefined=jinja2.StrictUndefined,
@@ -94,7 +94,7 @@ def _inline(model: Model, kind: str, label: str, prefix: str) -> str:
 
 def write_summary(contents: Contents, path: str | Path, *, run: str, page: str) -> None:
     """Write the lines that the run ends with: what is biased, what a method does about it, and where to look."""
-    text = _TEMPLATES.get_template("summary.txt").render(contents=contents, run=run, page=page)
+    text = _TEMPLATES.overlay(autoescape=False).get_template("summary.txt").render(contents=contents, run=run, page=page)
     with whole_file(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
 
