@@ -94,7 +94,8 @@ def _inline(model: Model, kind: str, label: str, prefix: str) -> str:
 
 def write_summary(contents: Contents, path: str | Path, *, run: str, page: str) -> None:
     """Write the lines that the run ends with: what is biased, what a method does about it, and where to look."""
-    text = _TEMPLATES.overlay(autoescape=False).get_template("summary.txt").render(contents=contents, run=run, page=page)
+    template = _TEMPLATES.overlay(autoescape=False).get_template("summary.txt")
+    text = template.render(contents=contents, run=run, page=page)
     with whole_file(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
 

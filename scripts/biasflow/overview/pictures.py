@@ -1,5 +1,6 @@
 """The two pictures of the first screen: how biased is a model, and does a method help, at which price?"""
 
+import html
 import io
 import re
 from collections.abc import Sequence
@@ -189,8 +190,8 @@ def inline(figure: Figure, label: str, prefix: str) -> str:
     svg = re.sub(r'(id="|href="#|url\(#)', rf"\1{prefix}", svg)
     for literal, of_page in IN_PAGE.items():
         svg = svg.replace(literal.lower(), f"var(--{of_page})")
-    escaped = label.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
-    return svg.replace("<svg ", f'<svg role="img" aria-label="{escaped}" stroke-linejoin="round" ', 1)
+    label = html.escape(html.unescape(label))  # a template gives it escaped, others do not
+    return svg.replace("<svg ", f'<svg role="img" aria-label="{label}" stroke-linejoin="round" ', 1)
 
 
 def save_picture(figure: Figure, svg_path: str | Path, png_path: str | Path) -> None:
