@@ -17,6 +17,7 @@ from biasflow.plan.listing import CELLS, NAMES
 from biasflow.plan.setup import Setup
 from biasflow.registry import ERASERS, METRICS, PAPERS, READOUTS, STRATEGIES, TASKS
 from biasflow.results import matrix, scores
+from biasflow.results.comparison import CHANGED
 from tests.golden.tiny import expected
 
 ROOT = Path(__file__).parents[2]
@@ -62,9 +63,10 @@ def test_every_metric_is_documented():
 
 
 def test_every_metric_that_is_documented_is_in_the_code():
-    """As a whole, or as a prefix of the family and the rest."""
+    """As a whole, or as a prefix of the family and the rest; changes are made of every metric alike."""
     code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "scripts/biasflow/metrics").glob("*.py"))
-    assert [name for name in documented_metrics() if name not in code and name.partition("_")[2] not in code] == []
+    names = {name.removesuffix(CHANGED) for name in documented_metrics()}
+    assert [name for name in sorted(names) if name not in code and name.partition("_")[2] not in code] == []
 
 
 def test_every_family_has_its_readout_and_the_measures_of_the_matrix_in_bold():
