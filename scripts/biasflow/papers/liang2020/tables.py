@@ -12,6 +12,7 @@ from biasflow.papers.frames import NLI_SCORES, NOT_ASKED, RUN, Run, nli_rows
 from biasflow.papers.liang2020 import placed
 from biasflow.papers.liang2020.blocks import AT_EVALUATION, IN_TRAINING, PLAIN, WITH
 from biasflow.registry import METRICS
+from biasflow.results.comparison import AGAINST, CHANGED
 from biasflow.results.scores import NA, NONE
 from biasflow.results.statistics import holm, t_interval
 from biasflow.results.tables import merge_published, with_bound
@@ -76,6 +77,7 @@ def glue_scores(ours: placed.Rows) -> pd.DataFrame:
     rows = ours.scores[ours.scores["task"].isin(ours.tasks("glue"))]
     rows = rows[(rows["head"] == "own") & (rows["dataset"] == "validation")]
     rows = rows[(rows["strategy"] == PLAIN) | rows["strategy"].str.startswith(WITH)]
+    rows = rows[~rows["metric"].str.endswith((CHANGED, AGAINST))]  # the table has its own, by seed
     when = rows["strategy"].map(lambda strategy: AT_EVALUATION if strategy == PLAIN else IN_TRAINING)
     metric = rows["metric"].replace("glue_score", "score")
     rows = rows.assign(set=rows["task"], strategy=when.astype(object), metric=metric)
