@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 import torch
+from snakemake.iocontainers import InputFiles
 
 from _rule import rule
 from biasflow.base.errors import BiasflowError
@@ -126,7 +127,7 @@ def job(tmp_path, monkeypatch, *inputs: str) -> SimpleNamespace:
     for name in ("OMP_NUM_THREADS", "OMP_WAIT_POLICY", "TOKENIZERS_PARALLELISM"):
         monkeypatch.setenv(name, os.environ.get(name, ""))  # set by every job; put back after the test
     return SimpleNamespace(
-        input=inputs,
+        input=InputFiles(inputs),
         output=[],
         params={},
         wildcards={},
