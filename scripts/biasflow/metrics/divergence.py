@@ -30,7 +30,7 @@ def score_kldivs(path: str | Path) -> pd.DataFrame:
     that stereotype more (P) and less (A). Where both have the same mean it says which spread is the larger one.
 
     Returns the `summary` of every method, from what readouts/likelihoods.py wrote of pairs. AbsentError where P and A
-    are equal, which makes it 0/0.
+    are equal in every type, which makes it 0/0.
 
     Source: Liu (2024, KLDivS) and the released code."""
     return score_items(path, ITEM, lambda items: summary(items, "kldivs", kldivs), optional=[BIAS_TYPE])
@@ -53,8 +53,9 @@ def summary(items: pd.DataFrame, name: str, measure: Callable[[Normal, Normal], 
     """Return a score of one model: columns metric, part (all, and each bias type if there are several), variant, value,
     n (pairs), low, high (bootstrap over pairs), resampled.
 
-    items: one row for each pair and masking, columns ITEM, of which those without a mask count. AbsentError: none of
-    them, or a type of which the score is not defined."""
+    items: one row for each pair and masking, columns ITEM, of which those without a mask count. A type with one
+    pair, or with sentences that are all equally likely, has NaN and no part in the score of all. AbsentError: no pair,
+    or no type with a score."""
     items = items[items["masking"] == UNMASKED]
     if items.empty:
         raise AbsentError(f"{name}: no pair has likelihoods without a mask")
@@ -68,13 +69,18 @@ def summary(items: pd.DataFrame, name: str, measure: Callable[[Normal, Normal], 
         n = counts @ members
         with np.errstate(invalid="ignore", divide="ignore"):
             of_types = measure(*(_normal(counts, n, members * side[:, None]) for side in sides))
-        return np.column_stack([(n * of_types).sum(axis=1) / n.sum(axis=1), of_types])
+            of_types = np.where(np.isfinite(of_types), of_types, np.nan)
+            n = n * ~np.isnan(of_types)
+            return np.column_stack([np.nansum(n * of_types, axis=1) / n.sum(axis=1), of_types])
 
     values = scores(np.ones((1, len(items))))[0]
-    if np.isnan(values).any():
-        raise AbsentError(f"{name}: in some type both kinds of sentences are equally likely, or there is only one pair")
+    if np.isnan(values[0]):
+        raise AbsentError(
+            f"{name}: in every type both kinds of sentences are equally likely, or there is only one pair"
+        )
     ends = interval(scores, np.arange(len(items)))
-    sizes = [len(items), *members.sum(axis=0).astype(int)]
+    sizes = members.sum(axis=0).astype(int)
+    sizes = [sizes[~np.isnan(values[1:])].sum(), *sizes]
     rows = zip([ALL, *names], values, sizes, *ends, strict=True)
     shown = [(name, part, RELEASED, *rest) for part, *rest in rows]
     return pd.DataFrame(shown if len(names) > 1 else shown[:1], columns=SUMMARY)

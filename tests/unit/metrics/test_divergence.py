@@ -45,6 +45,14 @@ def test_types_are_parts_and_their_mean_is_weighted_by_pairs(tmp_path):
     assert found["all"] == pytest.approx((2 * KL + 3 * age) / 5)
 
 
+def test_a_type_with_one_pair_has_no_score_and_no_part_in_that_of_all(tmp_path):
+    path = readout(tmp_path / "p.parquet", [*FIRST, -1.0], [*SECOND, -2.0], bias_type=["gender"] * 2 + ["age"])
+    for score, value in ((score_kldivs, KL), (score_jsdivs, JS)):
+        found = score(path).set_index("part")
+        assert found["value"].tolist() == pytest.approx([value, value, np.nan], nan_ok=True)
+        assert found["n"].tolist() == [2, 2, 1]
+
+
 @given(NORMAL, NORMAL, st.floats(-5, 5))
 def test_they_do_not_depend_on_the_order_or_on_a_shift_and_stay_in_range(P, A, shift):
     P, A = np.array(P), np.array(A)
