@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
-from biasflow.corpora.records import columns_of, read_records, refuse_unknown
+from biasflow.corpora.records import columns_of, json_lines, read_records, refuse_unknown
 
 cells = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r"), min_size=1, max_size=8)
 rows = st.lists(st.lists(cells, min_size=3, max_size=3), max_size=5)
@@ -95,6 +95,7 @@ def test_words_for_nothing_are_text(read):
         ("a;b\nx;y\nx;y;z", "line 3: more .*semicolon"),
         ("a,b,a\n", "column 'a'"),
         ("[1]", "JSON array"),
+        ('{"a": 1}\n{"a', "line 2, column 2: not valid JSON"),
     ],
 )
 def test_broken_tables_are_named(read, text, named):
@@ -111,6 +112,14 @@ def test_other_encodings_are_named_with_the_one_to_try(tmp_path, encoding, named
     (tmp_path / "records").write_bytes(f"{start}café,x\n".encode(encoding))
     with pytest.raises(BiasflowError, match=f"records: .*{named}"):
         read_records(tmp_path / "records")
+
+
+def test_what_cannot_be_opened_is_named(tmp_path):
+    for path in (tmp_path, tmp_path / "absent", tmp_path / "absent.gz"):
+        with pytest.raises(BiasflowError, match=f"{path}: cannot be read"):
+            read_records(path)
+        with pytest.raises(BiasflowError, match=f"{path}: cannot be read"):
+            list(json_lines(path))
 
 
 @pytest.mark.parametrize("text", ["", "\n \n", "a,b\n", "a\tb\n"])
