@@ -48,10 +48,10 @@ def changes(drawn: pd.DataFrame) -> pd.DataFrame:
     AGAINST           of a control: the distance under the method that it controls minus that under the control
 
     each with the 95 % interval of the same resamples. drawn: scores with theirs (COLUMNS). A score of another number of
-    items is compared with none."""
+    items, or of resamples (correlations have fewer), is compared with none."""
     tables, measures = [], by_rows()
-    for names, of_measure in drawn.groupby(MEASURE):
-        scores, measure = of_measure.to_dict("records"), measures[names]
+    for (*names, _), of_measure in drawn.groupby([*MEASURE, drawn[RESAMPLED].map(len)]):
+        scores, measure = of_measure.to_dict("records"), measures[tuple(names)]
         touched, against = list(_with_untouched(scores)), list(_with_control(scores))
         tables += [
             _differences(touched, CHANGED),

@@ -15,9 +15,9 @@ RATE = {"metric": "crows_pairs_score", "part": "all", "variant": "exact"}  # neu
 ITEMS = np.random.default_rng(0).random(80)
 
 
-def score(values, *, n=None, **keys):
+def score(values, *, n=None, resamples=2000, **keys):
     """A score that is the mean of some items, with its resamples."""
-    ends = interval(lambda counts: weighted_mean(counts, values), np.arange(len(values)))
+    ends = interval(lambda counts: weighted_mean(counts, values), np.arange(len(values)), resamples=resamples)
     return KEY | RATE | keys | {"value": values.mean(), "n": n or len(values), RESAMPLED: ends.resampled}
 
 
@@ -34,6 +34,19 @@ def test_a_change_on_the_same_items_has_an_interval_of_its_own():
     found = changed(score(ITEMS), score(ITEMS + 0.1, method="hard"), score(ITEMS, method="leace", n=79))
     assert found["hard", "_change"] == pytest.approx((0.1, 0.1, 0.1))
     assert {method for method, _ in found} == {"hard"}
+
+
+def test_scores_of_one_measure_may_differ_in_their_resamples():
+    """As those of STS-B, which are correlations, and of the other tasks of GLUE do."""
+    tasks = {"sst2": 2000, "stsb": 1000}
+    scores = [
+        score(ITEMS + change, task=task, strategy="plain", method=method, resamples=resamples)
+        for task, resamples in tasks.items()
+        for method, change in (("none", 0), ("hard", 0.1))
+    ]
+    found = changes(pd.DataFrame(scores)[COLUMNS]).set_index(["task", "metric"])
+    assert [found["value"][task, "crows_pairs_score_change"] for task in tasks] == pytest.approx([0.1, 0.1])
+    assert changes(pd.DataFrame([scores[0], {**scores[3], "task": "sst2"}])[COLUMNS]).empty
 
 
 def test_what_crosses_neutral_is_no_nearer():
