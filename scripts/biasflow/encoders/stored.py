@@ -10,7 +10,7 @@ from pathlib import Path
 from safetensors import SafetensorError, safe_open
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.files import read_json, read_text
+from biasflow.base.files import read_json, read_text, sha256
 from biasflow.encoders.families import DECODER, FAMILIES, sign_of_decoder
 
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"  # the second names files, in place of the first
@@ -97,6 +97,11 @@ def check_stored(folder: str | Path) -> None:
     _check_depth(folder, stored, _size(about[CONFIG], DEPTH))
     if rows := _size(about[CONFIG], VOCABULARY):
         _check_pieces(folder, rows)
+
+
+def digests_of(folder: str | Path) -> dict[str, str]:
+    """The sha256 of all files that an encoder is made of (weights, configuration, tokenizer), by their names."""
+    return {path.name: sha256(path) for path in sorted(Path(folder).iterdir()) if path.suffix in SUFFIXES}
 
 
 def check_config(path: Path) -> None:

@@ -1,6 +1,7 @@
 """Encoders that are trained further on a text (source `continued`), each by a recipe."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,6 +32,7 @@ from biasflow.encoders.recipes import (
     NewHeads,
     Recipe,
 )
+from biasflow.encoders.stored import digests_of
 from biasflow.encoders.taps import set_dropout
 from biasflow.training.checkpoints import checkpoints, computed_by
 from biasflow.training.heads import running, train_heads
@@ -85,16 +87,15 @@ def continue_encoder(
         raise BiasflowError(f"recipe {recipe}: it trains on the gender-swapped text, too; name it as swapped")
     decided = {"recipe": recipe, "steps": steps, "head_steps": head_steps, "learning_rate": learning_rate, "seed": seed}
     decided |= {"next_sentence": next_sentence, "max_length": max_length, "dose": dose, "examples": examples}
-    inputs = [*Path(encoder_folder).glob("*.safetensors"), text, *filter(None, [swapped, labour])]
-    decided |= {"inputs": [sha256(path) for path in inputs], **computed_by(where, [__file__])}
+    texts = {"text": text, "swapped": swapped, "labour": labour}
+    decided |= {role: sha256(path) for role, path in texts.items() if path}
+    decided |= {"encoder": digests_of(encoder_folder), **computed_by(where, [__file__])}
     with checkpoints(work, decided) as work:
         model, tokenizer, new = _load(encoder_folder, recipe, next_sentence, seed, where)
         units = None
         if new or next_sentence or recipe == PLANTED_BIAS:
-            settings = {"head_steps": head_steps, "learning_rate": learning_rate, "max_length": max_length}
-            heads = replace(NewHeads(), **{key: value for key, value in settings.items() if value is not None})
-            heads = replace(heads, max_length=shortened(heads.max_length, model, tokenizer))
-            options = {"how": heads, "steps": steps, "seed": seed, "work": work}
+            asked = {"head_steps": head_steps, "learning_rate": learning_rate, "max_length": max_length}
+            options = {"how": _how_heads(model, tokenizer, asked), "steps": steps, "seed": seed, "work": work}
             if recipe == PLANTED_BIAS:
                 options |= {"dose": dose, "examples": examples}
                 units, facts = train_planted(model, tokenizer, text, labour, **options)
@@ -120,6 +121,13 @@ def _load(
         return *load_encoder(folder, head="masked_lm", device=device), []
     set_seed(seed)
     return load_with_new_heads(folder, head="pretraining" if next_sentence else "masked_lm", device=device)
+
+
+def _how_heads(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, asked: Mapping) -> NewHeads:
+    """How new heads are trained: as is asked, by `NewHeads` where that is None, on no longer texts than the encoder
+    takes."""
+    how = replace(NewHeads(), **{key: value for key, value in asked.items() if value is not None})
+    return replace(how, max_length=shortened(how.max_length, model, tokenizer))
 
 
 def _train(

@@ -17,9 +17,9 @@ from torch import nn
 from transformers import PreTrainedTokenizerBase
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.files import sha256, whole_folder
+from biasflow.base.files import whole_folder
 from biasflow.encoders.edit import Edits
-from biasflow.encoders.stored import SUFFIXES
+from biasflow.encoders.stored import digests_of
 from biasflow.methods.fitted import CARRIED, NO_SETTING, NONE, Fitted, save
 from biasflow.methods.fitting import fit_block
 from biasflow.strategies import Strategy
@@ -95,9 +95,7 @@ def fit_method(model: nn.Module, tokenizer: PreTrainedTokenizerBase, method: Map
 def origin(encoder_folder: str | Path, device: torch.device, code: Iterable[str | Path]) -> dict[str, object]:
     """Return what a training depends on besides data and recipe, for `checkpoints.claim`: the encoder's files, weights,
     configuration and tokenizer, and what computes (`checkpoints.computed_by`)."""
-    files = [path for path in sorted(Path(encoder_folder).iterdir()) if path.suffix in SUFFIXES]
-    known = {path.name: sha256(path) for path in files}
-    return {"encoder": known, **computed_by(device, code)}
+    return {"encoder": digests_of(encoder_folder), **computed_by(device, code)}
 
 
 def save_training(

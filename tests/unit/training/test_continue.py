@@ -20,7 +20,7 @@ from biasflow.encoders.examples import blocks_of, mask_tokens
 from biasflow.encoders.load import load_encoder
 from biasflow.encoders.taps import set_dropout
 from biasflow.training.continue_ import continue_encoder
-from biasflow.training.loop import Watch
+from biasflow.training.loop import Loop, Watch
 from tests.unit.conftest import DISTILBERT, SIZES
 from tests.unit.fake_tokenizer import word_tokenizer
 from tests.unit.training.test_finetune import WORDS, save_source
@@ -112,6 +112,22 @@ def test_what_is_refused_leaves_nothing(source):
     with pytest.raises(BiasflowError, match="2 tokens"):
         run(source)
     assert not (source.parent / "mlm").exists()
+
+
+@pytest.mark.parametrize("file", ["config.json", "tokenizer.json"])
+def test_checkpoints_of_an_encoder_that_was_changed_are_refused(source, file, monkeypatch):
+    work, path = source.parent / "work", source / file
+
+    def killed(self):
+        (work / "checkpoint-1").mkdir()
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(Loop, "run", killed)
+        run(source, work=work)
+    path.write_text(path.read_text() + " ")
+    with pytest.raises(BiasflowError, match=rf"another encoder\.{file}"):
+        run(source, work=work)
 
 
 def headless(folder, family="bert"):
