@@ -8,15 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from biasflow.metrics.glue import OFFICIAL
 from biasflow.papers.frames import NLI_SCORES, NOT_ASKED, RUN, Run, nli_rows
 from biasflow.papers.liang2020 import placed
 from biasflow.papers.liang2020.blocks import AT_EVALUATION, IN_TRAINING, PLAIN, WITH
 from biasflow.registry import METRICS
-from biasflow.results.comparison import AGAINST, CHANGED
 from biasflow.results.scores import NA, NONE
 from biasflow.results.statistics import holm, t_interval
 from biasflow.results.tables import merge_published, with_bound
 
+_GLUE = {"glue_score", "accuracy"}.union(*OFFICIAL.values())  # what is shown of the scores of predictions
 _INTRINSIC = METRICS["strength"].measures  # column -> part and variant of its rows
 _PLACE = r"^(?P<place>layer\[(?P<layer>\d+)\](?:\.(?P<part>[a-z_.]+))?)(?:\[(?P<head>\d+)\])?$"
 
@@ -69,7 +70,7 @@ def perplexity(run: Run, source: str = placed.NOTEBOOKS) -> pd.DataFrame:
 
 
 def glue_scores(ours: placed.Rows) -> pd.DataFrame:
-    """GLUE scores by KEY, set (the task), strategy (when a method is active), metric and seed.
+    """GLUE scores by KEY, set (the task), strategy (when a method is active), metric (official, or score) and seed.
 
     Nothing is active in the untouched encoder, so that its one model serves every strategy; without any other method
     its strategy is "". Only seeds that all methods of a task and strategy share, so that their differences are paired.
@@ -77,7 +78,7 @@ def glue_scores(ours: placed.Rows) -> pd.DataFrame:
     rows = ours.scores[ours.scores["task"].isin(ours.tasks("glue"))]
     rows = rows[(rows["head"] == "own") & (rows["dataset"] == "validation")]
     rows = rows[(rows["strategy"] == PLAIN) | rows["strategy"].str.startswith(WITH)]
-    rows = rows[~rows["metric"].str.endswith((CHANGED, AGAINST))]  # the table has its own, by seed
+    rows = rows[rows["metric"].isin(_GLUE)]
     when = rows["strategy"].map(lambda strategy: AT_EVALUATION if strategy == PLAIN else IN_TRAINING)
     metric = rows["metric"].replace("glue_score", "score")
     rows = rows.assign(set=rows["task"], strategy=when.astype(object), metric=metric)

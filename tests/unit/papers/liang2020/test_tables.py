@@ -76,6 +76,14 @@ def test_glue_intervals_and_changes(tiny):
     assert len(table) == 2 * 2 * 4 and set(table["seeds"]) == {2}
 
 
+@pytest.mark.parametrize("other", ["majority_p", "largest_label_share", "accuracy_change", "accuracy_distance_change"])
+def test_glue_shows_official_metrics_alone(other, tiny):
+    """What else is scored of the same predictions would have rows of its own, and one metric would count as several."""
+    of_glue = tiny[tiny["task"].isin(["cola", "rte"]) & (tiny["metric"] == "accuracy")]
+    table = tables.glue(run(concatenate([tiny, of_glue.assign(metric=other)])))
+    pd.testing.assert_frame_equal(table, tables.glue(run(tiny)))
+
+
 def test_methods_are_compared_over_the_seeds_that_they_share(tiny):
     """Another paper may have asked for more seeds of the untouched encoder."""
     more = tiny["task"].isin(["nli", "rte"]) & (tiny["seed"] == "2") & (tiny["method"] != "none")
