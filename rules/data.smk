@@ -278,6 +278,7 @@ rule ceat_contexts:
         **{key: CEAT[key] for key in ("per_word", "seed")},
         code=code("ceat_contexts"),
         own=user_files_of("ceat_contexts"),
+        world=config["world"],
         tests=param_of("ceat_contexts", "tests"),
         text=param_of("ceat_contexts", "text"),
     script:

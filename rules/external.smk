@@ -20,6 +20,7 @@ for JOB in [job for job in JOBS if job.rule.startswith("external_")]:
         params:
             code=code_of(JOB.rule, "external_readout"),
             own=user_files_of(JOB.rule),
+            world=config["world"],
             readouts=param_of(JOB.rule, "readouts"),
         script:
             "../scripts/external_readout.py"

@@ -27,6 +27,7 @@ for NAME, READOUT in JOBS_OF_READOUTS.items():
             code=code_of(rule_of(NAME), "read"),
             own=user_files_of(rule_of(NAME)),
             readout=param_of(rule_of(NAME), "readout"),
+            world=config["world"],
             device=DEVICE,
             deterministic=config["deterministic"],
         script:

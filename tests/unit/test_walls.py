@@ -60,6 +60,11 @@ def test_a_training_reaches_no_stimuli(task):
     assert not closure(module_file(module_of(TASKS[task]), ROOT)) & {str(path.relative_to(ROOT)) for path in stimuli}
 
 
+@pytest.mark.parametrize("script", ["pretrain", "continue_encoder", "tokenise", "read"])
+def test_no_word_of_a_planted_world_trains_or_reads_what_does_not_take_it(script):
+    assert inside(closure(ROOT / f"scripts/{script}.py"), "planted/world", "data/planted") == []
+
+
 @pytest.mark.parametrize("eraser", ERASERS)
 def test_an_eraser_reaches_no_other_one(eraser):
     own = module_file(module_of(ERASERS[eraser]), ROOT)

@@ -91,12 +91,17 @@ def texts_in(value: object) -> Iterator[str]:
     yield from [value] if isinstance(value, str) else chain.from_iterable(map(texts_in, parts))
 
 
-def test_no_path_of_a_file_travels_in_a_parameter(project):
-    """Snakemake may put inputs and outputs elsewhere: scripts take them from there alone."""
+def planned(project) -> list[tuple[str, list[str], dict[str, object]]]:
+    """Rule, files and parameters of all jobs."""
     command = {"cwd": project.folder, "env": environment(), "capture_output": True, "text": True}
     done = subprocess.run([sys.executable, "-c", PLANNED], **command, check=False)
     assert done.returncode == 0, done.stderr
-    jobs = json.loads((project.folder / "jobs.json").read_text())
+    return json.loads((project.folder / "jobs.json").read_text())
+
+
+def test_no_path_of_a_file_travels_in_a_parameter(project):
+    """Snakemake may put inputs and outputs elsewhere: scripts take them from there alone."""
+    jobs = planned(project)
     files = {path for _, paths, _ in jobs for path in paths} | set(OWN_FILES)
     assert len(jobs) > 90 and {"results/tiny/encoders/tiny-bert", "chinese.txt"} <= files
     own = {"config", "docs", "rules", "scripts", "tests"}
@@ -107,6 +112,16 @@ def test_no_path_of_a_file_travels_in_a_parameter(project):
         if text in files or text.startswith("results/") or (text.partition("/")[0] in own and "/" in text)
     ]
     assert paths == []
+
+
+def test_what_reads_a_world_is_made_again_for_another_one(project):
+    """Also of an encoder that was not pre-trained here, which stays as it is."""
+    used = {key: TINY[key] for key in ("run", "encoders", "files")}
+    ask = {"inside": {"encoders": ["tiny-bert"], "metrics": ["weat", "ceat", "strength"]}}
+    project.configure({**used, "ask": ask, "world": "held-out"})
+    worlds = {rule: params.get("world") for rule, _, params in planned(project)}
+    of_world = {rule for rule in worlds if rule.startswith(("read_", "ceat_contexts", "stimuli_planted"))}
+    assert len(of_world) >= 2 and {rule for rule, world in worlds.items() if world == "held-out"} == of_world
 
 
 def test_the_paper_run(project):
