@@ -61,6 +61,12 @@ def changes(drawn: pd.DataFrame) -> pd.DataFrame:
     return concatenate(tables)
 
 
+def are_changes(metrics: pd.Series) -> pd.Series:
+    """Which metrics of scores are changes, by name: of a measure, with one of the endings. (vector_change is none.)"""
+    endings = (CHANGED, DISTANCE_CHANGED, AGAINST)
+    return metrics.isin({f"{name}{ending}" for name, _, _ in by_rows() for ending in endings})
+
+
 def _with_untouched(scores: Sequence[Score]) -> Iterator[Pair]:
     """Each score of a method, or of another training, beside that of the untouched model: of its seed, or without."""
     untouched = {_same(score, score["seed"]): score for score in scores if _is_untouched(score)}

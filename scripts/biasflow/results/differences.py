@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from biasflow.registry import COST
+from biasflow.results.changes import are_changes
 from biasflow.results.comparison import difference_interval, distances, has_width
 from biasflow.results.matrix import by_rows
 from biasflow.results.scores import KEYS, MODEL, NA, NONE, ROUNDING
@@ -28,7 +29,8 @@ def differences(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
 
     what: "differs" where the 95 % interval of the second value minus the first (from the intervals of both, as if they
     were measured on different items: results.comparison) leaves out 0; "differs, no interval" where one of them has no
-    interval, or none of them has a width, and they are not equal up to rounding; or which table alone has the row."""
+    interval, or none of them has a width, and they are not equal up to rounding; or which table alone has the row. A
+    change (results.changes) that one table alone has is left out: its scores say so, and older runs have no changes."""
     scores = [frame[[*KEYS, *SCORE]] for frame in (first, second)]
     both = scores[0].merge(scores[1], "outer", on=KEYS, suffixes=("_first", "_second"), indicator="in")
     both = both.assign(difference_low=np.nan, difference_high=np.nan)
@@ -44,6 +46,7 @@ def differences(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
     zero = (both["difference_low"] <= 0) & (both["difference_high"] >= 0)
     both.loc[(both["what"] == DIFFERS) & ~tested, "what"] = UNTESTED
     both.loc[(both["what"] == DIFFERS) & zero, "what"] = ""
+    both.loc[both["what"].isin([ONLY_FIRST, ONLY_SECOND]) & are_changes(both["metric"]), "what"] = ""
     different = both.loc[both["what"] != "", COLUMNS]
     return different.sort_values("what", key=lambda kinds: kinds.map(KINDS.index), kind="stable", ignore_index=True)
 

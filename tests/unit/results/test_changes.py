@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from biasflow.results.bootstrap import RESAMPLED, interval, weighted_mean
-from biasflow.results.changes import COLUMNS, changes, resampled_measures
+from biasflow.results.changes import COLUMNS, are_changes, changes, resampled_measures
+from biasflow.results.matrix import by_rows
 from biasflow.results.scores import KEYS, NA
 
 KEY = dict.fromkeys(KEYS, NA) | {"encoder": "bert", "dataset": "data", "method": "none"}
@@ -90,6 +91,16 @@ def test_every_interval_is_that_of_the_differences_of_the_items(n, seed):
     assert value == pytest.approx((after - before).mean())
     assert low < ends.low < ends.high < high  # Student's t
     assert (low, high) == pytest.approx(tuple(np.percentile(ends.resampled, [2.5, 97.5])))
+
+
+def test_a_change_has_the_name_of_no_measure():
+    names = pd.Series([name for name, _, _ in by_rows()])
+    assert not are_changes(names).any()
+    assert are_changes(pd.Series(["distance_change", "vector_change", "vector_change_change"])).tolist() == [
+        True,
+        False,
+        False,
+    ]
 
 
 def test_resamples_are_kept_of_measures_alone():

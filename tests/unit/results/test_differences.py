@@ -61,6 +61,14 @@ def test_rows_that_only_one_has():
     assert kinds(made(), made(a=(1, 0, 2))) == {"a": ONLY_SECOND}
 
 
+def test_changes_differ_where_both_runs_have_them():
+    """A run of an older version has none, and is not told of each. The measure vector_change is no change."""
+    names = ["weat_effect_size_change", "weat_effect_size_distance_change", "accuracy_distance_against_control"]
+    one, other = (dict.fromkeys([*names, "vector_change"], (value, value - 1, value + 1)) for value in (0, 5))
+    assert kinds(made(), made(**one)) == {"vector_change": ONLY_SECOND}
+    assert kinds(made(**one), made(**other)) == dict.fromkeys(one, DIFFERS)
+
+
 @pytest.mark.parametrize(
     ("metric", "first", "second", "expected"),
     [
