@@ -12,6 +12,7 @@ import pandas as pd
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import whole_folder
+from biasflow.results.comparison import AGAINST, DISTANCE_CHANGED
 from biasflow.results.scores import METHOD, MODEL, NA, NONE
 
 SCHEMA_VERSION = "0.3.0"
@@ -76,6 +77,7 @@ def _record(model: Mapping[str, str], rows: pd.DataFrame, *, run: str, hub_id: s
 def _results(rows: pd.DataFrame) -> Iterator[dict]:
     for row in rows.to_dict("records"):
         keys = ["metric", "part", "variant", "dataset", *_WITHIN]
+        better = "low" if row["metric"].endswith((DISTANCE_CHANGED, AGAINST)) else row["better"]
         told = {key: row[key] for key in keys if row[key] != NA}
         neutral = {} if pd.isna(row["neutral"]) else {"neutral": row["neutral"]}
         uncertainty = {} if pd.isna(row["n"]) else {"num_samples": int(row["n"])}
@@ -87,11 +89,11 @@ def _results(rows: pd.DataFrame) -> Iterator[dict]:
             "evaluation_name": row["dataset"] if row["dataset"] != NA else row["metric"],
             "source_data": {"dataset_name": row["dataset"], "source_type": "other"},
             "metric_config": {
-                "evaluation_description": _direction(row["better"]),
+                "evaluation_description": _direction(better),
                 "metric_id": f"biasflow.{row['metric']}",
                 "metric_name": row["label"] or row["metric"],
                 "metric_parameters": {key: told[key] for key in ("part", "variant") if key in told} | neutral,
-                "lower_is_better": row["better"] == "low",
+                "lower_is_better": better == "low",
             },
             "score_details": {
                 "score": row["value"],

@@ -29,6 +29,7 @@ ROWS = [
     },
     {"metric": "weat_effect_size", "variant": "target", "dataset": "C7", "value": float("nan"), "head": "-"},
     {"metric": "occtmp_diff", "dataset": "professions", "value": 1.98, "n": 320},
+    {"metric": "occtmp_diff_distance_change", "dataset": "professions", "value": -0.2, "n": 320},
     {"metric": "tpr_gap_sum", "dataset": "bios-raw", "value": 2.0, "head": "own"},
 ]
 
@@ -43,7 +44,7 @@ def records(tmp_path):
     names = pd.DataFrame([["bert", "encoder", "id", "google-bert/bert-base-uncased"]])
     names.columns = ["name", "kind", "attribute", "value"]
     out = tmp_path / "out"
-    assert write_records(described(scores), out, run="demo", names=names, written=1.7e9) == 9
+    assert write_records(described(scores), out, run="demo", names=names, written=1.7e9) == 12
     with pytest.raises(BiasflowError, match="is there already"):
         write_records(described(scores), out, run="demo", names=names, written=1.7e9)
     again = tmp_path / "again"
@@ -110,6 +111,7 @@ def test_scores_are_in_the_record_with_interval_and_direction(records):
     assert set(results) == {
         "metric=weat_effect_size/variant=target/dataset=C6",
         "metric=occtmp_diff/dataset=professions",
+        "metric=occtmp_diff_distance_change/dataset=professions",
         "metric=tpr_gap_sum/dataset=bios-raw/head=own",
     }
     weat = results["metric=weat_effect_size/variant=target/dataset=C6"]
@@ -119,4 +121,4 @@ def test_scores_are_in_the_record_with_interval_and_direction(records):
     assert weat["metric_config"]["metric_parameters"] == {"variant": "target", "neutral": 0.0}
     assert not weat["metric_config"]["lower_is_better"]
     assert "nearer to the neutral" in weat["metric_config"]["evaluation_description"]
-    assert results["metric=tpr_gap_sum/dataset=bios-raw/head=own"]["metric_config"]["lower_is_better"]
+    assert all(result["metric_config"]["lower_is_better"] for result in results.values() if result != weat)
