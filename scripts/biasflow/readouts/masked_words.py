@@ -153,6 +153,7 @@ def tokens_of_words(
     one in which two words are the same tokens. BiasflowError: a sentence without exactly one [MASK]."""
 
     def of_sentence(row: tuple, *encodings: Mapping[str, list]) -> list[WordInSentence]:
+        """The tokens of every word in one sentence; encodings: of the sentence with each of the words in it."""
         seen: dict[tuple[int, ...], str] = {}
         found = []
         for word, encoding in zip(words, encodings, strict=True):
