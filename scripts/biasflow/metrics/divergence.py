@@ -20,6 +20,7 @@ from biasflow.results.bootstrap import interval
 ITEM = ["masking", "log_p_first", "log_p_second", "tokens_first", "tokens_second"]
 BIAS_TYPE = "bias_type"  # a column that not all tests have
 UNMASKED, ALL, RELEASED = "nothing", "all", "released"
+EQUAL = 1e-12  # up to this part of the sum of their squares, squared deviations of values are rounding
 Normal = tuple[np.ndarray, np.ndarray]  # mean and standard deviation
 
 
@@ -54,8 +55,8 @@ def summary(items: pd.DataFrame, name: str, measure: Callable[[Normal, Normal], 
     n (pairs), low, high (bootstrap over pairs), resampled.
 
     items: one row for each pair and masking, columns ITEM, of which those without a mask count. A type with one
-    pair, or with sentences that are all equally likely, has NaN and no part in the score of all. AbsentError: no pair,
-    or no type with a score."""
+    pair, or of whose sentences those of one kind are all equally likely, has NaN and no part in the score of all.
+    AbsentError: no pair, or no type with a score."""
     items = items[items["masking"] == UNMASKED]
     if items.empty:
         raise AbsentError(f"{name}: no pair has likelihoods without a mask")
@@ -76,7 +77,7 @@ def summary(items: pd.DataFrame, name: str, measure: Callable[[Normal, Normal], 
     values = scores(np.ones((1, len(items))))[0]
     if np.isnan(values[0]):
         raise AbsentError(
-            f"{name}: in every type both kinds of sentences are equally likely, or there is only one pair"
+            f"{name}: in every type sentences of one kind, or both kinds, are equally likely, or there is one pair only"
         )
     ends = interval(scores, np.arange(len(items)))
     sizes = members.sum(axis=0).astype(int)
@@ -88,9 +89,10 @@ def summary(items: pd.DataFrame, name: str, measure: Callable[[Normal, Normal], 
 
 def _normal(counts: np.ndarray, n: np.ndarray, values: np.ndarray) -> Normal:
     """Mean and standard deviation (n - 1) of values [pairs, types], 0 for pairs of others, in resamples with n of each
-    type."""
-    mean = counts @ values / n
-    return mean, np.sqrt((counts @ values**2 - n * mean**2) / (n - 1))
+    type. NaN for a deviation of 0, of which only rounding would say how far apart two distributions are."""
+    mean, squares = counts @ values / n, counts @ values**2
+    deviations = squares - n * mean**2
+    return mean, np.sqrt(np.where(deviations > EQUAL * squares, deviations, np.nan) / (n - 1))
 
 
 def kldivs(P: Normal, A: Normal) -> np.ndarray:

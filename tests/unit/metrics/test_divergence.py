@@ -53,6 +53,15 @@ def test_a_type_with_one_pair_has_no_score_and_no_part_in_that_of_all(tmp_path):
         assert found["n"].tolist() == [2, 2, 1]
 
 
+@pytest.mark.parametrize("likelihood", [-3.0, -30.1 / 9])  # of the second one the sum of squares is not exact
+def test_a_type_without_a_spread_has_no_score_whatever_rounding_makes_of_it(likelihood, tmp_path):
+    alike = [likelihood] * 10
+    first, second = [*FIRST, *alike], [*SECOND, *np.linspace(-5, -3, 10)]
+    path = readout(tmp_path / "p.parquet", first, second, bias_type=["gender"] * 2 + ["age"] * 10)
+    for score, value in ((score_kldivs, KL), (score_jsdivs, JS)):
+        assert score(path)["value"].tolist() == pytest.approx([value, value, np.nan], nan_ok=True)
+
+
 @given(NORMAL, NORMAL, st.floats(-5, 5))
 def test_they_do_not_depend_on_the_order_or_on_a_shift_and_stay_in_range(P, A, shift):
     P, A = np.array(P), np.array(A)
