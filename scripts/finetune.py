@@ -12,15 +12,14 @@ def main(smk) -> None:
         from biasflow.base.files import whole_file
         from biasflow.base.records import checkpoint_folder
         from biasflow.encoders.device import resolve_deterministic, resolve_device
-        from biasflow.methods.fitting import fitting_arguments
-        from biasflow.training import FACTS
+        from biasflow.training import FACTS, FITTING
 
         training, device = smk.params.training, resolve_device(smk.params.device, gpus=smk.resources.gpu)
         facts["deterministic"] = resolve_deterministic(smk.params.deterministic, device)
         method = None
         if training["fit"]:
             roles = [role for role in ("text", "words", "sentence_pairs") if smk.input.get(role)]
-            method = fitting_arguments(training["fit"], by_role(smk.input, roles))
+            method = importlib.import_module(FITTING).fitting_arguments(training["fit"], by_role(smk.input, roles))
         metrics = importlib.import_module(training["module"]).train(
             model_folder(smk.input.encoder),
             Path(smk.output.model),

@@ -14,6 +14,7 @@ from biasflow.asking.tasks import cuts_module
 from biasflow.base.code import code_files, module_file
 from biasflow.plan.tasks import kind_of, plan_module
 from biasflow.registry import ERASERS, METRICS, PAPERS, READOUTS, STRATEGIES, TASKS, external_module, module_of
+from biasflow.training import FITTING
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "scripts/biasflow"
@@ -23,6 +24,7 @@ DEAR_MODULES = [module_of(entry) for entries in (ERASERS, READOUTS, TASKS, STRAT
 DEAR_MODULES += [module_of(kind_of(name).gendered) for name in TASKS if kind_of(name).gendered]
 DEAR_MODULES += [cuts_module(name) for name in TASKS if "probed_texts" in kind_of(name).datasets]
 DEAR_MODULES += [module_of(kind_of(name).tokenised) for name in TASKS if kind_of(name).tokenised]
+DEAR_MODULES += [FITTING]
 PREPARING = [module_of(step) for name in TASKS for step in kind_of(name).steps]
 PREPARING += [external_module(entry) for entry in READOUTS.values() if entry.external]
 # The parts of the package, lowest first: a module imports those of its own part and of the parts before it alone.
@@ -60,9 +62,15 @@ def test_a_training_reaches_no_stimuli(task):
     assert not closure(module_file(module_of(TASKS[task]), ROOT)) & {str(path.relative_to(ROOT)) for path in stimuli}
 
 
-@pytest.mark.parametrize("script", ["pretrain", "continue_encoder", "tokenise", "read"])
+@pytest.mark.parametrize("script", ["pretrain", "continue_encoder", "tokenise", "finetune", "read"])
 def test_no_word_of_a_planted_world_trains_or_reads_what_does_not_take_it(script):
     assert inside(closure(ROOT / f"scripts/{script}.py"), "planted/world", "data/planted") == []
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_training_without_a_method_does_not_reach_how_one_is_fitted(task):
+    files = closure(ROOT / "scripts/finetune.py") | closure(module_file(module_of(TASKS[task]), ROOT))
+    assert not inside(files, "methods/fitting", "methods/states", "planted/world", "data/planted")
 
 
 @pytest.mark.parametrize("eraser", ERASERS)

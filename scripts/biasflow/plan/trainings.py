@@ -13,6 +13,7 @@ from biasflow.plan.jobs import FitJob, Job, Plan, Reading
 from biasflow.plan.methods import erasers, needs_origin, resolved, sources
 from biasflow.plan.setup import Setup
 from biasflow.registry import RAW, STRATEGIES, module_of
+from biasflow.training import FITTING
 
 
 def data_jobs(setup: Setup, plan: Plan, catalogue: Catalogue) -> Iterator[Job]:
@@ -57,6 +58,7 @@ def training_jobs(setup: Setup, plan: Plan, catalogue: Catalogue) -> Iterator[Jo
             "fit": _specifications(setup, model.encoder, methods) if methods else None,
         }
         modules = {task.module, *(module for name in methods for _, module in erasers(setup.methods[name]))}
+        modules |= {FITTING} if methods else set()
         modules |= {module_of(STRATEGIES[model.strategy])} if model.strategy in STRATEGIES else set()
         inputs = _fitting_files(setup, model.encoder, methods, None) if methods else {}
         inputs |= task.files(task.kind.trained_on) | {"encoder": encoder_files(setup, model.encoder)}

@@ -6,6 +6,7 @@ method, **options) -> dict` that fills `folder` by `save_training`; where classe
 beside it has `examples(data, **options) -> training.examples.Examples`, all that readouts.predictions asks for."""
 
 import hashlib
+import importlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,9 +22,8 @@ from biasflow.base.files import whole_folder
 from biasflow.encoders.edit import Edits
 from biasflow.encoders.stored import digests_of
 from biasflow.methods.fitted import CARRIED, NO_SETTING, NONE, Fitted, save
-from biasflow.methods.fitting import fit_block
 from biasflow.strategies import Strategy
-from biasflow.training import FACTS
+from biasflow.training import FACTS, FITTING
 from biasflow.training.checkpoints import computed_by
 
 PLAIN, WITH = "plain", "with-"
@@ -80,7 +80,7 @@ def fit_method(model: nn.Module, tokenizer: PreTrainedTokenizerBase, method: Map
     None for no method. BiasflowError for a method of several settings: a training has one."""
     if method is None:
         return Carried()
-    fitted = fit_block(model, tokenizer, **method, origin=model)
+    fitted = importlib.import_module(FITTING).fit_block(model, tokenizer, **method, origin=model)
     for reason in fitted.reasons.values():
         raise BiasflowError(f"{reason}; ask for another method in training")
     if len(fitted.axis) != 1:

@@ -26,6 +26,7 @@ from biasflow.plan.jobs import Job, Jobs, Reading, ReadingJob, ReadingKey
 from biasflow.plan.readings import file_in_output, reading_output
 from biasflow.plan.setup import Setup
 from biasflow.registry import PAPERS, READOUTS, TRAINING, module_of, rule_of
+from biasflow.training import FITTING
 from tests.unit.plan.configs import (
     CATALOGUE,
     ROOT,
@@ -139,7 +140,8 @@ def test_the_parameters_of_jobs_are_plain_values_without_paths(run):
 def test_a_training_or_fit_is_told_its_files_by_role(run):
     for job in run.of("finetune"):
         training, task = job.params["training"], run.setup.task(job.wildcards[1])
-        assert (training["fit"] is None) == (not job.wildcards[2].startswith("with-"))
+        is_fitted = job.wildcards[2].startswith("with-")
+        assert is_fitted == (training["fit"] is not None) == (FITTING in job.modules)
         tokens = {"tokens"} & set(training["roles"])
         assert set(task.kind.trained_on) | tokens == set(training["roles"]) and bool(tokens) == bool(job.caches)
         assert set(task.kind.trained_on) <= set(job.inputs)

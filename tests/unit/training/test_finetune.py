@@ -24,9 +24,10 @@ from biasflow.base.errors import BiasflowError
 from biasflow.encoders.edit import edited
 from biasflow.encoders.load import load_encoder, new_classifier
 from biasflow.erasers.eraser import Eraser
+from biasflow.methods import fitting
 from biasflow.methods.fitted import Active, Fitted, carried
 from biasflow.training import finetune as module
-from biasflow.training import loop, task
+from biasflow.training import loop
 from biasflow.training.checkpoints import OPTIMIZER
 from biasflow.training.finetune import FineTuning, Recipe, finetune
 from biasflow.training.rows import LengthSampler
@@ -174,7 +175,7 @@ def fit_a_dimension(model, tokenizer, methods, *, n, origin):
 
 @pytest.fixture
 def densray(monkeypatch):
-    monkeypatch.setattr(task, "fit_block", fit_a_dimension)
+    monkeypatch.setattr(fitting, "fit_block", fit_a_dimension)
     return {"methods": {"densray": [{"eraser": "densray"}]}, "n": 0}
 
 

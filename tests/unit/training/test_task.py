@@ -12,6 +12,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_text
 from biasflow.encoders.edit import edited
 from biasflow.encoders.load import new_classifier
+from biasflow.methods import fitting
 from biasflow.metrics import glue
 from biasflow.metrics.training import score
 from biasflow.readouts import predictions
@@ -82,7 +83,7 @@ def test_what_it_trains_is_read_and_scored_like_any_other(toy, tmp_path):
 
 
 def test_a_method_in_training_is_carried_in_its_readouts(toy, tmp_path, monkeypatch):
-    monkeypatch.setattr(task, "fit_block", fit_a_dimension)
+    monkeypatch.setattr(fitting, "fit_block", fit_a_dimension)
     facts, data = run(toy, tmp_path, strategy="with-leace", method={"methods": {"leace": []}, "n": 0})
     assert facts["method"] == ["leace", "-"]
     predictions.read(Source(tmp_path / "model", ("leace",), "validation", data), tmp_path / "output", task="toy_task")

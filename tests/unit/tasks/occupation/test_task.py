@@ -13,6 +13,7 @@ from biasflow.encoders.first_token import first_token_vectors
 from biasflow.encoders.linear_head import load_head
 from biasflow.encoders.load import load_encoder
 from biasflow.encoders.tokens import save_tokens
+from biasflow.methods import fitting
 from biasflow.methods.fitted import Active, Fitted, carried
 from biasflow.metrics.occupation import score
 from biasflow.readouts import first_token, heads
@@ -22,7 +23,6 @@ from biasflow.tasks.occupation.data import RAW, held_out, professions_of, rows_o
 from biasflow.tasks.occupation.gendered_vectors import gendered_vectors
 from biasflow.tasks.occupation.task import labelled_texts, train
 from biasflow.training import rows
-from biasflow.training import task as training
 from biasflow.training.finetune import Recipe
 from tests.unit.synthetic_bios import STRATEGIES, biographies, projection, readable, save_model
 
@@ -115,7 +115,7 @@ def in_the_last_layer(model, tokenizer, methods, **options):
 
 
 def test_a_method_in_training_is_carried_and_read_with_the_model(folder, monkeypatch):
-    monkeypatch.setattr(training, "fit_block", in_the_last_layer)
+    monkeypatch.setattr(fitting, "fit_block", in_the_last_layer)
     facts = run(folder, "with-erased", method={"methods": {"erased": []}})
     trained = folder / "with-erased"
     assert carried(trained).axis == (("erased", "-"),)
