@@ -49,6 +49,7 @@ class LastWord(logging.Filter):
         self.judged: Callable[[], None] | None = None
 
     def filter(self, record: logging.LogRecord) -> bool:
+        """Hear what Snakemake says; everything passes."""
         text, raised, event = record.getMessage(), getattr(record, "exception", ""), event_of(record)
         if event in (JOB_ERROR, GROUP_ERROR):
             self.failed.append(record)
@@ -201,6 +202,7 @@ class JobLines(logging.Handler):
         return record.levelno > logging.INFO or not (is_again or is_in_log)
 
     def emit(self, record: logging.LogRecord) -> None:
+        """Note when jobs begin and end; write a line for those that have ended when Snakemake counts them."""
         event, now = event_of(record), time.monotonic()
         if event == "JOB_INFO":
             self.begun[record.jobid] = job_name(record.rule_name, record.wildcards.values()), now

@@ -114,13 +114,7 @@ def fit_block(
     reason), explained_variance (see `variance_table`), accuracies (see `accuracy_table`); facts: words_left_out,
     sentences_read; reasons: the methods that were not fitted because the model lacks their place. BiasflowError, one
     line with method, place and model: words without contexts, missing vectors, input that an eraser refuses."""
-    plans, reasons = {}, {}
-    for name, method in methods.items():
-        if name != NONE:
-            try:
-                plans[name] = _planned(model, name, method)
-            except AbsentError as error:
-                reasons[name] = str(error)
+    plans, reasons = _all_planned(model, methods)
     models = {MODEL: model, PRETRAINED: origin}
     reading = {"batch_size": batch_size}
     context = {"groups": groups, "n": n, "cap_per_word": cap_per_word, "max_length": max_length}
@@ -281,6 +275,20 @@ class _OfGrid:
 
 def _kind(subspace: str) -> str:
     return SENTENCE_DEBIAS if subspace == SENTENCE_DEBIAS else PAIRS
+
+
+def _all_planned(
+    model: nn.Module, methods: Mapping[str, Specification]
+) -> tuple[dict[str, _Ordinary | _OfGrid], dict[str, str]]:
+    """What is to be fitted for each method but `none`, and why others cannot be: the model lacks their place."""
+    plans, reasons = {}, {}
+    for name, method in methods.items():
+        if name != NONE:
+            try:
+                plans[name] = _planned(model, name, method)
+            except AbsentError as error:
+                reasons[name] = str(error)
+    return plans, reasons
 
 
 def _planned(model: nn.Module, name: str, method: Specification) -> _Ordinary | _OfGrid:

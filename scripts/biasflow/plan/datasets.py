@@ -73,6 +73,7 @@ def sources_of_data(paths: Paths) -> dict[str, tuple[str, ...]]:
 
 
 def text_name(encoder: Encoder, text: str | None) -> str:
+    """The name of a text, or of the one that fits the encoder where none is named."""
     return text or (PLANTED if encoder.is_planted else WIKITEXT)
 
 
@@ -109,10 +110,12 @@ def occupations(asked: Asked) -> list[Dataset]:
 
 
 def planted_occupations(asked: Asked) -> list[Dataset]:
+    """The occupations of the embedded corpus, for the encoders that were trained on it."""
     return [Dataset(PLANTED_OCCUPATIONS)] if asked.encoder.is_planted else []
 
 
 def word_tests(asked: Asked) -> list[Dataset]:
+    """WEAT's tests of words, and those of the user's."""
     names = asked.chosen(asked.options["weat"]["tests"], (PLANTED,), WORD_TESTS)
     own_tests = _own_tests(asked, "weat").items()
     datasets = [Dataset(name, {"own": (about["file"],)}, {}, {"kind": "weat"}) for name, about in own_tests]
@@ -159,6 +162,7 @@ def _test(asked: Asked, name: str, kind: str, **options: object) -> Dataset:
 
 
 def gest_sentences(asked: Asked) -> list[Dataset]:
+    """The sentences of GEST, which differ in one word, or embedded ones."""
     options = {"maskings": ["differing"]}
     names = asked.chosen(asked.options["gest"]["sentences"], (PLANTED,), GEST)
     datasets = [
@@ -179,6 +183,7 @@ def _with_l2r(asked: Asked, metric: str, datasets: list[Dataset], **options: obj
 
 
 def crows_pairs(asked: Asked) -> list[Dataset]:
+    """The pairs of CrowS-Pairs, a dataset for each type of bias, or embedded ones."""
     return _with_l2r(asked, "crows_pairs", _crows_pairs(asked), maskings=["shared-l2r"])
 
 
@@ -201,6 +206,7 @@ def stereotype_pairs(asked: Asked) -> list[Dataset]:
 
 
 def stereoset_blanks(asked: Asked) -> list[Dataset]:
+    """StereoSet's sentences with a blank, a dataset for each type of bias, or embedded ones."""
     types = asked.chosen(asked.options["intrasentence"]["bias_types"], (PLANTED,), (GENDER,))
     name = "stereoset-blanks"
     return [_in_planted_language(name) if kind == PLANTED else _stereoset(asked, name, kind, {}) for kind in types]
@@ -224,6 +230,7 @@ def _stereoset(asked: Asked, name: str, bias_type: str, of: Mapping[str, str], *
 
 
 def bec_pro(asked: Asked) -> list[Dataset]:
+    """BEC-Pro's sentences, a dataset for each language, or embedded ones."""
     languages = asked.options["bec_pro"]["languages"].get(asked.encoder.name)
     if languages is None and asked.encoder.is_planted:
         return [_in_planted_language("bec_pro")]
@@ -234,6 +241,7 @@ def bec_pro(asked: Asked) -> list[Dataset]:
 
 
 def disco(asked: Asked) -> list[Dataset]:
+    """DisCo's templates with names and with nouns for persons."""
     return [
         _listed(asked, f"disco-{persons}", "disco", {}, of={"persons": persons}, blank=BLANK)
         for persons in asked.chosen(None, (), ("names", "nouns"))
@@ -241,6 +249,7 @@ def disco(asked: Asked) -> list[Dataset]:
 
 
 def winogender(asked: Asked) -> list[Dataset]:
+    """Winogender's sentences, or embedded ones."""
     if asked.encoder.is_planted:
         return [_in_planted_language("winogender")]
     files = {"sentences": "winogender-sentences", "occupations": "winogender-occupations"}
@@ -281,6 +290,7 @@ def _listed_by(
 
 
 def context_tests(asked: Asked) -> list[Dataset]:
+    """CEAT's tests of words in context, and those of the user's."""
     options = asked.options["ceat"]
     keys = {key: options[key] for key in ("draws", "seed", "missing")}
     files = {"contexts": (asked.paths.contexts(asked.encoder.name, CEAT),), "words": (CEAT_WORDS,)}
@@ -304,6 +314,7 @@ def ceat_tests(options: Mapping, encoder: Encoder) -> list[str]:
 
 
 def words(asked: Asked) -> list[Dataset]:
+    """The gendered words to which methods are fitted, in their text."""
     fitting, encoder = asked.config["fitting"], asked.encoder
     options = {**fitting_contexts(fitting, encoder), "words": fitting_words(fitting, encoder)}
     return [Dataset(own_groups(fitting) or "words", fitting_files(fitting, asked.paths, encoder), options)]
@@ -346,6 +357,7 @@ def fitting_files(fitting: Mapping, paths: Paths, encoder: Encoder) -> Files:
 
 
 def running_text(asked: Asked) -> list[Dataset]:
+    """The held-out text whose perplexity is measured."""
     options = asked.options["perplexity"]
     name = text_name(asked.encoder, options["text"])
     file = text_file(asked.paths, asked.encoder, options["text"], held_out=True, running=True)
@@ -374,6 +386,7 @@ def sentences(asked: Asked) -> list[Dataset]:
 
 
 def trainings(asked: Asked) -> list[Dataset]:
+    """What a fine-tuning wrote of itself."""
     return [Dataset("training")]
 
 

@@ -30,6 +30,7 @@ class Digests:
         self._memory = Path(memory)
 
     def of(self, path: str) -> str:
+        """The sha256 of a file's content."""
         state = _state(path)
         large = state["size"] >= LARGE
         known = self._remembered().get(path, {}) if large else {}

@@ -79,12 +79,8 @@ def continue_encoder(
     arguments goes on from there, ends with the same bytes, and removes it. BiasflowError: an unknown
     recipe, no swapped text for one that needs it, a head that the recipe cannot give to such an encoder, a text shorter
     than a block, a loss that is not finite, checkpoints of another training."""
-    check_choice("recipe", recipe, RECIPES)
+    _check(recipe, dose, swapped, labour)
     how, where = RECIPES[recipe], resolve_device(device)
-    if recipe == PLANTED_BIAS and (dose is None or labour is None):
-        raise BiasflowError(f"recipe {recipe}: give a dose, from -1 to 1, and labour, the shares of women")
-    if how.beside == SWAPPED and swapped is None:
-        raise BiasflowError(f"recipe {recipe}: it trains on the gender-swapped text, too; name it as swapped")
     decided = {"recipe": recipe, "steps": steps, "head_steps": head_steps, "learning_rate": learning_rate, "seed": seed}
     decided |= {"next_sentence": next_sentence, "max_length": max_length, "dose": dose, "examples": examples}
     texts = {"text": text, "swapped": swapped, "labour": labour}
@@ -111,6 +107,15 @@ def continue_encoder(
             if units is not None:
                 units.to_csv(temporary / PLANTED_UNITS, index=False, lineterminator="\n")
     return facts | trained_in(where)
+
+
+def _check(recipe: str, dose: float | None, swapped: str | Path | None, labour: str | Path | None) -> None:
+    """BiasflowError for an unknown recipe, and for one that lacks what it trains on."""
+    check_choice("recipe", recipe, RECIPES)
+    if recipe == PLANTED_BIAS and (dose is None or labour is None):
+        raise BiasflowError(f"recipe {recipe}: give a dose, from -1 to 1, and labour, the shares of women")
+    if RECIPES[recipe].beside == SWAPPED and swapped is None:
+        raise BiasflowError(f"recipe {recipe}: it trains on the gender-swapped text, too; name it as swapped")
 
 
 def _load(

@@ -3,8 +3,9 @@
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -81,23 +82,17 @@ def pretrain(
     rng = np.random.default_rng(seed)
     train, held_out = _split(documents, rng)
     tokenizer = new_tokenizer(train, vocabulary, vocab_size, max_length)
-    before = torch.get_num_threads()
-    threads = threads or before
-    torch.set_num_threads(max(1, threads // PARTS))  # within each part
-    try:
+    config = _configuration(
+        tokenizer,
+        num_hidden_layers=layers,
+        hidden_size=hidden,
+        num_attention_heads=heads,
+        intermediate_size=intermediate,
+        max_position_embeddings=max_length,
+        initializer_range=initializer_range,
+    )
+    with _shared_out(threads or torch.get_num_threads()) as pool:
         set_seed(seed)
-        config = BertConfig(
-            vocab_size=len(tokenizer),
-            num_hidden_layers=layers,
-            hidden_size=hidden,
-            num_attention_heads=heads,
-            intermediate_size=intermediate,
-            max_position_embeddings=max_length,
-            initializer_range=initializer_range,
-            hidden_dropout_prob=0.0,  # which of two threads draws first is chance
-            attention_probs_dropout_prob=0.0,
-            pad_token_id=tokenizer.pad_token_id,
-        )
         model = BertForPreTraining(config).to(resolve_device(device))
         sentences = Sentences.of(tokenizer, train)
         pairs = draw_pairs(sentences, n=steps * batch_size, max_length=max_length, rng=rng)
@@ -106,7 +101,7 @@ def pretrain(
         course = {"seed": seed, "steps": steps, "batch_size": batch_size, "learning_rate": learning_rate}
         decided = course | {"mask_share": mask_share, "documents": _digest(documents), "config": config.to_dict()}
         decided |= {"vocabulary": _digest([tokenizer.get_vocab()]), **computed_by(model.device, [__file__])}
-        with checkpoints(work, decided) as work, ThreadPoolExecutor(min(threads, PARTS)) as pool:
+        with checkpoints(work, decided) as work:
             PreTraining(model, collator, pool, work=work, **course).run()
             held_out = Sentences.of(tokenizer, held_out)
             metrics = _evaluate(model, held_out, tokenizer, mask_share, batch_size, max_length)
@@ -115,9 +110,26 @@ def pretrain(
             metrics |= {"steps": steps, "seed": seed, "vocabulary": len(tokenizer)}
             metrics |= {"parameters": model.num_parameters(), **trained_in(model.device)}
             _save(model, tokenizer, metrics, Path(folder))
+    return metrics
+
+
+def _configuration(tokenizer: BertTokenizer, **sizes: object) -> BertConfig:
+    """A BERT without dropout: which of two threads draws first is chance."""
+    of_tokenizer = {"vocab_size": len(tokenizer), "pad_token_id": tokenizer.pad_token_id}
+    return BertConfig(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, **of_tokenizer, **sizes)
+
+
+@contextmanager
+def _shared_out(threads: int) -> Iterator[Executor]:
+    """Yield what computes the parts of a batch side by side, and share out the threads between them: torch takes as
+    many within each part."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(max(1, threads // PARTS))
+    try:
+        with ThreadPoolExecutor(min(threads, PARTS)) as pool:
+            yield pool
     finally:
         torch.set_num_threads(before)
-    return metrics
 
 
 @dataclass(frozen=True)
