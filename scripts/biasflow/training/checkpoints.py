@@ -68,10 +68,10 @@ def claim(work: Path, settings: Mapping[str, object]) -> None:
     that decides the result; BiasflowError naming the key if it holds checkpoints of others."""
     mark = work / "settings.json"
     settings = json.loads(json.dumps(settings))
-    if mark.is_file() and any(path != mark for path in work.iterdir()):
+    if any(path != mark and not path.name.startswith(".") for path in work.glob("*")):  # hidden: a mark half written
         try:
             before, now = _flat(json.loads(mark.read_text(encoding="utf-8"))), _flat(settings)
-        except (ValueError, AttributeError) as error:
+        except (OSError, ValueError, AttributeError) as error:
             raise BiasflowError(f"{mark} does not say whose checkpoints these are; delete the folder {work}") from error
         other = [key for key in before | now if before.get(key) != now.get(key)]
         if other:

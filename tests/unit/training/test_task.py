@@ -110,6 +110,15 @@ def test_its_checkpoints_are_claimed_by_nested_settings(tmp_path):
             claim(tmp_path, settings)
 
 
+@pytest.mark.parametrize("mark", [None, "", "[]"])
+def test_checkpoints_that_nobody_has_marked_are_not_gone_on_from(tmp_path, mark):
+    (tmp_path / "checkpoint-1").mkdir()
+    if mark is not None:
+        (tmp_path / "settings.json").write_text(mark)
+    with pytest.raises(BiasflowError, match="whose checkpoints"):
+        claim(tmp_path, {"seed": 1})
+
+
 def test_a_failed_save_leaves_no_folder(tmp_path, monkeypatch):
     class Full:
         def save_pretrained(self, folder):
