@@ -102,15 +102,21 @@ def _left(alike: Sequence[Map], headers: Collection[str]) -> dict[str, tuple[flo
     otherwise `left_over`."""
     tables = [left_over(other.cells, headers) for other in alike]
     if len(tables) < LEAST_ENCODERS:
-        return {name: tuple(row) for name, row in tables[0].iterrows()}
-    shares = pd.concat([table["left"] for table in tables], axis=1).dropna()
-    return {name: (row.mean(), *t_interval(row.to_numpy())) for name, row in shares.iterrows()}
+        rows = {name: tuple(row) for name, row in tables[0].iterrows()}
+    else:
+        shares = pd.concat([table["left"] for table in tables], axis=1).dropna()
+        rows = {name: (row.mean(), *t_interval(row.to_numpy())) for name, row in shares.iterrows()}
+    # No distance is below 0; NaN stays.
+    return {name: (left, np.maximum(low, 0), high) for name, (left, low, high) in rows.items()}
 
 
 def common(cells: pd.DataFrame, headers: Collection[str]) -> list[str]:
     """Those of these measures by which methods can be compared: of the sets that a method was measured by, the one with
-    the most scores, of all methods that have the whole set."""
-    sets = _judged(cells, headers).groupby("name")["header"].agg(frozenset)
+    the most scores, of all methods that have the whole set. The settings of a grid decide only where there is nothing
+    else: they are so many that a measure which they lack would judge no method."""
+    judged = _judged(cells, headers)
+    of_methods = judged[~judged["grid"]]
+    sets = (judged if of_methods.empty else of_methods).groupby("name")["header"].agg(frozenset)
     ordered = sorted(set(sets), key=lambda chosen: (len(chosen) * sets.map(chosen.issubset).sum(), sorted(chosen)))
     return [header for header in headers if ordered and header in ordered[-1]]
 

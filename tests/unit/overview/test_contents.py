@@ -136,6 +136,37 @@ def test_a_method_that_lacks_a_measure_has_no_share_and_is_not_the_best():
     assert np.isnan(zeta.left[0]) and model.best.name == "gamma"
 
 
+def test_settings_of_a_grid_that_lack_a_measure_do_not_take_it_from_the_methods():
+    """WEAT, which only the methods have, judges them, too: LEACE leaves half of it, and nothing of Strength."""
+    rows = [
+        {"method": method, "setting": setting, "metric": metric, "part": part, "variant": variant}
+        | {"value": value, "low": value - 0.1, "high": value + 0.1, "n": 40}
+        for method, setting, weat, strength in (
+            ("none", "-", 1.0, 1.0),
+            ("leace", "-", 0.5, 0.0),
+            *(("grid", f"g{number}", None, 0.2) for number in range(20)),
+        )
+        for metric, part, variant, value in (
+            ("weat_effect_size", "-", "target", weat),
+            ("strength", "top=10%", "-", strength),
+        )
+        if value is not None
+    ]
+    scored = tidy(pd.DataFrame(rows), encoder="bert", dataset="data")
+    planned = made_up.plan(scored)
+    (model,) = contents(matrix(scored, planned), planned, scored).models
+    left = {row.name: row.left for row in model.methods}
+    assert {row.name for row in model.judging} == {"WEAT", "Strength"}
+    assert left["leace"][0] == 0.25 and np.isnan(left["grid g0"][0])
+
+
+def test_no_less_than_nothing_of_a_bias_is_left():
+    scored = made_up.scores(none=(0.3, 10.0), zeta=(0.01, 10.0))
+    (model,) = contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored).models
+    low = next(row.left[1] for row in model.methods if row.name == "zeta")
+    assert low == 0  # 0.01 / 0.3, and resamples reach below it
+
+
 def test_measures_that_followed_a_planted_bias_judge_methods_alone_if_there_are_any():
     rows = [
         {"method": method, "metric": metric, "part": part, "variant": variant, "value": value}
