@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from biasflow.base.files import whole_file
 from biasflow.overview.bias import BiasRow
 from biasflow.overview.helps import MethodRow
-from biasflow.overview.judgements import LIMIT
+from biasflow.overview.judgements import LIMIT, brief
 from biasflow.results.figures import BLUE, GREEN, GREY, LIGHT_GREY, PURPLE, VERMILION, legend_below, legend_entry, style
 
 INK = "#1A1A1A"
@@ -43,13 +43,10 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
             axes.plot([row.low, row.high], [y, y], color=colour, linewidth=2, zorder=2, **strong)
         face = colour if row.shown else "#FFFFFF"
         axes.plot(row.place, y, "o", color=colour, markerfacecolor=face, markersize=5.5, zorder=3, **strong)
-        axes.annotate(
-            f"{row.value:.2f}", (1.01, y), xycoords=("axes fraction", "data"), va="center", color=INK, fontsize=7
-        )
+        beside = {"xycoords": ("axes fraction", "data"), "va": "center"}
+        axes.annotate(brief(row.value), (1.03, y), color=INK, fontsize=7, **beside)
         if row.trust.followed:
-            axes.annotate(
-                MARK, (1.13, y), xycoords=("axes fraction", "data"), va="center", ha="center", color=GREEN, fontsize=8
-            )
+            axes.annotate(MARK, (1.18, y), ha="center", color=GREEN, fontsize=8, **beside)
     _plain(axes)
     axes.set_yticks(range(len(rows)), [_short(row.name, 36) for row in rows])
     for label, row in zip(axes.get_yticklabels(), rows, strict=True):
@@ -129,13 +126,14 @@ def methods_picture(rows: Sequence[MethodRow]) -> Figure | None:
 def _marks(drawn: Sequence[MethodRow]) -> list[Line2D]:
     methods = [row for row in drawn if row.control_of is None]
     entries = [
-        (legend_entry("method", marker="o", color=GREY), True),
+        (legend_entry("method", marker="o", color=GREY), not all(row.grid for row in drawn)),
         (legend_entry("also makes a score worse", marker="v", color=GREY), any(row.farther for row in methods)),
         (legend_entry("goes past neutral", marker="D", color=GREY), any(row.past for row in methods)),
         (
             legend_entry("control: random directions", marker="o", color=GREY, markerfacecolor="#FFFFFF"),
             len(methods) < len(drawn),
         ),
+        (legend_entry("one of many settings", marker=".", color=GREY), any(row.grid for row in drawn)),
         (legend_entry("keeps quality", marker="s", color=GREEN, alpha=0.3), True),
     ]
     return [entry for entry, used in entries if used]
