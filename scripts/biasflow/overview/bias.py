@@ -33,6 +33,11 @@ class BiasRow:
         return self.score.cell.header
 
     @property
+    def how_far(self) -> float:
+        """How far from neutral on the axis, on either side."""
+        return abs(self.place)
+
+    @property
     def shown(self) -> bool:
         return self.score.verdict == DIFFERS
 

@@ -65,6 +65,18 @@ def family():
     return matrix(scored, planned), planned, scored, dict.fromkeys(scored["encoder"], "e0")
 
 
+def below_neutral():
+    """A WEAT far below 0, and a smaller one above it."""
+    rows = [
+        {"method": "none", "metric": "weat_effect_size", "variant": "target", "dataset": name, "n": 16, "value": value}
+        | {"low": value - 0.2, "high": value + 0.2}
+        for name, value in (("d0", -1.5), ("d1", 0.6))
+    ]
+    scored = tidy(pd.DataFrame(rows), encoder="bert")
+    planned = made_up.plan(scored)
+    return matrix(scored, planned), planned, scored
+
+
 RUNS = {
     "small": made_up.run,
     "wide": made_up.many,
@@ -72,6 +84,7 @@ RUNS = {
     "seeds of encoders": family,
     "many methods": lambda: random_run(0, methods=[*METHODS, *(f"m{number}" for number in range(12))]),
     "four seeds": lambda: random_run(2, seeds=("0", "1", "2", "3")),
+    "below neutral": below_neutral,
     "without intervals": lambda: random_run(3, missing=1.0),
     "random": lambda: random_run(4),
 }
@@ -102,6 +115,8 @@ def test_scores_that_show_bias_are_those_of_the_rows(page):
         shown = [row for row in judged if row.shown]
         if match := re.search(r"(\d+) of (\d+) scores shows? bias", words):
             assert (int(match[1]), int(match[2])) == (len(shown), len(judged))
+            most = max(abs(row.place) for row in shown)  # on either side of neutral
+            assert any(f"{row.name}, {row.value:.2f}" in words for row in shown if abs(row.place) == most)
         elif match := re.search(r"None of (\d+) scores", words):
             assert (0, int(match[1])) == (len(shown), len(judged))
         else:
