@@ -89,12 +89,13 @@ def mean_of_top(values: np.ndarray, top: float) -> np.ndarray:
 
 def top_interval(values: np.ndarray, tops: Sequence[float]) -> Interval:
     """Return the 95 % bootstrap interval over triples of `mean_of_top` for each share [tops]; values [triples]."""
-    falling = np.sort(values)[::-1]
+    order = np.argsort(-values, kind="stable")
+    falling, kept = values[order], [number_kept(len(values), top) for top in tops]
 
     def means(counts: np.ndarray) -> np.ndarray:
-        before = counts.cumsum(axis=1) - counts
-        kept = [number_kept(len(values), top) for top in tops]
-        return np.stack([np.clip(k - before, 0, counts) @ falling / k for k in kept], axis=-1)
+        drawn = counts[:, order]  # a triple is drawn as in every other model, whatever its rank here
+        before = drawn.cumsum(axis=1) - drawn
+        return np.stack([np.clip(k - before, 0, drawn) @ falling / k for k in kept], axis=-1)
 
     return interval(means, np.arange(len(values)), resamples=RESAMPLES)
 

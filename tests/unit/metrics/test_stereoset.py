@@ -7,6 +7,7 @@ from hypothesis.extra.numpy import arrays
 
 from biasflow.base.errors import BiasflowError
 from biasflow.metrics import stereoset
+from biasflow.results.bootstrap import interval
 
 METHODS = [("none", "-"), ("dawkins2024", "sent 0"), ("dawkins2024", "layer-11+attention 0,1,1,0,1"), ("densray", "-")]
 PROBABILITY = st.floats(0, 1, allow_nan=False, width=32)
@@ -27,6 +28,18 @@ def test_distance_of_the_printed_examples():
 
 def test_a_tie_is_no_stereotype():
     assert stereoset.stereotype_score([0.9, 0.5, 0.1], [0.1, 0.5, 0.2]) == pytest.approx(1 / 3)
+
+
+def test_resamples_draw_the_same_triples_whatever_their_order():
+    """So that those of two models stand beside each other (results.changes), though other triples are on top."""
+    values = np.random.default_rng(0).random(60)
+    of_all, of_turned = (stereoset.top_interval(side, [1.0]).resampled[0] for side in (values, 1 - values))
+    assert of_all + of_turned == pytest.approx(1)
+    counts = interval(lambda drawn: drawn, np.arange(60), resamples=stereoset.RESAMPLES).resampled
+    largest = np.full(60, 0.5)
+    largest[7] = 1.0  # it is the whole of the top wherever it is drawn
+    of_top = stereoset.top_interval(largest, [0.01]).resampled[0]
+    assert np.array_equal(of_top > 0.75, counts[7] > 0.5)
 
 
 @pytest.mark.parametrize(
