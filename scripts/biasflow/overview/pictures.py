@@ -55,25 +55,23 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
     axes.set(xlim=(max(least - 0.04, -1.02), 1.02), ylim=(len(rows) - 0.5, -0.5))
     axes.set_xlabel("distance from neutral (1: the largest that is possible)", color=INK)
     entries = [
-        legend_entry("bias shown", marker="o", color=VERMILION),
-        legend_entry("not shown", marker="o", color=BLUE, markerfacecolor="#FFFFFF"),
-        legend_entry("no claim", marker="o", color=GREY, markerfacecolor="#FFFFFF"),
-        legend_entry("published models", marker="|", color=GREY, markersize=8),
-        legend_entry(f"{MARK} followed a planted bias"),
+        (legend_entry("bias shown", marker="o", color=VERMILION), any(row.shown for row in rows)),
+        (
+            legend_entry("not shown", marker="o", color=BLUE, markerfacecolor="#FFFFFF"),
+            any(row.judged and not row.shown for row in rows),
+        ),
+        (
+            legend_entry("no claim", marker="o", color=GREY, markerfacecolor="#FFFFFF"),
+            not all(row.judged for row in rows),
+        ),
+        (
+            legend_entry("published models", marker="|", color=GREY, markersize=8),
+            any(len(row.published) for row in rows),
+        ),
+        (legend_entry(f"{MARK} followed a planted bias"), any(row.trust.followed for row in rows)),
     ]
-    _legend(figure, [entry for entry, used in zip(entries, _used(rows), strict=True) if used])
+    _legend(figure, entries)
     return figure
-
-
-def _used(rows: Sequence[BiasRow]) -> list[bool]:
-    """Which entries of the legend occur."""
-    return [
-        any(row.shown for row in rows),
-        any(row.judged and not row.shown for row in rows),
-        any(not row.judged for row in rows),
-        any(len(row.published) for row in rows),
-        any(row.trust.followed for row in rows),
-    ]
 
 
 @style()
@@ -123,20 +121,23 @@ def methods_picture(rows: Sequence[MethodRow]) -> Figure | None:
     return figure
 
 
-def _marks(drawn: Sequence[MethodRow]) -> list[Line2D]:
-    methods = [row for row in drawn if row.control_of is None]
-    entries = [
-        (legend_entry("method", marker="o", color=GREY), not all(row.grid for row in drawn)),
+def _marks(drawn: Sequence[MethodRow]) -> list[tuple[Line2D, bool]]:
+    """The entries of the legend, and whether they occur."""
+    methods = [row for row in drawn if row.control_of is None and not row.grid]
+    return [
+        (legend_entry("method", marker="o", color=GREY), bool(methods)),
         (legend_entry("also makes a score worse", marker="v", color=GREY), any(row.farther for row in methods)),
-        (legend_entry("goes past neutral", marker="D", color=GREY), any(row.past for row in methods)),
+        (
+            legend_entry("goes past neutral", marker="D", color=GREY),
+            any(row.past and not row.farther for row in methods),
+        ),
         (
             legend_entry("control: random directions", marker="o", color=GREY, markerfacecolor="#FFFFFF"),
-            len(methods) < len(drawn),
+            any(row.control_of is not None for row in drawn),
         ),
         (legend_entry("one of many settings", marker=".", color=GREY), any(row.grid for row in drawn)),
         (legend_entry("keeps quality", marker="s", color=GREEN, alpha=0.3), True),
     ]
-    return [entry for entry, used in entries if used]
 
 
 def _names(axes: Axes, points: Sequence[tuple[str, float, float, str]]) -> None:
@@ -160,8 +161,9 @@ def _names(axes: Axes, points: Sequence[tuple[str, float, float, str]]) -> None:
         )
 
 
-def _legend(figure: Figure, entries: Sequence[Line2D]) -> None:
-    legend_below(figure, entries, columns=3)
+def _legend(figure: Figure, entries: Sequence[tuple[Line2D, bool]]) -> None:
+    """A legend of the entries that occur."""
+    legend_below(figure, [entry for entry, occurs in entries if occurs], columns=3)
     for text in figure.legends[0].get_texts():
         text.set_color(INK)
 
