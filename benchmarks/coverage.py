@@ -3,7 +3,7 @@ tables of docs/scores/intervals.md. `python -m benchmarks.coverage FILE.csv` mak
 small."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
 
@@ -16,6 +16,7 @@ from biasflow.metrics import fairness
 from biasflow.metrics.association import effect_interval
 from biasflow.metrics.noisy_correlation import correlation_interval
 from biasflow.metrics.occupation import Tables, intervals
+from biasflow.metrics.stereoset import mean_of_top, top_interval
 from biasflow.overview.agreement import agreement, conflicts
 from biasflow.papers.judge import spearman_interval, trend_within_seeds
 from biasflow.papers.planted.designs import ratio_interval, welch_interval
@@ -26,6 +27,7 @@ from biasflow.results.statistics import (
     LEAST_RANKS,
     cluster_interval,
     false_discovery_rates,
+    resampled_correlations,
     row_correlations,
     t_interval,
 )
@@ -243,20 +245,23 @@ def coverage_of_changes(items: int, before: float, after: float, *, shares: bool
         values += [before, after]
     ends = interval(lambda counts: weighted_mean(counts, values), np.arange(items))
     sides = [values.mean(axis=0)[:, side] for side in (1, 0)], [ends.resampled[:, side] for side in (1, 0)]
-    _, low, high = distance_differences(*sides, 0.0, "neutral")
-    truth = abs(after) - abs(before)
     apart = [
         distances(values.mean(axis=0)[:, side], *(e[:, side] for e in ends[:2]), 0.0, "neutral") for side in (1, 0)
     ]
     unpaired = [
         np.diff(difference_interval(*pair)) for pair in zip(*(np.transpose(side) for side in apart), strict=True)
     ]
+    return _of_changes(*sides, abs(after) - abs(before)) | {"unpaired": np.median(unpaired)}
+
+
+def _of_changes(values: Sequence[np.ndarray], drawn: Sequence[np.ndarray], truth: float) -> dict:
+    """What `coverage_of_changes` counts; values, drawn: after and before, [replications] and with their resamples."""
+    _, low, high = distance_differences(values, drawn, 0.0, "neutral")
     return {
         "covers": ((low <= truth) & (truth <= high)).mean(),
         "nearer": (high < 0).mean(),
         "farther": (low > 0).mean(),
         "width": np.median(high - low),
-        "unpaired": np.median(unpaired),
     }
 
 
@@ -272,14 +277,36 @@ def coverage_of_effect_changes(words: int, before: float, after: float, *, repli
             s[:words] += shift
             values[side, number] = (s[:words].mean() - s[words:].mean()) / s.std()
             drawn.append(effect_interval(s, words).resampled)
-    _, low, high = distance_differences(values, [np.array(drawn[0::2]), np.array(drawn[1::2])], 0.0, "neutral")
     truth = abs(after) / np.sqrt(1 + after**2 / 4) - abs(before) / np.sqrt(1 + before**2 / 4)
-    return {
-        "covers": ((low <= truth) & (truth <= high)).mean(),
-        "nearer": (high < 0).mean(),
-        "farther": (low > 0).mean(),
-        "width": np.median(high - low),
-    }
+    return _of_changes(values, [np.array(drawn[0::2]), np.array(drawn[1::2])], truth)
+
+
+def coverage_of_correlation_changes(items: int, before: float, after: float, *, replications: int) -> dict:
+    """The same of the change of a correlation r over so many items; what is not explained correlates at 0.8."""
+    rng = np.random.default_rng(0)
+    values, drawn = np.empty((2, replications)), ([], [])
+    for number in range(replications):
+        x, one, other = rng.normal(size=(3, items))
+        for side, (noise, r) in enumerate(((0.8 * one + 0.6 * other, after), (one, before))):
+            y = r * x + np.sqrt(1 - r**2) * noise
+            values[side, number] = np.corrcoef(x, y)[0, 1]
+            ends = interval(lambda counts, xy=(x, y): resampled_correlations(*xy, counts, "pearson"), np.arange(items))
+            drawn[side].append(ends.resampled)
+    return _of_changes(values, [*map(np.array, drawn)], abs(after) - abs(before))
+
+
+def coverage_of_top_changes(triples: int, before: float, after: float, *, replications: int) -> dict:
+    """The same of the change of the mean of the largest tenth of the absolute values of so many triples, which are
+    normal with standard deviations of `before` and `after` and correlate at 0.8."""
+    rng = np.random.default_rng(0)
+    values, drawn = np.empty((2, replications)), ([], [])
+    for number in range(replications):
+        one, other = rng.normal(size=(2, triples))
+        for side, triple_values in enumerate((after * (0.8 * one + 0.6 * other), before * one)):
+            values[side, number] = mean_of_top(np.abs(triple_values), 0.1)
+            drawn[side].append(top_interval(np.abs(triple_values), [0.1]).resampled[0])
+    of_largest = 20 * np.exp(-(ndtri(0.95) ** 2) / 2) / np.sqrt(2 * np.pi)  # the mean of them, of a deviation of 1
+    return _of_changes(values, [*map(np.array, drawn)], of_largest * (after - before))
 
 
 def coverage_over_seeds(seeds: int, spread: float, *, replications: int) -> dict:
@@ -345,6 +372,12 @@ def _changes(replications: int) -> Iterator[dict]:
     for words, (before, after) in product((8, 18), ((0.0, 0.0), (1.0, 1.0), (1.0, -1.0), (2.0, 1.0))):
         shares = coverage_of_effect_changes(words, before, after, replications=max(2, replications // 2))
         yield {"what": "change of a WEAT effect size", "items": words, "before": before, "after": after, **shares}
+    for items, (before, after) in product((8, 20, 60), ((0.0, 0.0), (0.5, 0.5), (0.5, -0.5), (0.9, 0.5))):
+        shares = coverage_of_correlation_changes(items, before, after, replications=max(2, replications // 2))
+        yield {"what": "change of a correlation", "items": items, "before": before, "after": after, **shares}
+    for triples, (before, after) in product((100, 242), ((1.0, 1.0), (1.0, 0.7))):
+        shares = coverage_of_top_changes(triples, before, after, replications=max(2, replications // 2))
+        yield {"what": "change of the largest tenth", "items": triples, "before": before, "after": after, **shares}
 
 
 def _correlations(replications: int) -> Iterator[dict]:
