@@ -11,11 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from biasflow.asking.controls import control_of
-from biasflow.registry import WITH, Measure
+from biasflow.registry import Measure
 from biasflow.results.bootstrap import RESAMPLED, ends
 from biasflow.results.comparison import AGAINST, CHANGED, DISTANCE_CHANGED, distance, distances
-from biasflow.results.matrix import PLAIN, by_rows
+from biasflow.results.matrix import PLAIN, by_rows, controlled
 from biasflow.results.scores import KEYS, MEASURE, NA, NONE, concatenate, tidy
 
 COLUMNS = [*KEYS, "value", "n", RESAMPLED]
@@ -81,9 +80,8 @@ def _with_control(scores: Sequence[Score]) -> Iterator[Pair]:
     keys = ("seed", "strategy", "method", "setting")
     by_method = {_same(score, *(score[key] for key in keys)): score for score in scores}
     for control in scores:
-        if method := control_of(control["method"]):
-            strategy = WITH + method if control["strategy"] == WITH + control["method"] else control["strategy"]
-            score = by_method.get(_same(control, control["seed"], strategy, method, control["setting"]))
+        if method := controlled(control["strategy"], control["method"]):
+            score = by_method.get(_same(control, control["seed"], *method, control["setting"]))
             if score is not None:
                 yield Pair(control, score, control)
 

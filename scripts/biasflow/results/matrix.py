@@ -169,13 +169,19 @@ def _measured(scores: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
+def controlled(strategy: str, method: str) -> tuple[str, str] | None:
+    """The strategy and the method that a control stands beside: of a control in training the method in training. None
+    of what is no control of a method."""
+    of = control_of(method)
+    return (WITH + of if strategy == WITH + method else strategy, of) if of else None
+
+
 def _controls(scored: Iterable[tuple[str, ...]]) -> dict[tuple[str, ...], list[tuple[str, ...]]]:
     """The keys of a method's scores (_SCORED) -> those of its controls."""
     controls: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
     for keys in scored:
-        if method := control_of(keys[_METHOD]):
-            strategy = WITH + method if keys[_STRATEGY] == WITH + keys[_METHOD] else keys[_STRATEGY]
-            of_method = dict(zip(_SCORED, keys, strict=True)) | {"strategy": strategy, "method": method}
+        if method := controlled(keys[_STRATEGY], keys[_METHOD]):
+            of_method = dict(zip(_SCORED, keys, strict=True)) | dict(zip(("strategy", "method"), method, strict=True))
             controls.setdefault(tuple(of_method.values()), []).append(keys)
     return controls
 
