@@ -3,13 +3,14 @@
 To replace tables for a change that is meant: `PYTHONPATH=scripts:. python -m tests.golden.test_tables`, and say in the
 commit which of them changed and why."""
 
-import importlib
 from itertools import zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
 
+from biasflow.papers.make import functions
+from biasflow.papers.paper import load
 from biasflow.results.tables import write_table
 from tests.golden.runs import RUNS
 
@@ -22,7 +23,7 @@ def made(paper: str, folder: Path) -> dict[str, bytes]:
     """Table -> its CSV, or as many of its rows as are stored."""
     run = RUNS[paper](folder)
     tables = {}
-    for name, function in importlib.import_module(f"biasflow.papers.{paper}.targets").TABLES.items():
+    for name, function in functions(load(paper))["tables"].items():
         if name in ELSEWHERE:
             continue
         table = function(run)

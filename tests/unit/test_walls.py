@@ -12,6 +12,7 @@ import pytest
 
 from biasflow.asking.tasks import cuts_module
 from biasflow.base.code import code_files, module_file
+from biasflow.papers.paper import load
 from biasflow.plan.tasks import kind_of, plan_module
 from biasflow.registry import ERASERS, METRICS, PAPERS, READOUTS, STRATEGIES, TASKS, external_module, module_of
 from biasflow.training import FITTING
@@ -152,7 +153,7 @@ def modules_of_job(script: str, *by_name: str) -> list[str]:
 
 def test_what_is_cheap_imports_no_torch():
     modules = [f"{module_of(entry)}" for entry in METRICS.values()]
-    modules += [f"biasflow.papers.{paper}.targets" for paper in PAPERS]
+    modules += [module for paper in PAPERS for module in load(paper).modules]
     modules += ["biasflow.papers.ledger"]
     modules += ["biasflow.plan.external", "biasflow.plan.listing", "biasflow.results.matrix"]
     modules += [*PREPARING, *map(plan_module, TASKS)]

@@ -1,9 +1,9 @@
 """The ledger: every number that a paper prints, ours beside it, and whether they agree; and errors in released code and
 files of tests and papers, with their effect if a run has both readings.
 
-Nothing is listed here. The numbers are those of the paper's printed.csv; ours are what its module `targets` says of the
-same keys. What can be compared at all is decided by the encoder and the data that the configuration names, before any
-number of ours is looked at."""
+Nothing is listed here. The numbers are those of the paper's printed.csv; ours are those of the tables that its
+paper.yaml names under `ledger`. What can be compared at all is decided by the encoder and the data that the
+configuration names, before any number of ours is looked at."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -15,9 +15,9 @@ import yaml
 from biasflow.base.errors import BiasflowError
 from biasflow.base.shipped import shipped
 from biasflow.papers.frames import NOT_ASKED, Run
-from biasflow.papers.paper import PaperText, load
+from biasflow.papers.paper import Compared, PaperText, load
 from biasflow.papers.printed import as_ours, row_keys
-from biasflow.papers.tabled import code_of, same_encoders
+from biasflow.papers.tabled import other_data, ours, same_encoders
 from biasflow.results.rounding import around, rounded
 from biasflow.results.scores import KEYS
 
@@ -39,20 +39,15 @@ def ledger(runs: Mapping[str, Run]) -> pd.DataFrame:
 
 
 def of_paper(text: PaperText, run: Run) -> pd.DataFrame:
-    """Return a row for each printed number of a paper: COLUMNS.
-
-    The paper's code (`tabled.code_of`) says why the run's data are others than a number is `of` (`other_data`: run ->
-    word of that column -> reason, "" where they are the same), and what ours are (`ours`: run -> keys and numbers, as
-    `printed.as_ours` gives them)."""
-    module, numbers = code_of(text), run.printed
-    same, other = same_encoders(text, run), module.other_data(run)
+    """Return a row for each printed number of a paper: COLUMNS."""
+    numbers, same, other = run.printed, same_encoders(text, run), other_data(run, text)
     _check(text, numbers, other)
     incomparable = pd.Series(
         [_incomparable(text, same, other, number) for number in numbers.itertuples()], index=numbers.index
     )
     asked = (incomparable == "") & (numbers["why_not"] == "")
-    ours = module.ours(run) if asked.any() else as_ours(pd.DataFrame(), {}, {})
-    rows = _beside(numbers, ours, same)
+    ours_by_key = ours(run, text) if asked.any() else as_ours(pd.DataFrame(), Compared({}, {}))
+    rows = _beside(numbers, ours_by_key, same)
     judged = [
         judge(row.printed, row.sd, row.ours, incomparable=why, absent=row.absent)
         for row, why in zip(rows.itertuples(), incomparable, strict=True)

@@ -3,13 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 from biasflow.base.errors import BiasflowError, headline
 from biasflow.base.files import whole_file
 from biasflow.papers.frames import Run
-from biasflow.papers.paper import PaperText, Target, load, role
-from biasflow.papers.tabled import code_of
+from biasflow.papers.paper import KINDS, PaperText, Target, load, role
+from biasflow.papers.tabled import function_of
 from biasflow.results.figures import save_figure
 from biasflow.results.tables import write_table
 
@@ -19,43 +18,33 @@ NOTE = "note"  # in a table's attrs: what its caption says more in this run
 def make_paper(name: str, run: Run, files: Mapping[str, Sequence[str | Path]], *, remark: str = "") -> None:
     """Write tables (CSV, LaTeX, HTML), figures (SVG, PDF) and pages (HTML) of a paper.
 
-    files: role of a target (`paper.role`) -> the files to write, in the order of `PaperText.files`. What is made
-    (`tabled.code_of`): TABLES and FIGURES, name -> function of the run that gives a DataFrame or a Figure, and PAGES,
-    name -> function of the run and the caption that gives HTML. A table's `attrs["note"]` is added to its
-    caption, and so is `remark` to the captions of all tables and pages. A target that fails does not keep the others
-    from being written: one BiasflowError at the end names all that failed, and its cause holds their tracebacks.
-    BiasflowError at once if targets.py and paper.yaml differ, or for an unknown target."""
+    files: role of a target (`paper.role`) -> the files to write, in the order of `PaperText.files`. A table's
+    `attrs["note"]` is added to its caption, and so is `remark` to the captions of all tables and pages. A target that
+    fails does not keep the others from being written: one BiasflowError at the end names all that failed, and its cause
+    holds their tracebacks. BiasflowError at once for a function of paper.yaml that is not there, or for an unknown
+    target."""
     text = load(name)
-    functions = _functions(text, code_of(text))
-    known = {role(kind, target) for kind, targets in functions.items() for target in targets}
-    for unknown in sorted(set(files) - known):
-        raise BiasflowError(f"{name} has no table, figure or page {unknown!r}; it has {', '.join(sorted(known))}")
-    failed = {}
-    for kind, targets in functions.items():
-        for target, function in targets.items():
-            if role(kind, target) not in files:
-                continue
-            paths = list(map(Path, files[role(kind, target)]))
-            about = getattr(text, kind)[target.removeprefix(f"{name}_")]
-            try:
-                _WRITERS[kind](function, run, paths, replace(about, caption=f"{about.caption} {remark}".strip()))
-            except Exception as error:  # whatever is wrong with one target, the others are made
-                failed[target] = error
+    wanted = {role(kind, f"{name}_{target}"): (kind, target) for kind in KINDS for target in getattr(text, kind)}
+    for unknown in sorted(set(files) - set(wanted)):
+        raise BiasflowError(f"{name} has no table, figure or page {unknown!r}; it has {', '.join(sorted(wanted))}")
+    makers, failed = functions(text), {}
+    for target_role, (kind, target) in wanted.items():
+        if target_role not in files:
+            continue
+        paths, about = list(map(Path, files[target_role])), getattr(text, kind)[target]
+        about = replace(about, caption=f"{about.caption} {remark}".strip())
+        try:
+            _WRITERS[kind](makers[kind][target], run, paths, about)
+        except Exception as error:  # whatever is wrong with one target, the others are made
+            failed[f"{name}_{target}"] = error
     if failed:
         reasons = "; ".join(f"{target}: {headline(error)}" for target, error in failed.items())
         raise BiasflowError(f"{name}: these were not made: {reasons}") from ExceptionGroup(name, list(failed.values()))
 
 
-def _functions(text: PaperText, module: SimpleNamespace) -> dict[str, dict[str, Callable]]:
-    """kind -> target -> function, in the order of paper.yaml."""
-    functions = {}
-    for kind in _WRITERS:
-        by_target, named = getattr(module, kind.upper(), {}), getattr(text, kind)
-        for name in sorted(set(by_target) ^ set(named)):
-            lacks = "paper.yaml has no caption" if name in by_target else "targets.py has no function"
-            raise BiasflowError(f"{text.name}, {kind}: {lacks} for {name!r}")
-        functions[kind] = dict(zip(text.targets(kind), (by_target[name] for name in named), strict=True))
-    return functions
+def functions(text: PaperText) -> dict[str, dict[str, Callable]]:
+    """kind -> target (without the paper's name) -> the function of the run that makes it."""
+    return {kind: {name: function_of(text, about) for name, about in getattr(text, kind).items()} for kind in KINDS}
 
 
 def _write_table(function: Callable, run: Run, paths: list[Path], target: Target) -> None:

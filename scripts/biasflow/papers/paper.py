@@ -1,4 +1,5 @@
-"""The paper.yaml of a paper: its tables, figures and pages, and its citation. Imports no pandas."""
+"""The paper.yaml of a paper: its tables, figures and pages, what makes them, what of them the ledger compares with
+printed numbers, and its citation. Imports no pandas."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -24,12 +25,15 @@ class Target:
     share), the decimals that LaTeX and HTML show of a table, and of a figure what it cannot be drawn without: cells of
     the plan, each need with a `metric` and maybe some `methods`, or an `option` of the paper that must be set.
 
-    A table that is our scores beside printed numbers needs no function (`tabled.pivoted`): metrics, its columns; rows,
-    the keys of scores.csv that tell its rows apart; only, key -> the values that it shows; aggregate, what is made of
-    several seeds; printed_in, the table of printed.csv that stands beside it."""
+    made_by: "<module>.<function>" in the paper's folder, which is called with the run, the `options` (and for a page
+    the caption). A table that is our scores beside printed numbers needs no function (`tabled.pivoted`): metrics, its
+    columns; rows, the keys of scores.csv that tell its rows apart; only, key -> the values that it shows; aggregate,
+    what is made of several seeds; printed_in, the table of printed.csv that stands beside it."""
 
     caption: str
     decimals: int = DECIMALS
+    made_by: str = ""
+    options: Mapping[str, object] = field(default_factory=dict)
     needs: Sequence[Mapping[str, object]] = ()
     metrics: Sequence[str] = ()
     rows: Sequence[str] = ()
@@ -39,9 +43,32 @@ class Target:
 
 
 @dataclass(frozen=True)
+class Compared:
+    """A table of ours whose numbers the ledger compares with printed ones. made_by, options: as in `Target`.
+
+    values: column of the table -> the metric of the printed number; keys: key of a printed number -> the column that
+    has it, `metric` too where a column says it; fixed: key -> its value in the whole table; both may be lists of names
+    that are the same on either side. sd, n, status: the columns with the deviation, the number of values and the status
+    (none: ""), where "{}" stands for the column of the value. Only rows with a printed number beside ours, or all
+    (`everywhere`)."""
+
+    values: Mapping[str, str]
+    keys: Mapping[str, str]
+    made_by: str = ""
+    options: Mapping[str, object] = field(default_factory=dict)
+    fixed: Mapping[str, str] = field(default_factory=dict)
+    sd: str = ""
+    n: str = ""
+    status: str = "status"
+    everywhere: bool = False
+
+
+@dataclass(frozen=True)
 class PaperText:
     """A paper.yaml. tables, figures and pages by name (without the paper's); printed: what its file
-    printed.csv holds; encoders: name in this file -> the hub's id and revision that we read it to be."""
+    printed.csv holds; encoders: name in this file -> the hub's id and revision that we read it to be; ledger: what is
+    compared with printed numbers, beside the tables without a function; other_data: the function of the run that says
+    why its data are others than a number is `of`: word of that column -> reason, "" where they are the same."""
 
     name: str
     title: str
@@ -53,6 +80,19 @@ class PaperText:
     doi: str = ""
     url: str = ""
     encoders: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    ledger: Sequence[Compared] = ()
+    other_data: str = ""
+
+    @property
+    def modules(self) -> list[str]:
+        """The full names of the modules whose functions are named."""
+        targets = [target for kind in KINDS for target in getattr(self, kind).values()]
+        names = [self.other_data, *(entry.made_by for entry in (*targets, *self.ledger))]
+        return sorted({self.module_of(name) for name in names if name})
+
+    def module_of(self, function: str) -> str:
+        """The full name of the module of a function that is named "<module>.<function>"."""
+        return f"{__package__}.{self.name}.{function.rpartition('.')[0]}"
 
     def targets(self, kind: str) -> list[str]:
         """The names of all "tables", "figures" or "pages" as files and rules have them: <paper>_<name>."""
@@ -132,17 +172,30 @@ def load(name: str, folder: Path = HERE) -> PaperText:
         raise BiasflowError(f"{path}: unknown key {key!r}; known: {', '.join(known)}")
     for kind in _SUFFIXES:
         text[kind] = {target: _target(path, f"{kind}.{target}", entry) for target, entry in text[kind].items()}
+        for target, about in text[kind].items():
+            if not about.made_by and not (kind == "tables" and about.rows and about.metrics):
+                raise BiasflowError(f"{path}: key '{kind}.{target}': give made_by, or for a table metrics and rows")
+    text["ledger"] = [_read(Compared, path, "ledger", _with_names(entry)) for entry in text.get("ledger", ())]
     try:
         return PaperText(name=name, **text)
     except TypeError as error:
         raise BiasflowError(f"{path}: a key is missing: {error}") from error
 
 
-def _target(path: Path, key: str, entry: Mapping) -> Target:
+def _with_names(entry: Mapping) -> dict:
+    """An entry of the ledger whose lists of names are mappings of these names to themselves."""
+    return {key: {name: name for name in value} if isinstance(value, list) else value for key, value in entry.items()}
+
+
+def _read(kind: type, path: Path, key: str, entry: Mapping) -> Target | Compared:
     try:
-        target = Target(**entry)
+        return kind(**entry)
     except TypeError as error:
         raise BiasflowError(f"{path}: key {key!r}: {error}") from error
+
+
+def _target(path: Path, key: str, entry: Mapping) -> Target:
+    target = _read(Target, path, key, entry)
     if not target.caption:
         raise BiasflowError(f"{path}: key {key!r}: the caption is empty")
     return target if isinstance(target.caption, str) else replace(target, caption=" ".join(target.caption))

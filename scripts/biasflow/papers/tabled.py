@@ -1,37 +1,41 @@
-"""The tables that paper.yaml describes, without a function of the paper: our scores in rows and columns, the printed
-numbers beside them, and why a number of ours is missing."""
+"""What paper.yaml describes: functions that make tables and figures, tables without a function (our scores in rows and
+columns, the printed numbers beside them, and why a number of ours is missing), and what the ledger compares."""
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
-from types import SimpleNamespace
 
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError
 from biasflow.papers.frames import NOT_ASKED, RUN, Run, status
-from biasflow.papers.paper import PaperText, Target
-from biasflow.papers.printed import as_ours
+from biasflow.papers.paper import Compared, PaperText, Target
+from biasflow.papers.printed import NUMBERS, as_ours
+from biasflow.registry import PLAIN, STRATEGIES
 from biasflow.results.scores import KEYS, NA
 from biasflow.results.tables import merge_published
 
 SEEDS = ("seed", "head_seed", "split_seed", "readout_seed")
+# Models are called by the label of their strategy in tables, and by its name in printed.csv.
+STRATEGY_OF_LABEL = {strategy.label: name for name, strategy in STRATEGIES.items() if name != PLAIN}
 
 
-def code_of(text: PaperText) -> SimpleNamespace:
-    """Return what is made for a paper: TABLES, FIGURES and PAGES, name -> function, and `ours` and `other_data` for the
-    ledger: all of papers/<name>/targets.py, if there is such a module, and the tables that paper.yaml describes."""
-    package = f"{__package__}.{text.name}"
-    described = {
-        name: partial(pivoted, text=text, target=target) for name, target in text.tables.items() if target.rows
-    }
+def function_of(text: PaperText, about: Target | Compared) -> Callable:
+    """Return the function of a run that makes a table, figure or page; BiasflowError if there is none of its name."""
+    if not about.made_by:
+        return partial(pivoted, text=text, target=about)
+    return partial(_named(text, about.made_by), **about.options)
+
+
+def _named(text: PaperText, function: str) -> Callable:
+    """A function of the paper's folder, as paper.yaml names it."""
+    module = text.module_of(function)
     try:
-        module = vars(importlib.import_module(f"{package}.targets"))
-    except ModuleNotFoundError as error:
-        if error.name not in (package, f"{package}.targets"):
+        return getattr(importlib.import_module(module), function.rpartition(".")[2])
+    except (AttributeError, ModuleNotFoundError) as error:
+        if isinstance(error, ModuleNotFoundError) and error.name not in (module, module.rpartition(".")[0]):
             raise
-        module = {"ours": partial(ours, text=text), "other_data": lambda run: {}}
-    return SimpleNamespace(**module | {"TABLES": described | module.get("TABLES", {})})
+        raise BiasflowError(f"{text.name}: paper.yaml names a function that is not there: {function}") from error
 
 
 def pivoted(run: Run, text: PaperText, target: Target) -> pd.DataFrame:
@@ -86,14 +90,29 @@ def same_encoders(text: PaperText, run: Run) -> dict[str, list[str]]:
 
 
 def ours(run: Run, text: PaperText) -> pd.DataFrame:
-    """Our values by the keys of the printed numbers, of all tables that paper.yaml describes."""
-    blocks = [as_ours(pd.DataFrame(), {}, {})]
+    """Our values by the keys of the printed numbers, of all tables that paper.yaml describes, and of its `ledger`."""
+    blocks = [as_ours(pd.DataFrame(), Compared({}, {}))]
     for target in text.tables.values():
         if target.rows:
-            table, keys = pivoted(run, text, target), {key: key for key in target.rows if key != "encoder"}
-            rows = as_ours(table, {metric: metric for metric in target.metrics}, keys)
-            blocks.append(rows.replace(dict.fromkeys(keys, NA), "").assign(table=target.printed_in))
-    return pd.concat(blocks, ignore_index=True)
+            keys = {key: key for key in target.rows if key != "encoder"}
+            about = Compared({metric: metric for metric in target.metrics}, keys, fixed={"table": target.printed_in})
+            rows = as_ours(pivoted(run, text, target), about)
+            blocks.append(rows.replace(dict.fromkeys(keys, NA), ""))
+    tables: dict[str, pd.DataFrame] = {}
+    for about in text.ledger:
+        name = f"{about.made_by} {about.options}"
+        if name not in tables:
+            tables[name] = function_of(text, about)(run)
+        blocks.append(as_ours(tables[name], about))
+    table = pd.concat([block for block in blocks if len(block)] or blocks, ignore_index=True)
+    keys = [name for name in table if name not in NUMBERS]
+    table = table.assign(**table[keys].astype(object).fillna("").astype(str))
+    return table.replace({"model": STRATEGY_OF_LABEL}) if "model" in table else table
+
+
+def other_data(run: Run, text: PaperText) -> Mapping[str, str]:
+    """Why numbers are not comparable: word of the column `of` -> reason, "" where the run has the same data."""
+    return _named(text, text.other_data)(run) if text.other_data else {}
 
 
 def _status(run: Run, keys: Mapping[str, str], metrics: list[str]) -> str:

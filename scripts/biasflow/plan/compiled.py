@@ -65,7 +65,7 @@ def _paper_jobs(setup: Setup, plan: Plan, catalogue: Catalogue) -> Iterator[Job]
             [f"{root}/{file}" for target in targets for file in text.files(*target)],
             tables | item_inputs(name, items_of_paper) | _printed([name]),
             {"options": paper_options(setup, name), "item_files": item_files(items_of_paper)},
-            [f"{module_of(PAPERS[name])}.targets"],
+            text.modules,
         )
     papers, scores_given = [name for name in items if load(name).encoders], given_item_files(setup, catalogue)
     if papers or scores_given:
@@ -77,7 +77,7 @@ def _paper_jobs(setup: Setup, plan: Plan, catalogue: Catalogue) -> Iterator[Job]
             [*(f"{root}/tables/{name}.{suffix}" for name in LEDGER for suffix in SUFFIXES), f"{root}/ledger.csv"],
             tables | inputs | _printed(papers),
             {"papers": options, "item_files": scores_given},
-            [f"{module_of(PAPERS[name])}.targets" for name in papers],
+            [module for name in papers for module in load(name).modules],
         )
 
 

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.shipped import ROOT
-from biasflow.papers.dawkins2024 import targets as of_dawkins
 from biasflow.papers.frames import NOT_ASKED
 from biasflow.papers.ledger import (
     CAPTIONS,
@@ -26,10 +25,9 @@ from biasflow.papers.ledger import (
     of_paper,
     summary,
 )
-from biasflow.papers.liang2020 import targets as of_liang
-from biasflow.papers.orgad2022 import targets as of_orgad2022
 from biasflow.papers.paper import HERE, load, load_tables
 from biasflow.papers.printed import read_printed
+from biasflow.papers.tabled import other_data
 from biasflow.registry import PAPERS
 from tests.unit.papers.dawkins2024 import made_up as dawkins
 from tests.unit.papers.liang2020 import made_up as liang
@@ -239,7 +237,8 @@ def test_another_encoder_is_not_compared_however_near_its_numbers_are(about):
     [("dev2020", {"snli": True, "nli": True}), ("planted", {"snli": True, "nli": False})],
 )
 def test_other_pairs_of_occupations_make_what_is_measured_on_them_incomparable(occupations, statuses):
-    reasons = of_dawkins.other_data(named(dawkins.run_of(dawkins.NOTHING), "task", nli={"occupations": occupations}))
+    run = named(dawkins.run_of(dawkins.NOTHING), "task", nli={"occupations": occupations})
+    reasons = other_data(run, load("dawkins2024"))
     assert {data: reasons[data] == "" for data in statuses} == statuses
 
 
@@ -262,7 +261,9 @@ def test_a_number_stands_beside_the_method_and_words_that_it_is_of():
     rows, tables = (rows[rows["table"].str.startswith("table") == of_table] for of_table in (False, True))
     glue = tables[tables["measure"] == "glue"]  # of the very encoder, too, nobody knows which metric is printed
     assert len(glue) == 56 and set(glue["status"]) == {NOT_COMPARABLE}
-    assert set(glue.loc[glue["encoder"] == "bert-base-uncased", "reason"]) == {of_liang.other_data(run)["glue"]}
+    assert set(glue.loc[glue["encoder"] == "bert-base-uncased", "reason"]) == {
+        other_data(run, load("liang2020"))["glue"]
+    }
     assert tables["audit"].str.startswith("agrees").sum() == 8 and not tables["audit"].str.startswith("disagrees").any()
     assert rows.loc[rows["status"] == REPRODUCED, ["row", "measure"]].to_numpy().tolist() == [
         ["dataset C6", "weat_effect_size"]
@@ -338,8 +339,8 @@ def test_coreference_that_no_task_is_named_for_is_not_run(of_orgad):
 )
 def test_other_data_are_not_compared(changes, data, here):
     frame = orgad.scores(encoder="roberta-base", tests=("C6",), parts=("ceat",))
-    assert of_orgad2022.other_data(orgad_run(frame, **changes))[data] == f"other data: printed of {here}"
-    assert of_orgad2022.other_data(orgad_run(frame))[data] == ""
+    assert other_data(orgad_run(frame, **changes), load("orgad2022"))[data] == f"other data: printed of {here}"
+    assert other_data(orgad_run(frame), load("orgad2022"))[data] == ""
 
 
 # All papers together

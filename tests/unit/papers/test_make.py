@@ -17,9 +17,11 @@ from biasflow.results.figures import empty_figure
 YAML = """
 title: A title
 citation: Somebody (2000)
-tables: {values: {caption: What it is.}, counts: {caption: Counts., decimals: 1}}
-figures: {lines: {caption: Lines.}}
-pages: {words: {caption: Words.}}
+tables:
+  values: {caption: What it is., made_by: targets.values}
+  counts: {caption: Counts., decimals: 1, made_by: targets.counts, options: {of: 1.26}}
+figures: {lines: {caption: Lines., made_by: targets.lines}}
+pages: {words: {caption: Words., made_by: targets.words}}
 """
 PLAN = pd.DataFrame(
     [
@@ -36,8 +38,8 @@ def values(run):
     return pd.DataFrame({"encoder": ["a"], "value": [0.123456]})
 
 
-def counts(run):
-    frame = pd.DataFrame({"count": [1.26]})
+def counts(run, of):
+    frame = pd.DataFrame({"count": [of]})
     frame.attrs["note"] = "In this run one."
     return frame
 
@@ -49,9 +51,9 @@ def some2000(tmp_path, monkeypatch):
     (tmp_path / "some2000" / "paper.yaml").write_text(YAML)
     monkeypatch.setattr(make, "load", lambda name: paper.load(name, tmp_path))
     module = ModuleType("targets")
-    module.TABLES = {"values": values, "counts": counts}
-    module.FIGURES = {"lines": lambda run: empty_figure("nothing")}
-    module.PAGES = {"words": lambda run, caption: f"<p>{caption}</p>\n"}
+    module.values, module.counts = values, counts
+    module.lines = lambda run: empty_figure("nothing")
+    module.words = lambda run, caption: f"<p>{caption}</p>\n"
     monkeypatch.setitem(sys.modules, "biasflow.papers.some2000.targets", module)
     return module
 
@@ -84,7 +86,7 @@ def test_a_failing_target_does_not_lose_the_others(some2000, tmp_path):
     def fails(run):
         raise BiasflowError("encoder a: no scores; score it first")
 
-    some2000.TABLES["values"], some2000.PAGES["words"] = fails, lambda run, caption: 1 / 0
+    some2000.values, some2000.words = fails, lambda run, caption: 1 / 0
     with pytest.raises(BiasflowError, match=r"_values: encoder a: no scores.*_words: ZeroDivision") as e:
         make_in(tmp_path / "run")
     assert len(e.value.__cause__.exceptions) == 2 and "\n" not in str(e.value)
@@ -94,12 +96,9 @@ def test_a_failing_target_does_not_lose_the_others(some2000, tmp_path):
     }
 
 
-def test_a_table_without_caption_or_function_is_refused_before_anything_is_written(some2000, tmp_path):
-    some2000.TABLES["more"] = values
-    with pytest.raises(BiasflowError, match="caption for 'more'"):
-        make_in(tmp_path / "run")
-    del some2000.TABLES["more"], some2000.FIGURES["lines"]
-    with pytest.raises(BiasflowError, match="function for 'lines'"):
+def test_a_function_that_is_not_there_is_named_before_anything_is_written(some2000, tmp_path):
+    del some2000.lines
+    with pytest.raises(BiasflowError, match=r"function.*targets\.lines"):
         make_in(tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
@@ -110,6 +109,8 @@ def test_a_table_without_caption_or_function_is_refused_before_anything_is_writt
         ("title: T\ncitation: C\ntable: {}\n", "unknown key 'table'"),
         ("title: T\n", "citation"),
         ("title: T\ncitation: C\ntables: {one: {caption: ''}}\n", "tables.one.*empty"),
+        ("title: T\ncitation: C\ntables: {one: {caption: One.}}\n", "tables.one.*made_by"),
+        ("title: T\ncitation: C\nledger: [{made_by: a.b, values: [x]}]\n", "ledger.*keys"),
         ("title: T\ncitation: C\nfigures: {one: {captions: x}}\n", "figures.one"),
     ],
 )

@@ -6,6 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 from scipy import stats
 
 from biasflow.asking.sources import calibrated_encoders
@@ -17,7 +18,12 @@ from biasflow.registry import INSIDE
 from biasflow.results.statistics import false_discovery_rates, mean_of_units, t_interval
 
 
-def agreement(values: pd.DataFrame) -> pd.DataFrame:
+def agreement(run: Run) -> pd.DataFrame:
+    """Return `agreement_of` the measures of the calibrated encoders."""
+    return agreement_of(measured(run))
+
+
+def agreement_of(values: pd.DataFrame) -> pd.DataFrame:
     """A row for every two measures of bias: measure_a, measure_b, spearman (the mean over seeds of the rank correlation
     of their values over the doses), its 95 % interval over seeds (Student's: low, high), p of no correlation, and q,
     that p adjusted over all pairs. values: of `values.measured`.
@@ -123,12 +129,11 @@ def planted(run: Run) -> pd.DataFrame:
     return table.join(shares.rename(columns="stereotypical_dose_{:g}".format)).reset_index()
 
 
-TABLES = {
-    "calibration": calibration,
-    "agreement": lambda run: agreement(measured(run)),
-    "units": planted,
-}
-FIGURES = {
-    "doses": lambda run: draw_doses(measured(run), calibration(run)),
-    "followed": lambda run: draw_followed({run.options["encoder"]: calibration(run)}),
-}
+def doses(run: Run) -> Figure:
+    """Return every row of the calibration against the dose."""
+    return draw_doses(measured(run), calibration(run))
+
+
+def followed(run: Run) -> Figure:
+    """Return the rank correlation of every row of the calibration with the dose."""
+    return draw_followed({run.options["encoder"]: calibration(run)})

@@ -1,7 +1,6 @@
 """Tables 1 to 4: example sentences with the probabilities of our untouched models."""
 
 import hashlib
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -17,7 +16,6 @@ from biasflow.papers.make import NOTE
 from biasflow.results.scores import NONE
 from biasflow.results.tables import merge_published
 
-SWAPPED = "stereoset-swapped"
 _SENTENCES = shipped("papers/dawkins2024/examples.csv")
 _OTHER_LABEL = {STEREOTYPE: ANTI, ANTI: STEREOTYPE, UNRELATED: UNRELATED}
 _EXAMPLE = ["example", "chosen", "triple", "swapped", "sentence_a", "sentence_b", "label"]
@@ -53,7 +51,7 @@ def _printed_sentences(*tables: str) -> pd.DataFrame:
     return sentences[sentences["table"].isin(tables)]
 
 
-def examples_of(number: int, run: Run) -> pd.DataFrame:
+def examples_of(run: Run, number: int) -> pd.DataFrame:
     """Table 1, 3 or 4 for every encoder and stimuli set that was read, see `examples`. A note names the others."""
     published, tables, missing = printed_examples(run.printed), {}, []
     stimuli = {name: read_text_csv(path) for name, path in run.files.get("stimuli", {}).items()}
@@ -71,9 +69,6 @@ def examples_of(number: int, run: Run) -> pd.DataFrame:
     table = pd.concat(tables, names=grid.BLOCK).reset_index(grid.BLOCK).reset_index(drop=True) if tables else empty
     table.attrs[NOTE] = " ".join(missing)
     return table
-
-
-table1, table3, table4 = (partial(examples_of, number) for number in (1, 3, 4))
 
 
 def _untouched(run: Run, encoder: str, stimuli: str) -> pd.DataFrame | None:
@@ -115,12 +110,12 @@ def table2(run: Run) -> pd.DataFrame:
     `mended`."""
     changes, tables = run.files.get(_CHANGES, {}).get(_CHANGES), []
     for encoder in encoders_inside(run.options):
-        before, after = (_untouched(run, encoder, stimuli) for stimuli in (SWAPPED, grid.AUTHORS))
+        before, after = (_untouched(run, encoder, stimuli) for stimuli in (grid.SWAPPED, grid.AUTHORS))
         if changes is not None and before is not None and after is not None:
             table = mended(read_text_csv(changes), before, after, _printed_sentences("2"))
             tables.append(table.assign(encoder=encoder, status=RUN))
         else:
-            status = grid.not_run(run, encoder, grid.INSIDE, f"it needs the stimuli {grid.AUTHORS} and {SWAPPED}")
+            status = grid.not_run(run, encoder, grid.INSIDE, f"it needs the stimuli {grid.AUTHORS} and {grid.SWAPPED}")
             tables.append(pd.DataFrame({"encoder": [encoder], "status": [status]}))
     return pd.concat(tables, ignore_index=True).reindex(columns=["encoder", *_MENDED, "status"])
 

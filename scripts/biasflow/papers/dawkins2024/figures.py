@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from biasflow.papers.dawkins2024 import grid
-from biasflow.papers.dawkins2024.tables import table7
+from biasflow.papers.dawkins2024.tables import settings_table
 from biasflow.papers.dawkins2024.text import with_printed
 from biasflow.papers.frames import RUN, Run
 from biasflow.results import figures as draw
@@ -38,7 +38,7 @@ def strength_distance(run: Run) -> Figure:
 
     Colour and shape: (n, c) of the level's first projection; filled: n_p = 0, open: n_p = 1; dashed: Base; grey
     dashes: the published values, where encoder and stimuli are the paper's."""
-    rows = table7(run)
+    rows = settings_table(run)
     blocks = _blocks(rows)
     if not blocks:
         statuses = rows.drop_duplicates("encoder").set_index("encoder")["status"]

@@ -1,6 +1,23 @@
-"""A run's scores in the terms of this paper: by level and settings of its grid, inside the encoders and in NLI."""
+"""A run's scores in the terms of this paper: by level and settings of its grid, inside the encoders and in NLI.
 
-from collections.abc import Callable, Iterable, Sequence
+Beside the scores, the plan and the names (kind method, attribute `setting`: the one setting of the grid that a method
+of `during` is, such as "sent 0") they are made of these files of a run, by role and key:
+
+    stimuli             <stimuli>                            triples with their swapped copies, CSV
+    next_sentence       <encoder>/<stimuli>                  readout of the untouched model at least: Parquet with the
+                                                             columns method, setting, triple, label, swapped, p
+    stereoset-changes   stereoset-changes                    what the authors dropped or mended, CSV
+    explained_variance  <encoder>                            method, subspace, upstream, head, component,
+                                                             explained_variance; CSV
+    sentence_pairs      <encoder>                            set, kept: the pairs that they were fitted to, CSV
+    training            <encoder>/<task>/<strategy>/seed<n>  what a fine-tuning wrote of itself, JSON
+    sources             <task>                               part, source, pairs, dropped of the task's data, CSV
+    occupation_pairs    <task>                               the gender-occupation pairs, JSON
+
+A role or key that is absent is a measurement that was not run; the last two are needed where there is a training.
+Options of the run are those of papers.dawkins2024, and `tops` (shares of triples) and `selection` (of the pairs)."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from pathlib import PurePath
 
@@ -31,6 +48,7 @@ INTERVENTIONS = (*HEADS.values(), DURING)  # the readings, the main one first
 SCORES = NLI_SCORES
 PRINTED = "printed"  # what the paper prints itself: an encoder in tables, a way in which an example was chosen
 AUTHORS = "stereoset-authors"  # the paper's stimuli: the authors' swapped development file
+SWAPPED = "stereoset-swapped"
 _PAPERS_ENCODER, _PAPERS_LAYERS = "bert-base-uncased", 12
 _SNLI = ["snli-train", "snli-test"]  # its task's data
 _OCCUPATIONS = "dev2020"
@@ -67,6 +85,20 @@ def other_nli_data(run: Run, *, occupations: bool = False) -> str:
         return f"other data: printed of SNLI, here {in_run}"
     pairs = run.attributes("task", "occupations").get(run.options["task"])
     return f"other data: printed of {_OCCUPATIONS}, here {pairs}" if occupations and pairs != _OCCUPATIONS else ""
+
+
+def other_data(run: Run) -> Mapping[str, str]:
+    """Why numbers are not comparable: other stimuli than the authors', other pairs than SNLI and Dev et al. (2020)."""
+    nli = other_nli_data(run, occupations=True)
+    inside = {"stimuli": _other_stimuli(run, AUTHORS), "stereoset": _other_stimuli(run, SWAPPED)}
+    inside["encoder"] = ""  # what is counted in the encoder itself needs no data
+    return inside | {"snli": other_nli_data(run), "nli": nli, "occupations": nli}
+
+
+def _other_stimuli(run: Run, printed: str) -> str:
+    cells = run.plan[(run.plan["metric"] == INSIDE) & (run.plan["dataset"] != NA)]
+    read = list(dict.fromkeys(cells["dataset"]))
+    return "" if printed in read or not read else f"other data: printed of {printed}, here {', '.join(read)}"
 
 
 def _of_papers_encoder(run: Run, rows: pd.DataFrame) -> pd.Series:

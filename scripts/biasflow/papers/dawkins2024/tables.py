@@ -56,7 +56,7 @@ def viable(
     return accuracy >= cutoff(base_accuracy, threshold=threshold, reading=reading) - _SLACK
 
 
-def table7(run: Run) -> pd.DataFrame:
+def settings_table(run: Run) -> pd.DataFrame:
     """All settings of every encoder and stimuli set in the printed order, with the printed table's values beside the
     paper's own encoder and stimuli.
 
@@ -92,6 +92,12 @@ def table7(run: Run) -> pd.DataFrame:
     table = grid.published_where(grid.printed_nli(run, table), table, grid.PRINTED_SCORES)
     table.attrs[NOTE] = _note(run)
     return table
+
+
+@grid.with_own_levels
+def table7(run: Run) -> pd.DataFrame:
+    """Return `settings_table` with the levels of each encoder."""
+    return settings_table(run)
 
 
 def nli_by_setting(run: Run, published: pd.DataFrame) -> pd.DataFrame:
@@ -179,9 +185,10 @@ def _check_settings(rows: pd.DataFrame, published: pd.DataFrame, where: str, *, 
 PLAIN = "plain"  # a subspace that was fitted with no other intervention active
 
 
+@grid.with_own_levels
 def table5(run: Run) -> pd.DataFrame:
     """The best of each level beside the printed table 5, see `best_of_levels`."""
-    table = best_of_levels(table7(run), grid.printed_table(run.printed, 5))
+    table = best_of_levels(settings_table(run), grid.printed_table(run.printed, 5))
     intrinsic = [name for measure in grid.MEASURES for name in (measure, f"{measure}_settings")]
     table = grid.published_where(grid.printed_inside(run, table), table, intrinsic)
     return grid.published_where(grid.printed_nli(run, table), table, ["fairness", "fairness_settings", "snli_accuracy"])
@@ -290,6 +297,7 @@ def weighting_pairs(snli_accuracy: pd.Series) -> pd.DataFrame:
     return pairs.reindex(columns=["0", "1"]).set_axis(["np0", "np1"], axis=1).dropna()
 
 
+@grid.with_own_levels
 def table6(run: Run) -> pd.DataFrame:
     """Mean SNLI accuracy with n_p = 0 and n_p = 1 per level, and the mean and standard deviation of the increase.
 
@@ -332,6 +340,7 @@ def weighting_effect(snli_accuracy: pd.Series, *, levels: pd.Series) -> pd.DataF
     return pd.DataFrame(rows)
 
 
+@grid.with_own_levels
 def nli_intervals(run: Run) -> pd.DataFrame:
     """Mean and 95 % t interval over the fine-tuning seeds of every NLI score, and the share of seeds that are viable.
 

@@ -11,9 +11,8 @@ from biasflow.base.tabular import read_text_csv
 from biasflow.methods.grid import ATTENTION as HEADS
 from biasflow.methods.grid import all_settings
 from biasflow.papers.dawkins2024 import grid
-from biasflow.papers.dawkins2024.examples import SWAPPED
 from biasflow.papers.dawkins2024.grid import nli
-from biasflow.papers.dawkins2024.tables import subspaces, table7, viable_settings, weighting_pairs
+from biasflow.papers.dawkins2024.tables import settings_table, subspaces, viable_settings, weighting_pairs
 from biasflow.papers.frames import NOT_ASKED, RUN, Run, status
 from biasflow.results.statistics import cluster_interval, correlation
 from biasflow.results.tables import merge_published
@@ -33,7 +32,7 @@ def text(run: Run) -> pd.DataFrame:
     published, rows = run.printed[run.printed["quantity"] != ""], []
     published = published.rename(columns={"metric": "id", "table": "where"})
     units = published.set_index("id")["unit"].map(_UNITS).fillna(1)
-    blocks = table7(run)
+    blocks = settings_table(run)
     heads = _heads(run)
     for key, block in blocks[blocks["interventions"] == grid.AFTER].groupby(grid.BLOCK, sort=False):
         values = _of_models(block) | heads.get(key[0], {})
@@ -104,7 +103,7 @@ def _heads(run: Run) -> dict[str, dict[str, float]]:
 
 def _of_data(run: Run) -> dict[str, float]:
     """The sizes of StereoSet's development set and of the NLI test set, where the run has read them."""
-    stimuli = run.files.get("stimuli", {}).get(SWAPPED)
+    stimuli = run.files.get("stimuli", {}).get(grid.SWAPPED)
     pairs = run.files.get("occupation_pairs", {}).get(run.options["task"])
     triples, occupations = stimuli and read_text_csv(stimuli), pairs and load_pairs(pairs)
     sizes = (
@@ -142,7 +141,7 @@ _KEYS = ["interventions", "models", "level", "measure", "parity", "method"]
 
 def with_printed(run: Run) -> pd.DataFrame:
     """The rows of table 7 that have both kinds of scores, then the printed table 7 as the encoder `printed`."""
-    rows, published = table7(run), grid.printed_settings(run)
+    rows, published = settings_table(run), grid.printed_settings(run)
     complete = rows[(rows["status"] == RUN) & (rows["nli_status"] == RUN)]
     printed = published[[*grid.SETTING, *grid.MEASURES, *grid.PRINTED_SCORES]].assign(
         encoder=grid.PRINTED,
@@ -158,6 +157,7 @@ def with_printed(run: Run) -> pd.DataFrame:
     return pd.concat([complete.reindex(columns=list(printed)), printed], ignore_index=True)
 
 
+@grid.with_own_levels
 def correlations(run: Run) -> pd.DataFrame:
     """Spearman, Pearson and Kendall between each intrinsic measure and fairness, over the settings.
 

@@ -37,13 +37,13 @@ _NUMBERS += ["significant_one_sided", "tau_squared", "draws", "change", "pairs",
 _SIDES = [name for side in ("two", "one") for name in (f"significant_{side}_sided", f"p_{side}_sided_median")]
 
 
-def ceat(run: Run, *, half: halves.Half = halves.OCCUPATION) -> pd.DataFrame:
+def ceat(run: Run, half: str) -> pd.DataFrame:
     """Return CEAT with a row per encoder, test, order of roles, variance (of the draws) and model: random, pretrained,
     fine-tuned.
 
     The caption in paper.yaml says what the columns are. BiasflowError naming encoder and strategy for a hole in the
     scores."""
-    chosen = select(run, half)
+    chosen = select(run, halves.HALVES[half])
     encoders = encoders_of(chosen)
     ours = _measured(chosen)
     table = beside(ours, _printed(chosen), _KEY, ["effect_size"], encoders)

@@ -30,48 +30,17 @@ _CROWD = 100  # points from which the marks are smaller
 Marks = Mapping[str, tuple[str, str]]
 
 
-def figure3(run: Run, *, tested: str = halves.RAW) -> Figure:
-    """TPR gap (P) against compression, a row of two panels per encoder.
+@draw.style()
+def boxes(run: Run, half: str, unit: str, tested: str = halves.RAW) -> Figure:
+    """The first printed measure of bias of a half against compression, a row of two panels per encoder.
 
     Left: before retraining, a point per fine-tuned model; right: after, a box per fine-tuned encoder over its heads
     (quartiles; whiskers to the furthest head within 1.5 quartile ranges), at the encoder's compression. Colour:
     strategy. Line: least squares over all points (right: all heads), with R^2, and below it the printed one; none
     with fewer than LEAST_MODELS fine-tuned models. Where nothing can be drawn the figure says why. `tested`: as in
-    `points`. BiasflowError naming encoder and strategy for a hole in the scores."""
-    return _boxes(run, halves.OCCUPATION, halves.TPR_GAP, f"{halves.TPR_GAP.label}, data shares", tested)
-
-
-def figure4(run: Run) -> Figure:
-    """The F1 difference against compression; as `figure3`."""
-    return _boxes(run, halves.COREFERENCE, halves.F1_DIFFERENCE, f"{halves.F1_DIFFERENCE.label}, points", halves.RAW)
-
-
-def figure5(run: Run, *, tested: str = halves.RAW) -> Figure:
-    """All extrinsic measures against compression: rows of up to three measures per encoder, each before and after.
-
-    A point per fine-tuned model (before) and per retrained head (after); line and R^2 as in `figure3`. The two panels
-    of a measure share its axis. Width 10.5 in: a landscape page."""
-    return _small_multiples(run, halves.OCCUPATION, halves.OCCUPATION.panels, tested)
-
-
-def figure6(run: Run) -> Figure:
-    """All extrinsic measures of coreference against compression; as `figure5`."""
-    return _small_multiples(run, halves.COREFERENCE, halves.COREFERENCE.panels, halves.RAW)
-
-
-def figure7(run: Run, *, tested: str = halves.RAW) -> Figure:
-    """The Pearson measures with the US labour statistics' share of women, against compression; as `figure5`.
-
-    Below each R^2 stands that of the same measure with the shares of the training data (in brackets), because the
-    figure is about how far the two agree."""
-    return _small_multiples(
-        run, halves.OCCUPATION, [[measure._replace(variant="labour") for measure in halves.PEARSON]], tested
-    )
-
-
-@draw.style()
-def _boxes(run: Run, half: halves.Half, measure: Measure, label: str, tested: str) -> Figure:
-    chosen = select(run, half)
+    `points`; `unit`: of the measure. BiasflowError naming encoder and strategy for a hole in the scores."""
+    chosen = select(run, halves.HALVES[half])
+    measure = chosen.half.extrinsic[0]
     blocks, marks = _blocks(chosen, [measure], tested), _marks(chosen)
     if not blocks:
         return _nothing(chosen)
@@ -82,15 +51,23 @@ def _boxes(run: Run, half: halves.Half, measure: Measure, label: str, tested: st
             r_squared = printed.get((name, *measure.key, stage))
             _draw(axes, block, _x(chosen), measure, marks, r_squared, boxes=stage == halves.AFTER, title=_STAGES[stage])
             axes.tick_params(labelleft=True)
-        row[0].set_ylabel(label)
+        row[0].set_ylabel(f"{measure.label}, {unit}")
         draw.name_row(row[0], name, _ABOVE)
     draw.legend_below(figure, _legend(marks), title=_x_label(chosen))
     return figure
 
 
 @draw.style()
-def _small_multiples(run: Run, half: halves.Half, rows: Sequence[Sequence[Measure]], tested: str) -> Figure:
-    chosen = select(run, half)
+def small_multiples(
+    run: Run, half: str, rows: Sequence[Sequence[Measure]] | None = None, tested: str = halves.RAW
+) -> Figure:
+    """All extrinsic measures, or `rows` of them, against compression: up to three measures side by side per encoder,
+    each before and after.
+
+    A point per fine-tuned model (before) and per retrained head (after); line and R^2 as in `boxes`. The two panels
+    of a measure share its axis. Width 10.5 in: a landscape page."""
+    chosen = select(run, halves.HALVES[half])
+    rows = rows or chosen.half.panels
     blocks, marks = _blocks(chosen, [measure for row in rows for measure in row], tested), _marks(chosen)
     if not blocks:
         return _nothing(chosen)
@@ -111,6 +88,15 @@ def _small_multiples(run: Run, half: halves.Half, rows: Sequence[Sequence[Measur
             draw.name_row(line_of_panels[0], name, _ABOVE)
     draw.legend_below(figure, _legend(marks), title=_x_label(chosen))
     return figure
+
+
+def labour_shares(run: Run, tested: str = halves.RAW) -> Figure:
+    """The Pearson measures with the US labour statistics' share of women; as `small_multiples`.
+
+    Below each R^2 stands that of the same measure with the shares of the training data (in brackets), because the
+    figure is about how far the two agree."""
+    measures = [measure._replace(variant="labour") for measure in halves.PEARSON]
+    return small_multiples(run, halves.OCCUPATION.kind, [measures], tested)
 
 
 def _x(chosen: Selection) -> str:

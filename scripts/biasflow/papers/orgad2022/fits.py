@@ -58,9 +58,9 @@ def line(x: ArrayLike, y: ArrayLike) -> Line:
     return Line(float(fitted.slope), float(fitted.intercept), float(fitted.rvalue) ** 2, len(x))
 
 
-def table2(run: Run, *, half: halves.Half = halves.OCCUPATION) -> pd.DataFrame:
-    """Return R^2 of every extrinsic measure with compression and with CEAT, before and after retraining, for the first
-    encoder (for coreference: all).
+def table(run: Run, half: str, encoders: str) -> pd.DataFrame:
+    """Return R^2 of every extrinsic measure with compression and with CEAT, before and after retraining; encoders: the
+    "first", "all", or the "others", the replicas.
 
     A row per encoder, input that scrubbing is `tested` on, intrinsic measure and variant, which `points` (those with
     p < 0.05, as the paper has for CEAT, or all) and extrinsic measure; points are models x seeds, after retraining x
@@ -68,27 +68,21 @@ def table2(run: Run, *, half: halves.Half = halves.OCCUPATION) -> pd.DataFrame:
     labels the probe coded. Published values stand beside compression as released (released-mixed-last) and the CEAT
     points with p < 0.05, tested on raw biographies. CEAT is C6, or the first test that the run has. BiasflowError
     naming encoder and strategy for a hole in the scores."""
-    encoders = named_encoders(run.options, half.encoders)
-    return _shown(run, half, [*(encoders[:1] if half is halves.OCCUPATION else encoders), ENCODER])
-
-
-def table6(run: Run) -> pd.DataFrame:
-    """Return `table2` for the other encoders, the replicas."""
-    return _shown(run, halves.OCCUPATION, [*run.options["encoders"][1:], REPLICA])
-
-
-def _shown(run: Run, half: halves.Half, encoders: Sequence[str]) -> pd.DataFrame:
-    table = fitted(run, half, encoders)
-    tested = ["tested"] if len(half.inputs) > 1 else []
+    tested = ["tested"] if len(halves.HALVES[half].inputs) > 1 else []
     columns = ["encoder", *tested, "intrinsic", "intrinsic_variant", "coded", "points", "measure", "variant"]
     for stage in (halves.BEFORE, halves.AFTER):
         columns += [stage, stage + PUBLISHED, stage + DIFFERENCE, f"n_{stage}"]
-    return table[[*columns, "status"]].astype({"n_before": "Int64", "n_after": "Int64"})
+    rows = fitted(run, half, encoders)
+    return rows[[*columns, "status"]].astype({"n_before": "Int64", "n_after": "Int64"})
 
 
-def fitted(run: Run, half: halves.Half, encoders: Sequence[str]) -> pd.DataFrame:
-    """R^2 of every extrinsic measure (metric and variant) with the intrinsic ones, beside the printed values."""
-    chosen, encoders = select(run, half), list(dict.fromkeys(encoders))
+def fitted(run: Run, half: str, encoders: str) -> pd.DataFrame:
+    """R^2 of every extrinsic measure (metric and variant) with the intrinsic ones, beside the printed values; encoders:
+    as in `table`."""
+    chosen = select(run, halves.HALVES[half])
+    half, named = chosen.half, named_encoders(run.options, chosen.half.encoders)
+    shown = {"first": [*named[:1], ENCODER], "all": [*named, ENCODER], "others": [*named[1:], REPLICA]}
+    encoders = list(dict.fromkeys(shown[encoders]))
     stages = [halves.BEFORE, halves.AFTER]
     before, after = (
         pd.concat(
@@ -116,7 +110,7 @@ def fitted(run: Run, half: halves.Half, encoders: Sequence[str]) -> pd.DataFrame
         points=[SIGNIFICANT, EVERY],
         key=[measure.key for measure in half.measures],
     )
-    return with_coded(chosen, table)
+    return with_coded(chosen, table.assign(intrinsic_metric=table["intrinsic"].str.split().str[0]))
 
 
 def _fitted(table: pd.DataFrame, stage: str, chosen: Selection) -> pd.DataFrame:
@@ -164,7 +158,7 @@ _NUMBERS = ["estimate", "r_squared", "p", "p_holm", "low", "high"]
 _KEYS = ["encoder", "stage", "tested", "intrinsic", "intrinsic_variant", "measure", "variant", "strategies", "method"]
 
 
-def correlations(run: Run, *, half: halves.Half = halves.OCCUPATION) -> pd.DataFrame:
+def correlations(run: Run, half: str) -> pd.DataFrame:
     """Return Pearson and Spearman correlations of every extrinsic measure with every intrinsic one, over fine-tuned
     encoders.
 
@@ -177,7 +171,7 @@ def correlations(run: Run, *, half: halves.Half = halves.OCCUPATION) -> pd.DataF
     then from t = r sqrt(df / (1 - r^2)) with df = n - k - 1 for k strategies, the test of a partial correlation.
     An encoder with nothing to correlate has one row that says why. BiasflowError naming encoder and strategy for a hole
     in the scores."""
-    chosen = select(run, half)
+    chosen = select(run, halves.HALVES[half])
     rows = [
         {"encoder": encoder, "stage": stage, "tested": tested} | row
         for stage, tested in product((halves.BEFORE, halves.AFTER), chosen.inputs)
@@ -198,7 +192,7 @@ def correlations(run: Run, *, half: halves.Half = halves.OCCUPATION) -> pd.DataF
     )
     frame = with_coded(chosen, frame.fillna(dict.fromkeys(_KEYS, "")))
     frame = frame[[*_KEYS[:5], "coded", *_KEYS[5:], *_NUMBERS, "n", "note"]]
-    return arranged(frame if len(half.inputs) > 1 else frame.drop(columns="tested"), encoder=chosen.encoders)
+    return arranged(frame if len(chosen.half.inputs) > 1 else frame.drop(columns="tested"), encoder=chosen.encoders)
 
 
 def _of_encoder(table: pd.DataFrame, chosen: Selection) -> Iterator[dict[str, object]]:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import yaml
 
 from biasflow.base.shipped import shipped
+from biasflow.papers.frames import Run
 
 
 class Measure(NamedTuple):
@@ -177,5 +178,28 @@ def _half(about: Mapping) -> Half:
 OCCUPATION, COREFERENCE = map(
     _half, yaml.safe_load(shipped("papers/orgad2022/halves.yaml").read_text("utf-8")).values()
 )
+HALVES = {half.kind: half for half in (OCCUPATION, COREFERENCE)}
 TPR_GAP, F1_DIFFERENCE = OCCUPATION.extrinsic[0], COREFERENCE.extrinsic[0]
 PEARSON = [measure for measure in OCCUPATION.extrinsic if measure.variant == "train"]
+
+
+# Attribute of a task in the run's names -> whose data the paper has, and how its value ends then.
+_DATA = {
+    OCCUPATION: ("data.files", "Bias in Bios", "bias-in-bios-train bias-in-bios-dev bias-in-bios-test"),
+    COREFERENCE: ("data.train", "OntoNotes 5.0", ".v4_gold_conll"),
+}
+
+
+def other_data(run: Run) -> Mapping[str, str]:
+    """Why numbers are not comparable: a task has other data than the paper's, or CEAT contexts from another text."""
+    text = run.options["ceat_text"] or "the run's own text"
+    contexts = "" if "reddit" in text.lower() else f"other data: printed of Reddit comments, here {text}"
+    return {"contexts": contexts} | {half.kind: _other(run, *about, half.task) for half, about in _DATA.items()}
+
+
+def _other(run: Run, attribute: str, known: str, ending: str, task: str) -> str:
+    name = run.options.get(task)
+    if name is None:
+        return ""
+    task_data = run.attributes("task", attribute).get(name) or run.attributes("task", "data").get(name, "")
+    return "" if task_data.endswith(ending) else f"other data: printed of {known}, here {task_data}"

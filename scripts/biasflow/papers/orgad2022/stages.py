@@ -108,35 +108,10 @@ _KEY = ["encoder", *MEASURE, *CELL]
 _STARS = ["star", "star_one_sided", "star" + PUBLISHED]
 
 
-def table3(run: Run) -> pd.DataFrame:
-    """Before retraining: a row per encoder, measure (printed ones first), strategy and test input (setting).
-
-    The caption in paper.yaml says what the columns are; p and p_one_sided are `statistics.paired_permutation`, p_holm
-    corrects p for the tests of one measure, stars_agree says under which of the two our star is the printed one:
-    "both", "two-sided", "one-sided" or "neither". BiasflowError naming encoder and strategy for a hole in the scores.
-    """
-    return _stage_table(run, halves.OCCUPATION, halves.BEFORE)
-
-
-def table4(run: Run) -> pd.DataFrame:
-    """After retraining: as `table3`, over all heads; `n` counts encoders and `n_heads` heads.
-
-    Pairs are those of encoder seed and head seed; `p_by_encoder` (and its Holm correction) compares means over the
-    heads of each encoder instead."""
-    return _stage_table(run, halves.OCCUPATION, halves.AFTER)
-
-
-def table5(run: Run) -> pd.DataFrame:
-    """Without fine-tuning: as `table3`, without compression, which no strategy changes."""
-    return _stage_table(run, halves.OCCUPATION, halves.FROZEN)
-
-
 def table7(run: Run) -> pd.DataFrame:
-    """Coreference before retraining: as `table3`, with one test input. Below: `documents.baselines`, of no encoder."""
-    table, untrained = (
-        _stage_table(run, halves.COREFERENCE, halves.BEFORE),
-        with_labels(baselines(run), halves.COREFERENCE),
-    )
+    """Coreference before retraining: its `stage_table`, and below it `words.baselines`, of no encoder."""
+    table = stage_table(run, halves.COREFERENCE.kind, halves.BEFORE)
+    untrained = with_labels(baselines(run), halves.COREFERENCE)
     rows = untrained.rename(columns={"model": "strategy"}).assign(encoder=NO_ENCODER, status=RUN)
     rows = rows.reindex(columns=table.columns)
     texts = table.select_dtypes(exclude="number").columns
@@ -144,16 +119,17 @@ def table7(run: Run) -> pd.DataFrame:
     return pd.concat([table, rows.astype(table.dtypes)], ignore_index=True) if len(rows) else table
 
 
-def table8(run: Run) -> pd.DataFrame:
-    """Coreference after retraining: as `table4`, with one test input."""
-    return _stage_table(run, halves.COREFERENCE, halves.AFTER)
+def stage_table(run: Run, half: str, stage: str) -> pd.DataFrame:
+    """A stage of a half: a row per encoder, measure (printed ones first), strategy and test input (setting).
 
-
-def _stage_table(run: Run, half: halves.Half, stage: str) -> pd.DataFrame:
-    """The columns of `compared` that the tables of a stage show."""
+    The caption in paper.yaml says what the columns are; p and p_one_sided are `statistics.paired_permutation`, p_holm
+    corrects p for the tests of one measure, stars_agree says under which of the two our star is the printed one:
+    "both", "two-sided", "one-sided" or "neither". After retraining over all heads: `n` counts encoders and `n_heads`
+    heads, pairs are those of encoder seed and head seed, and `p_by_encoder` (and its Holm correction) compares means
+    over the heads of each encoder. BiasflowError naming encoder and strategy for a hole in the scores."""
     heads, by_encoder = (["n_heads"], ["p_by_encoder", "p_by_encoder_holm"]) if stage == halves.AFTER else ([], [])
     coded = [] if stage == halves.FROZEN else ["coded"]
-    setting = ["setting"] if len(half.inputs) > 1 else []
+    setting = ["setting"] if len(halves.HALVES[half].inputs) > 1 else []
     columns = ["encoder", "measure", "variant", "strategy", *setting, "mean", "mean_published", "mean_difference"]
     columns += ["difference_in_printed_sd", "sd", "sd_published", "n", *heads, *coded, "change", "pairs"]
     columns += ["p", "p_one_sided", "p_holm", *by_encoder, *_STARS, "stars_agree"]
@@ -162,9 +138,10 @@ def _stage_table(run: Run, half: halves.Half, stage: str) -> pd.DataFrame:
     return table.astype(dict.fromkeys(["n", *heads, *coded, "pairs"], "Int64"))
 
 
-def compared(run: Run, half: halves.Half, stage: str) -> pd.DataFrame:
+def compared(run: Run, half: str, stage: str) -> pd.DataFrame:
     """Every measure of a stage (metric and variant), model and test input (text), with the printed values beside it."""
-    chosen = select(run, half)
+    chosen = select(run, halves.HALVES[half])
+    half = chosen.half
     encoders = encoders_of(chosen)
     ours = comparisons(chosen, stage, half.measures)
     for name in ("p", "p_by_encoder"):
@@ -210,23 +187,15 @@ CHANCE = 0.05  # how far from 1 the compression of random labels may be
 _MODEL = ["encoder", "model", "text"]
 
 
-def table1(run: Run) -> pd.DataFrame:
+def overview(run: Run, half: str) -> pd.DataFrame:
     """Return all measures with a row per encoder, model (random, pretrained, the strategies) and test input (setting).
 
     The caption in paper.yaml says what the columns are; `measures_not_run` is what an encoder lacks, and why. CEAT is
     C6, or the first test that the run has; compression is that of the first of `Selection.probe_data`, and
     in short that of the others. CEAT has no test input and stands in the row of raw texts. BiasflowError
     naming encoder and strategy for a hole in the scores."""
-    return _overview(run, halves.OCCUPATION)
-
-
-def table1b(run: Run) -> pd.DataFrame:
-    """Return `table1` for coreference, with one test input."""
-    return _overview(run, halves.COREFERENCE)
-
-
-def _overview(run: Run, half: halves.Half) -> pd.DataFrame:
-    chosen = select(run, half)
+    chosen = select(run, halves.HALVES[half])
+    half = chosen.half
     probed = of_all_models(lambda stage: compression_runs(chosen, stage))
     labels = coded(probed, *_MODEL, *MEASURE).rename("coded").reset_index()
     measured = {

@@ -289,13 +289,3 @@ def _read(table: pd.DataFrame) -> Iterator[tuple]:
             if row.p <= LEVEL
         ]
         yield "reading", f"{quantity}, {stimuli}: doses that differ from none", len(doses), differ
-
-
-TABLES = {
-    "findings": findings,
-    "calibration": calibration,
-    "two_by_two": two_by_two,
-    "erased": erased,
-    "reading": read_directly,
-}
-FIGURES = {"calibration": draw_calibration, "validity": draw_validity}

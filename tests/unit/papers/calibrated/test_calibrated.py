@@ -11,7 +11,7 @@ from scipy.stats import false_discovery_control
 
 from biasflow.asking.sources import calibrated_encoders
 from biasflow.base.errors import BiasflowError
-from biasflow.papers.calibrated.targets import agreement, calibration, judged
+from biasflow.papers.calibrated.targets import agreement_of, calibration, judged
 from biasflow.papers.frames import Run
 from biasflow.papers.judge import DOES_NOT, SEES, TOO_FEW
 from biasflow.plan.configuration import resolve
@@ -140,13 +140,13 @@ def test_measures_that_move_together_within_seeds_agree_whatever_the_seeds_do():
         "even": lambda dose, seed: dose**2 + noise[seed][0],
         "constant": lambda dose, seed: 1,
     }
-    pairs = agreement(made_up(measures, 6)).set_index(["measure_a", "measure_b"])
+    pairs = agreement_of(made_up(measures, 6)).set_index(["measure_a", "measure_b"])
     assert pairs.loc[("up", "also up"), ["spearman", "low", "q"]].tolist() == pytest.approx([1, 1, 0])
     assert pairs.loc[("up", "down"), ["spearman", "high", "q"]].tolist() == pytest.approx([-1, -1, 0])
     assert pairs.loc[("up", "even"), "spearman"] == pytest.approx(0) and "constant" not in pairs.index.get_level_values(
         1
     )
-    few = agreement(made_up(measures, 5))
+    few = agreement_of(made_up(measures, 5))
     assert few["spearman"].notna().all() and few[["low", "high", "p", "q"]].isna().all(axis=None)
 
 

@@ -20,8 +20,12 @@ from biasflow.papers.dawkins2024.grid import (
     printed_table,
 )
 from biasflow.papers.frames import Run
+from biasflow.papers.make import functions
+from biasflow.papers.paper import load
 from biasflow.papers.printed import read_printed
 from biasflow.results.scores import COLUMNS, KEYS, NA, NONE, tidy
+
+TABLES = functions(load("dawkins2024"))["tables"]
 
 NUMBERS = read_printed("dawkins2024")
 PRINTED = printed_table(NUMBERS, 7, SETTING)

@@ -7,7 +7,7 @@ import pytest
 from biasflow.base.errors import BiasflowError
 from biasflow.metrics import stereoset
 from biasflow.metrics.stereoset import triple_distances, triple_strengths
-from biasflow.papers.dawkins2024.examples import digest, examples, mended, printed_examples, table1, table2
+from biasflow.papers.dawkins2024.examples import digest, examples, examples_of, mended, printed_examples, table2
 from tests.unit.papers.dawkins2024.made_up import BERT, NO_HEAD, NOTHING, NUMBERS, run_of, stimuli, worded
 
 EXAMPLES = printed_examples(NUMBERS)
@@ -143,14 +143,14 @@ def read(tmp_path):
 def test_examples_are_those_of_the_untouched_model_on_each_stimuli_set(read, monkeypatch):
     monkeypatch.setattr("biasflow.papers.dawkins2024.examples.printed_examples", lambda printed: WORDED)
     asked = {"encoders": ["tiny"], "not_run": NO_HEAD, "files": read}
-    table = table1(run_of(NOTHING, **asked, about={"tiny": BERT}))
+    table = examples_of(run_of(NOTHING, **asked, about={"tiny": BERT}), 1)
     assert set(table["encoder"]) == {"tiny"} and "no NSP head" in table.attrs["note"]
     assert table.groupby("chosen")["p_published"].count()["printed"] == 3
-    assert table1(run_of(NOTHING, **asked))["p_published"].isna().all()
+    assert examples_of(run_of(NOTHING, **asked), 1)["p_published"].isna().all()
     chosen = table.drop_duplicates("stimuli").set_index("stimuli")["chosen"].to_dict()
     assert chosen["stereoset-authors"] == "printed" and chosen["stereoset-swapped"].startswith("smallest")
     assert 0.5 not in table["p"].tolist()
-    nothing = table1(run_of(NOTHING, not_run=NO_HEAD))
+    nothing = examples_of(run_of(NOTHING, not_run=NO_HEAD), 1)
     assert nothing.empty and "no NSP head" in nothing.attrs["note"]
 
 

@@ -17,14 +17,13 @@ from biasflow.papers.dawkins2024.tables import (
     nli_by_setting,
     nli_intervals,
     rank_agreement,
+    settings_table,
     subspaces,
     table5,
     table6,
-    table7,
     viable,
     weighting_pairs,
 )
-from biasflow.papers.dawkins2024.targets import TABLES
 from biasflow.papers.dawkins2024.text import correlations
 from biasflow.text.occupation_pairs import OccupationPairs, save_pairs
 from tests.unit.papers.dawkins2024.made_up import (
@@ -35,6 +34,7 @@ from tests.unit.papers.dawkins2024.made_up import (
     NOTHING,
     NUMBERS,
     PRINTED,
+    TABLES,
     inside_scores,
     nli_scores,
     of_levels,
@@ -64,12 +64,12 @@ def printed_as_ours(nli=True):
     for measure in MEASURES:
         own = (frame[["metric", "part", "variant"]] == key_of(measure)).all(axis=1)
         frame.loc[own, "value"] = PRINTED.set_index(["level", "settings"])[measure].reindex(keys[own]).to_numpy()
-    return table7(run_of(together(frame, nli_scores(encoder="bert")) if nli else frame))
+    return settings_table(run_of(together(frame, nli_scores(encoder="bert")) if nli else frame))
 
 
 def test_printed_numbers_stand_beside_the_papers_encoder_stimuli_and_task(two_by_two):
     scores = together(two_by_two, nli_scores(), nli_scores(encoder="small"))
-    table = table7(run_of(scores, about={"tiny": BERT, "small": {"id": "someone/bert-base-uncased-small"}}))
+    table = settings_table(run_of(scores, about={"tiny": BERT, "small": {"id": "someone/bert-base-uncased-small"}}))
     shown = {column: table[table[f"{column}_published"].notna()] for column in ("strength", "fairness")}
     for column, rows in shown.items():
         assert set(rows["encoder"]) == {"tiny"}
@@ -80,19 +80,21 @@ def test_printed_numbers_stand_beside_the_papers_encoder_stimuli_and_task(two_by
     best = table5(run_of(scores, about={"tiny": BERT}))
     assert best["strength_settings_published"].count() == 6 and best["fairness_settings_published"].count() == 12
     mine = nli_scores().assign(task="mine")
-    other = table7(run_of(together(two_by_two, mine), about={"tiny": BERT}, task="mine"))
+    other = settings_table(run_of(together(two_by_two, mine), about={"tiny": BERT}, task="mine"))
     assert other["fairness_published"].isna().all() and other["strength_published"].notna().any()
 
 
 def test_a_setting_that_is_missing_or_unknown_is_named(two_by_two):
     with pytest.raises(BiasflowError, match=r"layer-11 \(0,1,0,1,1\)"):
-        table7(run_of(two_by_two[two_by_two["setting"] != "layer-11 0,1,0,1,1"]))
+        settings_table(run_of(two_by_two[two_by_two["setting"] != "layer-11 0,1,0,1,1"]))
     with pytest.raises(BiasflowError, match=r"layer-12 \(2,2,2\)"):
-        table7(run_of(together(two_by_two, two_by_two.iloc[:1].assign(method="dawkins2024", setting="layer-12 2,2,2"))))
+        settings_table(
+            run_of(together(two_by_two, two_by_two.iloc[:1].assign(method="dawkins2024", setting="layer-12 2,2,2")))
+        )
     with pytest.raises(BiasflowError, match="distance"):
-        table7(run_of(two_by_two[two_by_two["metric"] != "distance"]))
+        settings_table(run_of(two_by_two[two_by_two["metric"] != "distance"]))
     with pytest.raises(BiasflowError, match="strength top=7%"):
-        table7(run_of(two_by_two, tops=[0.07, 0.1]))
+        settings_table(run_of(two_by_two, tops=[0.07, 0.1]))
 
 
 def viable_by_level(scores, **viability):
@@ -270,7 +272,7 @@ def run():
 
 @pytest.fixture(scope="module")
 def rows(run):
-    return table7(run)
+    return settings_table(run)
 
 
 def test_table_6_of_the_printed_table_7():
@@ -301,7 +303,9 @@ def test_one_or_two_seeds_have_no_interval_and_seeds_are_judged_one_by_one(two_s
     broken = nli_scores(seed="1", snli=-0.5)
     base = (broken["method"] == "none") & (broken["metric"] == "accuracy")
     broken.loc[base, "value"] += 0.5
-    shares = nli_intervals(run_of(together(nli_scores(), broken))).set_index(["level", "settings"])
+    shares = nli_intervals(run_of(together(nli_scores(), broken), about={"tiny": BERT})).set_index(
+        ["level", "settings"]
+    )
     assert shares.loc[("base", ""), "viable_share"] == 1 and shares.loc[("sent", "1"), "viable_share"] == 0.5
     assert shares.loc[("layer-11", "0,0,0,0,0"), "viable_share"] == 0
     assert nli_intervals(run_of(inside_scores())).empty

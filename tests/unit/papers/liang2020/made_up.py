@@ -5,9 +5,13 @@ from collections.abc import Mapping
 import pandas as pd
 
 from biasflow.papers.frames import Run
+from biasflow.papers.make import functions
+from biasflow.papers.paper import load
 from biasflow.papers.printed import read_printed
 from biasflow.registry import METRICS
 from biasflow.results.scores import tidy
+
+TABLES = functions(load("liang2020"))["tables"]
 
 PLACES = {"none": "", "hard": "all", "conceptor": "last", "densray": "all"}
 REAL = {

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
 from biasflow.papers.liang2020 import placed, tables
-from biasflow.papers.liang2020.targets import TABLES
 from biasflow.results.scores import concatenate
-from tests.unit.papers.liang2020.made_up import PLACES, run, scores
+from tests.unit.papers.liang2020.made_up import PLACES, TABLES, run, scores
 
 BASE, LARGE = "bert-base-uncased", "bert-large-uncased"
 

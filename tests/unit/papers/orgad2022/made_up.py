@@ -6,9 +6,14 @@ import numpy as np
 import pandas as pd
 
 from biasflow.papers.frames import Run
+from biasflow.papers.make import functions
+from biasflow.papers.paper import load
 from biasflow.papers.printed import read_printed
 from biasflow.results.scores import NA, tidy
 from biasflow.stimuli.ceat_sets import WORDS, ceat_tests, words_of
+
+MAKERS = functions(load("orgad2022"))
+TABLES, FIGURES = MAKERS["tables"], MAKERS["figures"]
 
 RATES = ("tpr", "fpr", "precision")
 STRATEGIES = ["plain", "oversampling", "subsampling", "scrubbing"]

@@ -5,12 +5,12 @@ import pandas as pd
 import pytest
 
 from biasflow.base.errors import BiasflowError
-from biasflow.papers.orgad2022.ceat import ceat, contexts
+from biasflow.papers.orgad2022.ceat import contexts
 from biasflow.results.scores import NA, concatenate
 from biasflow.results.tables import write_table
 from biasflow.stimuli.ceat_sets import WORDS, ceat_tests, words_of
 from tests.unit.papers.orgad2022.made_up import MODELS as TUNED
-from tests.unit.papers.orgad2022.made_up import run, scores, with_diverged, without
+from tests.unit.papers.orgad2022.made_up import TABLES, run, scores, with_diverged, without
 
 MODELS = ["random", "pretrained", *TUNED]
 ROBERTA = "roberta-base"
@@ -35,12 +35,12 @@ def row_of(table, model, test="C6", reading=STATED, encoder="tiny"):
 
 
 def test_diverged_seeds_are_left_out_and_listed(tiny):
-    table = ceat(run(with_diverged(tiny, "oversampling", 5, 11)))
+    table = TABLES["ceat"](run(with_diverged(tiny, "oversampling", 5, 11)))
     row = row_of(table, "oversampling")
     assert row["diverged"] == "seeds 5, 11" and row["n"] == 1 and row["effect_size"] == pytest.approx(0.1)
     assert row["pairs"] == 1 and np.isnan(row["effect_size_sd"]) and row["significant_two_sided"] == 1
     assert row_of(table, "none")["diverged"] == "" and row_of(table, "none")["n"] == 3
-    lost = row_of(ceat(run(with_diverged(tiny, "oversampling", 0, 5, 11))), "oversampling")
+    lost = row_of(TABLES["ceat"](run(with_diverged(tiny, "oversampling", 0, 5, 11))), "oversampling")
     assert lost["n"] == 0 and np.isnan(lost["effect_size"]) and pd.isna(lost["significant_two_sided"])
 
 
@@ -57,7 +57,7 @@ def test_diverged_seeds_are_left_out_and_listed(tiny):
 )
 def test_a_gap_is_an_error_that_names_encoder_and_strategy(named, strategy, keys, tiny):
     with pytest.raises(BiasflowError, match=rf"encoder tiny, strategy {named}.*CEAT"):
-        ceat(run(without(tiny, strategy=strategy, **keys)))
+        TABLES["ceat"](run(without(tiny, strategy=strategy, **keys)))
 
 
 def counts(tests, **used):
@@ -91,7 +91,7 @@ def test_dropped_words_stand_in_every_row_of_their_test(tmp_path):
     file = tmp_path / "counts.csv"
     counts(ceat_tests(["C6", "C7"]), Donna=0, Amy=7).to_csv(file, index=False)
     files = {"ceat_counts": {"tiny": file, "not of the paper": tmp_path}, "ceat_words": {"ceat": WORDS}}
-    table = ceat(run(both, not_run={ROBERTA: "no weights"}, files=files))
+    table = TABLES["ceat"](run(both, not_run={ROBERTA: "no weights"}, files=files))
     own = table[(table["encoder"] == "tiny") & (table["test"] == "C6")]
     assert set(own["words_dropped"]) == {"Donna"} and set(own["least_contexts"]) == {7} and len(own) == 24
     rest = table.drop(index=own.index)

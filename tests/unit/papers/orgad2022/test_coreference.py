@@ -8,10 +8,9 @@ from biasflow.base.errors import BiasflowError
 from biasflow.metrics.coreference import METRICS as F1_METRICS
 from biasflow.metrics.winobias import KINDS, SIDES, class_rows
 from biasflow.papers.orgad2022.halves import COREFERENCE, F1_DIFFERENCE
-from biasflow.papers.orgad2022.targets import TABLES
 from biasflow.results.scores import NA
 from tests.unit.papers.orgad2022.made_up import COREFERENCE as ASKED
-from tests.unit.papers.orgad2022.made_up import READINGS, SIX, coreference_scores, without
+from tests.unit.papers.orgad2022.made_up import READINGS, SIX, TABLES, coreference_scores, without
 from tests.unit.papers.orgad2022.made_up import run as run_of
 
 ROBERTA = "roberta-base"

@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from biasflow.papers.orgad2022 import fits as internal
-from biasflow.papers.orgad2022.fits import correlations, line, table2
+from biasflow.papers.orgad2022.fits import line
 from biasflow.results.statistics import correlation
 from tests.unit.papers.orgad2022.made_up import (
     MODELS,
     STRATEGIES,
+    TABLES,
     chosen,
     run,
     scores,
@@ -65,7 +66,7 @@ def test_r_squared_is_the_share_of_the_variance_that_the_line_explains(pairs):
 
 
 def test_ceat_has_the_significant_points_as_printed_and_all_of_them():
-    table = table2(run(made(encoder=ROBERTA)))
+    table = TABLES["table2"](run(made(encoder=ROBERTA)))
     kept = of(table, intrinsic="ceat C6", points="p < 0.05", measure="TPR gap (S)")
     every = of(table, intrinsic="ceat C6", points="all", measure="TPR gap (S)")
     # p is 0.01 for none and oversampling, 0.2 for the others.
@@ -74,7 +75,7 @@ def test_ceat_has_the_significant_points_as_printed_and_all_of_them():
 
 
 def test_diverged_seeds_are_no_points():
-    table = table2(run(with_diverged(made(), "plain", 5)))
+    table = TABLES["table2"](run(with_diverged(made(), "plain", 5)))
     own = of(
         table, encoder="tiny", intrinsic="compression", intrinsic_variant="released-bits-best", measure="TPR gap (S)"
     )
@@ -92,7 +93,7 @@ def simpson():
 
 @pytest.fixture(scope="module")
 def found():
-    return correlations(run(simpson()))
+    return TABLES["correlations"](run(simpson()))
 
 
 BITS = {
@@ -152,10 +153,10 @@ def test_what_cannot_be_correlated_says_why():
         gap={name: [0.1, 0.2, 0.3] for name in STRATEGIES},
         seeds=(0, 5, 11),
     )
-    table = correlations(run(flat))
+    table = TABLES["correlations"](run(flat))
     own = table[chosen(table, stage="before", tested="raw", method="pearson", **BITS)].set_index("strategies")
     assert own.loc["all", "note"] == "" and own.loc["all", "estimate"] == pytest.approx(0)
     rest = own.drop(index="all")
     assert rest["estimate"].isna().all() and rest["p_holm"].isna().all() and rest["note"].str.contains("constant").all()
-    few = correlations(run(as_printed(seeds=(0,), strategies=["plain", "oversampling", "subsampling"])))
+    few = TABLES["correlations"](run(as_printed(seeds=(0,), strategies=["plain", "oversampling", "subsampling"])))
     assert (few.loc[few["strategies"] == "within strategies", "note"] != "").all()

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from biasflow.papers.orgad2022.figures import figure3
-from tests.unit.papers.orgad2022.made_up import run, scores, with_diverged
+from tests.unit.papers.orgad2022.made_up import FIGURES, run, scores, with_diverged
 
 PARTS = ["before", "after", "compression", "training"]
 
@@ -22,7 +21,7 @@ def points_of(axes):
 
 
 def test_figure_3_has_a_point_per_model_and_a_box_per_retrained_encoder(tiny):
-    before, after = figure3(run(tiny), tested="scrubbed").axes
+    before, after = FIGURES["figure3_scrubbed"](run(tiny)).axes
     found = points_of(before)
     # Compression 3 + 2 s + j / 10; TPR gap (P) 0.5 + s + j / 100: the fifth measure of the maker.
     assert found.shape == (12, 2)
@@ -33,11 +32,13 @@ def test_figure_3_has_a_point_per_model_and_a_box_per_retrained_encoder(tiny):
     assert {round(float(box[:, 0].min() + np.ptp(box[:, 0]) / 2), 3) for box in boxes} == {
         round(3 + 2 * s + j / 10, 3) for s in range(4) for j in range(3)
     }
-    assert points_of(figure3(run(tiny)).axes[0])[-1].tolist() == pytest.approx([9.2, 4.02])  # tested on raw texts
+    assert points_of(FIGURES["figure3"](run(tiny)).axes[0])[-1].tolist() == pytest.approx(
+        [9.2, 4.02]
+    )  # tested on raw texts
     heights = [(box[:, 1].min(), box[:, 1].max()) for box in boxes]
     assert heights[0] == pytest.approx((1.5005, 1.5015))
 
 
 def test_diverged_seeds_are_not_drawn(tiny):
-    before, after = figure3(run(with_diverged(tiny, "scrubbing", 5))).axes
+    before, after = FIGURES["figure3"](run(with_diverged(tiny, "scrubbing", 5))).axes
     assert len(points_of(before)) == 11 and len(after.patches) == 11

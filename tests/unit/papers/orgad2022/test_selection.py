@@ -5,10 +5,8 @@ import pytest
 
 from biasflow.papers.orgad2022.halves import OCCUPATION
 from biasflow.papers.orgad2022.runs import select
-from biasflow.papers.orgad2022.stages import table3
-from biasflow.papers.orgad2022.targets import FIGURES, TABLES
 from biasflow.results.scores import NA, concatenate
-from tests.unit.papers.orgad2022.made_up import STRATEGIES, run, scores
+from tests.unit.papers.orgad2022.made_up import FIGURES, STRATEGIES, TABLES, run, scores
 
 MODEL_TABLES = [name for name in TABLES if name not in ("table9", "table10", "gender_told", "data")]
 
@@ -51,7 +49,7 @@ def test_methods_that_are_asked_for_are_models_of_their_own(tiny):
     carried = own[own["strategy"] == "plain"].assign(strategy="with-hard", method="hard", value=own["value"] + 0.5)
     frame = concatenate([tiny, after, grid, carried])
     options = {"methods": ["none", "leace", "grid"], "strategies": [*STRATEGIES, "with-hard"]}
-    table = table3(run(frame, **options))
+    table = TABLES["table3"](run(frame, **options))
     own = table[(table["encoder"] == "tiny") & (table["measure"] == "Accuracy")].set_index(["strategy", "setting"])
     names = [model for model, _ in own.index]
     assert names[:3] == ["none", "leace", "grid layer-12 0,1"] and names[-1] == "with-hard"

@@ -5,12 +5,12 @@ import pandas as pd
 import pytest
 
 from biasflow.base.errors import BiasflowError
-from biasflow.papers.orgad2022.stages import table1, table3, table4, table5
 from biasflow.results.scores import NA, concatenate
 from tests.unit.papers.orgad2022.made_up import (
     EXTRINSIC,
     MODELS,
     SIX,
+    TABLES,
     run,
     scores,
     with_diverged,
@@ -18,7 +18,7 @@ from tests.unit.papers.orgad2022.made_up import (
     without,
 )
 
-STAGES = {"before": table3, "after": table4, "frozen": table5}
+STAGES = {"before": TABLES["table3"], "after": TABLES["table4"], "frozen": TABLES["table5"]}
 
 
 @pytest.fixture(scope="module")
@@ -62,18 +62,18 @@ def test_means_sds_and_changes_over_seeds(stage, base, tiny):
 
 
 def test_p_is_exact_and_corrected_within_a_measure():
-    table = of_encoder(table3(run(scores(seeds=SIX, parts=["before"]))))
+    table = of_encoder(TABLES["table3"](run(scores(seeds=SIX, parts=["before"]))))
     row = row_of(table, "FPR gap (P)", "oversampling")
     assert row["p"] == 2 / 2**6 and row["star"] == "yes"
     assert table["p"].count() == 4 * len(EXTRINSIC)
     # Oversampling, subsampling, and scrubbing on both texts.
     assert row["p_holm"] == 4 * 2 / 2**6
     both = concatenate([scores(seeds=SIX, parts=["before"]), scores(encoder="zeta", parts=["before"])])
-    pd.testing.assert_series_equal(of_encoder(table3(run(both)))["p_holm"], table["p_holm"])
+    pd.testing.assert_series_equal(of_encoder(TABLES["table3"](run(both)))["p_holm"], table["p_holm"])
 
 
 def test_after_retraining_pairs_are_heads_and_a_second_test_is_by_encoder(tiny):
-    row = row_of(table4(run(tiny)), "TPR gap (S)", "oversampling")
+    row = row_of(TABLES["table4"](run(tiny)), "TPR gap (S)", "oversampling")
     # Three encoders with two heads each; the second head adds 0.001.
     values = [expected("tpr_gap_sum") + 2 + j / 100 + k / 1000 for j in range(3) for k in range(2)]
     assert row["mean"] == pytest.approx(np.mean(values)) and row["sd"] == pytest.approx(np.std(values, ddof=1))
@@ -84,7 +84,7 @@ def test_after_retraining_pairs_are_heads_and_a_second_test_is_by_encoder(tiny):
 
 def test_diverged_seeds_are_left_out_in_pairs_and_named(tiny):
     lost = with_value(with_diverged(tiny, "oversampling", 11, 5), 99.0, head="own", strategy="oversampling", seed="5")
-    table = table3(run(lost))
+    table = TABLES["table3"](run(lost))
     row = row_of(table, "TPR gap (S)", "oversampling")
     assert row["mean"] == pytest.approx(expected("tpr_gap_sum") + 1) and row["n"] == row["pairs"] == 1
     assert row["diverged"] == "seeds 5, 11" and row["p"] == 1
@@ -92,48 +92,48 @@ def test_diverged_seeds_are_left_out_in_pairs_and_named(tiny):
     assert row_of(table, "TPR gap (S)", "none")["diverged"] == ""
     assert row_of(table, "Compression", "oversampling")["n"] == 1
     # A diverged seed of none is missing in the pairs of every strategy, not in their means.
-    table = table3(run(with_diverged(tiny, "plain", 0)))
+    table = TABLES["table3"](run(with_diverged(tiny, "plain", 0)))
     row = row_of(table, "TPR gap (S)", "subsampling")
     assert row["n"] == 3 and row["pairs"] == 2 and row["change"] == pytest.approx(2)
     assert row_of(table, "TPR gap (S)", "none")["diverged"] == "seed 0"
     # The frozen encoder was never fine-tuned.
-    frozen = row_of(table5(run(lost)), "Accuracy", "oversampling")
+    frozen = row_of(TABLES["table5"](run(lost)), "Accuracy", "oversampling")
     assert frozen["n"] == 3 and frozen["diverged"] == ""
 
 
 def test_a_diverged_seed_needs_no_scores_and_a_strategy_may_lose_all(tiny):
     lost = without(with_diverged(tiny, "scrubbing", 0, 5, 11), strategy="scrubbing", seed="5", head="own")
-    row = row_of(table3(run(lost)), "Accuracy", "scrubbing")
+    row = row_of(TABLES["table3"](run(lost)), "Accuracy", "scrubbing")
     assert row["n"] == 0 and np.isnan(row["mean"]) and row["diverged"] == "seeds 0, 5, 11" and np.isnan(row["p"])
-    one = of_encoder(table1(run(lost))).set_index(["model", "setting"])
+    one = of_encoder(TABLES["table1"](run(lost))).set_index(["model", "setting"])
     assert np.isnan(one.loc[("scrubbing", "scrubbed"), "compression"])
     assert one.loc[("scrubbing", "scrubbed"), "diverged"] == "seeds 0, 5, 11"
 
 
 @pytest.mark.parametrize(
-    ("function", "named", "keys"),
+    ("table", "named", "keys"),
     [
-        (table3, "subsampling", {"strategy": "subsampling", "head": "own", "metric": "independence"}),
-        (table3, "none", {"strategy": "plain", "head": "own", "variant": "labour", "seed": "5"}),
-        (table3, "none", {"strategy": "plain", "head": "own"}),
-        (table4, "subsampling", {"strategy": "subsampling", "head": "retrained", "seed": "5", "head_seed": "1"}),
-        (table4, "none", {"strategy": "plain", "head": "retrained"}),
-        (table5, "none", {"head": "frozen-plain", "split_seed": "11", "metric": "accuracy"}),
-        (table3, "subsampling", {"strategy": "subsampling", "metric": "compression", "seed": "5"}),
-        (table3, "none", {"strategy": "plain", "seed": "5", "readout_seed": "1", "variant": "paper-bits-best"}),
-        (table1, "oversampling", {"strategy": "oversampling", "metric": "ceat_p_two_sided", "seed": "0"}),
-        (table1, "none", {"strategy": "plain", "dataset": "C6"}),
-        (table1, "random", {"strategy": "random", "dataset": "bios-raw", "variant": "paper-bits-best", "seed": "0"}),
-        (table1, "scrubbing", {"strategy": "scrubbing", "dataset": "bios-scrubbed", "head": "own"}),
+        ("table3", "subsampling", {"strategy": "subsampling", "head": "own", "metric": "independence"}),
+        ("table3", "none", {"strategy": "plain", "head": "own", "variant": "labour", "seed": "5"}),
+        ("table3", "none", {"strategy": "plain", "head": "own"}),
+        ("table4", "subsampling", {"strategy": "subsampling", "head": "retrained", "seed": "5", "head_seed": "1"}),
+        ("table4", "none", {"strategy": "plain", "head": "retrained"}),
+        ("table5", "none", {"head": "frozen-plain", "split_seed": "11", "metric": "accuracy"}),
+        ("table3", "subsampling", {"strategy": "subsampling", "metric": "compression", "seed": "5"}),
+        ("table3", "none", {"strategy": "plain", "seed": "5", "readout_seed": "1", "variant": "paper-bits-best"}),
+        ("table1", "oversampling", {"strategy": "oversampling", "metric": "ceat_p_two_sided", "seed": "0"}),
+        ("table1", "none", {"strategy": "plain", "dataset": "C6"}),
+        ("table1", "random", {"strategy": "random", "dataset": "bios-raw", "variant": "paper-bits-best", "seed": "0"}),
+        ("table1", "scrubbing", {"strategy": "scrubbing", "dataset": "bios-scrubbed", "head": "own"}),
     ],
 )
-def test_a_gap_is_an_error_that_names_encoder_and_strategy(function, named, keys, tiny):
+def test_a_gap_is_an_error_that_names_encoder_and_strategy(table, named, keys, tiny):
     with pytest.raises(BiasflowError, match=rf"encoder tiny, strategy {named}"):
-        function(run(without(tiny, **keys)))
+        TABLES[table](run(without(tiny, **keys)))
 
 
 def test_two_scores_of_the_same_are_an_error(tiny):
     again = tiny[(tiny["head"] == "own") & (tiny["strategy"] == "scrubbing") & (tiny["metric"] == "accuracy")]
     twice = concatenate([tiny, again.assign(split_seed="99")])
     with pytest.raises(BiasflowError, match=r"encoder tiny, strategy scrubbing.*more than one accuracy"):
-        table3(run(twice))
+        TABLES["table3"](run(twice))
