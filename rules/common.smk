@@ -10,7 +10,7 @@ if workflow.modifier.path_modifier.prefix or workflow.modifier.path_modifier.mod
     sys.exit("biasflow: as a module it takes no prefix: leave it out; the key `run` names the folder under results/")
 sys.path.insert(0, str(ROOT / "scripts"))  # before an installed biasflow of another version
 
-from biasflow.asking.paths import CORPORA, package_file
+from biasflow.base.paths import CORPORA, package_file
 from biasflow.base.code import code_digest, module_file
 from biasflow.base.terminal import ended, failures
 from biasflow.plan.start import start

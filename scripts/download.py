@@ -4,7 +4,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from _rule import OF_OUTPUT, rule
-from biasflow.asking.paths import LOCK
+from biasflow.base.paths import LOCK
 from biasflow.corpora.catalogue import Entry
 from biasflow.corpora.download import fetch
 

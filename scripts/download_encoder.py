@@ -4,7 +4,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from _rule import rule
-from biasflow.asking.paths import LOCK
+from biasflow.base.paths import LOCK
 from biasflow.corpora.catalogue import read_catalogue
 from biasflow.corpora.hub import download_encoder
 from biasflow.encoders.sentence_transformers import FIRST_TOKEN, check_pooling

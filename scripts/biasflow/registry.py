@@ -130,7 +130,7 @@ class Task:
     """A kind of task.
 
     folder: a package with task.py (how it trains, what it predicts; torch), plan.py (its data, and what a training and
-    a readout need; asking.tasks) and schema.yaml (its keys in the configuration)."""
+    a readout need; tasks.kinds) and schema.yaml (its keys in the configuration)."""
 
     label: str
     folder: str

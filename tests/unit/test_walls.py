@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from biasflow.asking.tasks import cuts_module
 from biasflow.base.code import code_files, module_file
 from biasflow.papers.paper import load
 from biasflow.plan.tasks import kind_of, plan_module
 from biasflow.registry import ERASERS, METRICS, PAPERS, READOUTS, STRATEGIES, TASKS, external_module, module_of
+from biasflow.tasks.kinds import cuts_module
 from biasflow.training import FITTING
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "scripts/biasflow"
-CHEAP = ("metrics", "results", "papers", "asking", "plan")
+CHEAP = ("metrics", "results", "papers", "plan")
 DEAR_SCRIPTS = ("pretrain", "continue_encoder", "fit_methods", "tokenise", "finetune", "read")
 DEAR_MODULES = [module_of(entry) for entries in (ERASERS, READOUTS, TASKS, STRATEGIES) for entry in entries.values()]
 DEAR_MODULES += [module_of(kind_of(name).gendered) for name in TASKS if kind_of(name).gendered]
@@ -29,8 +29,8 @@ DEAR_MODULES += [FITTING]
 PREPARING = [module_of(step) for name in TASKS for step in kind_of(name).steps]
 PREPARING += [external_module(entry) for entry in READOUTS.values() if entry.external]
 # The parts of the package, lowest first: a module imports those of its own part and of the parts before it alone.
-LAYERS = ("base", "registry", "erasers", "text", "corpora", "planted", "stimuli", "encoders", "methods", "strategies")
-LAYERS += ("training", "asking", "tasks", "readouts", "results", "metrics", "papers", "plan", "overview")
+LAYERS = ("base", "registry", "matrix", "erasers", "text", "corpora", "planted", "stimuli", "encoders", "methods")
+LAYERS += ("strategies", "training", "tasks", "readouts", "results", "metrics", "papers", "plan", "overview")
 LAYERS += ("library", "cli", "__init__", "__main__")
 PLANS = [str(module_file(plan_module(name), ROOT).relative_to(ROOT)) for name in TASKS]
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from biasflow.asking.sources import EXTERNAL
 from biasflow.base.tabular import read_text_csv
+from biasflow.encoders.configured import EXTERNAL
 from biasflow.papers.paper import load
 from biasflow.plan.prepared import prepared
 from biasflow.registry import JOBS_OF_READOUTS, rule_of

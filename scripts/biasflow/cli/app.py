@@ -11,8 +11,8 @@ from typing import Annotated
 
 import typer
 
-from biasflow.asking.paths import CORPORA
 from biasflow.base.errors import BiasflowError, nearest, printable
+from biasflow.base.paths import CORPORA
 from biasflow.base.records import PROVENANCE, RESULTS, record_files
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None)

@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from biasflow.asking.sources import PINNED, REVISION
 from biasflow.base.errors import BiasflowError
+from biasflow.base.names import PINNED, REVISION
 from biasflow.cli.app import app, configuration, say
 
 FIRST, WHOLE = "config/mine.yaml", "config/whole.yaml"

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from biasflow.asking.matrix import RANDOM
+from biasflow.matrix import RANDOM
 from biasflow.overview.judgements import COST
 from biasflow.overview.maps import UNTOUCHED, name_of
 from biasflow.results.bootstrap import LEAST

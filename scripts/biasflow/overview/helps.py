@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from biasflow.asking.matrix import RANDOM
+from biasflow.matrix import RANDOM
 from biasflow.overview import costs
 from biasflow.overview.judgements import COST, FARTHER, NEARER, VIABLE, compared, moved, turned
 from biasflow.overview.maps import UNTOUCHED, Map

@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from biasflow.asking.matrix import RANDOM
 from biasflow.base.sample import limit_of
+from biasflow.matrix import RANDOM
 from biasflow.overview import costs
 from biasflow.overview.judgements import VIABLE, left
 from biasflow.registry import COST, INSIDE, METRICS, OUTSIDE, READOUTS, WITH

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import yaml
 
-from biasflow.asking.matrix import RUN, Cell
 from biasflow.base.errors import BiasflowError
+from biasflow.matrix import RUN, Cell
 from biasflow.results.captions import first_sentence
 
 HERE = Path(__file__).parent

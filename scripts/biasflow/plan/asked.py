@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from biasflow.asking.matrix import PART, Block
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_json, whole_file
+from biasflow.matrix import PART, Block
 
 
 @dataclass(frozen=True)

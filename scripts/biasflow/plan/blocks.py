@@ -1,12 +1,13 @@
 """The blocks that a configuration asks for: first those of its papers, then those of `ask`. Every name in them is
 checked."""
 
+import difflib
 import importlib
 from collections.abc import Mapping
 
-from biasflow.asking.matrix import FINETUNED, PRETRAINED, RANDOM, Block
-from biasflow.asking.names import require
 from biasflow.base.errors import BiasflowError
+from biasflow.base.names import require
+from biasflow.matrix import FINETUNED, PRETRAINED, RANDOM, Block
 from biasflow.plan.methods import not_in_training
 from biasflow.registry import METRICS, PAPERS, STRATEGIES, WITH, module_of
 
@@ -60,7 +61,8 @@ def _check(block: Block, config: Mapping) -> None:
         ("metrics", block.metrics, METRICS),
     ):
         for name in names:
-            require(name, known, f"{block.key}.{part}", "tasks" if part == "task" else part)
+            hint = _metric_of(name) if part == "metrics" else ""
+            require(name, known, f"{block.key}.{part}", "tasks" if part == "task" else part, hint)
     if FINETUNED in block.trainings and not block.task:
         raise BiasflowError(
             f"config: key '{block.key}.task': fine-tuned models are asked for, but no task is named; add the key task"
@@ -88,3 +90,16 @@ def _check(block: Block, config: Mapping) -> None:
                         f"config: key '{block.key}.strategies': {name} is not available for tasks of kind {kind} "
                         f"({block.task}); it is for {', '.join(STRATEGIES[name].kinds)}"
                     )
+
+
+def _metric_of(name: str) -> str:
+    """Which metric has a measure of this name, or of one like it; "" where a metric is meant."""
+    metrics_by_measure: dict[str, list[str]] = {}
+    for metric, entry in METRICS.items():
+        for measure in entry.measures:
+            metrics_by_measure.setdefault(measure, []).append(metric)
+    if name not in metrics_by_measure and difflib.get_close_matches(name, METRICS, n=1):
+        return ""
+    measures = difflib.get_close_matches(name, metrics_by_measure, n=1)
+    metrics = " and of ".join(metrics_by_measure[measures[0]]) if measures else ""
+    return metrics and f"{measures[0]} is a measure of the metric {metrics}: ask for that"

@@ -7,11 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from biasflow.asking.encoders import Encoder
-from biasflow.asking.matrix import FINETUNED, NA, NOT_RUN, PRETRAINED, RANDOM, RUN, Block, Cell, Dataset, Model
-from biasflow.asking.sources import EXTERNAL
-from biasflow.asking.tasks import Asked
+from biasflow.encoders.configured import EXTERNAL, Encoder
 from biasflow.encoders.families import FAMILIES
+from biasflow.matrix import FINETUNED, NA, NOT_RUN, PRETRAINED, RANDOM, RUN, Block, Cell, Dataset, Model
 from biasflow.plan.asked import in_parts
 from biasflow.plan.blocks import blocks_of
 from biasflow.plan.checks import check_texts
@@ -21,6 +19,7 @@ from biasflow.plan.methods import NONE, acts_in_attention, largest_rank, missing
 from biasflow.plan.setup import Setup
 from biasflow.plan.tasks import kind_of
 from biasflow.registry import METRICS, READOUTS, TASKS, TRAINING
+from biasflow.tasks.kinds import Asked
 
 Key = TypeVar("Key")
 

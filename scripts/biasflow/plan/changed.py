@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from biasflow.asking.paths import SHOWN, is_corpus_file, package_file
 from biasflow.base.errors import BiasflowError
+from biasflow.base.paths import SHOWN, is_corpus_file, package_file
 from biasflow.base.planned import CODE, Planned, differences, edited_inputs, made, other_inputs, plain, short
 from biasflow.base.records import start_of
 

@@ -3,8 +3,8 @@ measures or changes nothing."""
 
 from collections.abc import Mapping
 
-from biasflow.asking.sources import PLANTED, not_planted
 from biasflow.base.errors import BiasflowError
+from biasflow.encoders.configured import PLANTED, not_planted
 from biasflow.plan.jobs import Plan
 from biasflow.plan.methods import sources
 from biasflow.plan.setup import Setup

@@ -5,11 +5,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from biasflow.asking.matrix import NA, PRETRAINED
 from biasflow.base.errors import AbsentError, BiasflowError
 from biasflow.corpora.catalogue import read_catalogue
 from biasflow.encoders.families import FAMILIES
 from biasflow.encoders.places import ALL, EACH, LAST, LAST_CLS, POOLED, resolve
+from biasflow.matrix import NA, PRETRAINED
 from biasflow.plan.cells import name_of_head, plan
 from biasflow.plan.configuration import load_schema
 from biasflow.plan.configuration import resolve as completed

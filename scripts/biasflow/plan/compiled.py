@@ -6,10 +6,9 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from biasflow.asking.matrix import NA, RUN
-from biasflow.asking.paths import package_file, package_folder
-from biasflow.asking.tasks import TaskPlan
+from biasflow.base.paths import package_file, package_folder
 from biasflow.corpora.catalogue import Catalogue
+from biasflow.matrix import NA, RUN
 from biasflow.papers.paper import KINDS, load
 from biasflow.plan.encoders import encoder_files, encoder_jobs
 from biasflow.plan.items import item_files, item_inputs, items_of
@@ -19,6 +18,7 @@ from biasflow.plan.setup import Setup
 from biasflow.plan.tasks import plan_module
 from biasflow.plan.trainings import data_jobs, fit_jobs, training_jobs
 from biasflow.registry import PAPERS, module_of
+from biasflow.tasks.kinds import TaskPlan
 
 LEDGER = ("ledger", "ledger_summary", "released_errors")  # its tables
 SUFFIXES = ("csv", "tex", "html")  # of a table

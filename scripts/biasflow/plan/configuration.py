@@ -6,23 +6,15 @@ from pathlib import Path
 
 import yaml
 
-from biasflow.asking.encoders import Encoder
-from biasflow.asking.names import require
-from biasflow.asking.paths import DATA_FOLDERS, Paths
-from biasflow.asking.sources import (
-    EXTERNAL,
-    PLANTED,
-    derived_encoders,
-    derived_tasks,
-    judged_encoders,
-    name_encoder,
-    not_planted,
-)
 from biasflow.base.errors import BiasflowError
+from biasflow.base.names import PINNED, REVISION, require
+from biasflow.base.paths import DATA_FOLDERS, Paths
 from biasflow.base.shipped import PACKAGE as FOLDER
 from biasflow.base.shipped import shipped
 from biasflow.corpora.catalogue import read_catalogue
+from biasflow.encoders.configured import EXTERNAL, PLANTED, Encoder, not_planted
 from biasflow.encoders.recipes import MASKED_LM, PLANTED_BIAS, RECIPES, SWAPPED
+from biasflow.papers.derived import derived_encoders, derived_tasks, judged_encoders
 from biasflow.plan import datasets
 from biasflow.plan.facts import encoder_of
 from biasflow.plan.methods import check_methods, methods_of_erasers, with_variants
@@ -30,6 +22,8 @@ from biasflow.plan.tasks import task_of, tasks_of_papers
 from biasflow.plan.validation import Validator, fault
 from biasflow.registry import PAPERS, STRATEGIES, TASKS
 from biasflow.stimuli.densray_sets import OCCUPATIONS
+
+ENCODER = "{encoder}"  # in a path: the folder that the key `encoder` names
 
 
 def load_schema() -> dict:
@@ -80,7 +74,7 @@ def resolve(config: Mapping, schema: Mapping) -> dict:
     for method in resolved["methods"].values():
         for step in method if isinstance(method, list) else [method]:
             step["eraser"] = step["eraser"].replace("-", "_")  # written as methods are, or as in the registry
-    name_encoder(resolved)
+    _name_encoder(resolved)
     _fill(resolved["encoders"], schema["properties"]["encoders"], schema)  # one of the hub has other keys
     _check_limits(resolved)
     _spread_limit(resolved)
@@ -100,6 +94,41 @@ def _of_command_line(key: str, value: object, schema: Mapping) -> object:
     allowed = {**schema["properties"].get(key, {}), "$defs": schema["$defs"]}
     is_word = isinstance(value, str) and value in words and not Validator(allowed).is_valid(value)
     return words[value] if is_word else value
+
+
+def _name_encoder(config: Mapping) -> None:
+    """Put the encoder that the key `encoder` (a folder) or `hub` (NAME@REVISION) names in the place of local ones whose
+    path asks for it. BiasflowError where one asks and none is named, or two are, where one is named that none asks for,
+    for a revision that is not pinned, and for a name of the hub in the place of a folder."""
+    folder, hub = config["encoder"], config["hub"]
+    asking = {name: about for name, about in config["encoders"].items() if ENCODER in about.get("path", "")}
+    if asking and folder is None and hub is None:
+        raise BiasflowError(
+            f"config: key 'encoder': the folder of encoders.{next(iter(asking))} is not given; add --config "
+            "encoder=FOLDER to the command, or hub=NAME@REVISION for an encoder of the model hub"
+        )
+    if folder is not None and hub is not None:
+        raise BiasflowError("config: keys 'encoder' and 'hub': both name the encoder; leave one of them out")
+    if not asking and (folder, hub) != (None, None):
+        raise BiasflowError(
+            f"config: key '{'encoder' if hub is None else 'hub'}': no encoder of this configuration is taken from "
+            f"here; give one the path '{ENCODER}' (source: local), or use config/mine.yaml"
+        )
+    if hub is not None:
+        pinned = PINNED.fullmatch(hub)
+        if pinned is None:
+            raise BiasflowError(f"config: key 'hub': {hub!r} is not NAME@REVISION; {REVISION}")
+        for about in asking.values():
+            about.clear()
+            about |= {"source": "hub", **pinned.groupdict()}
+    elif folder is not None:
+        if PINNED.fullmatch(f"{folder}@{'0' * 40}") and not Path(folder).is_dir():
+            raise BiasflowError(
+                f"config: key 'encoder': there is no folder {folder}; if it is the name of an encoder on the model "
+                f"hub, write --config hub={folder}@REVISION; {REVISION}"
+            )
+        for about in asking.values():
+            about["path"] = about["path"].replace(ENCODER, folder)
 
 
 def _with_paths(config: Mapping) -> dict:

@@ -9,19 +9,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from biasflow.asking.encoders import Encoder
-from biasflow.asking.matrix import Dataset, Files
-from biasflow.asking.paths import Paths, package_file
-from biasflow.asking.sources import PLANTED
-from biasflow.asking.tasks import Asked, TaskPlan
 from biasflow.base.errors import BiasflowError
+from biasflow.base.paths import Paths, package_file
 from biasflow.corpora.disco import BLANK
 from biasflow.corpora.seat import DENSRAY_TESTS
 from biasflow.corpora.stereoset import AUTHORS_STIMULI
+from biasflow.encoders.configured import PLANTED, Encoder
 from biasflow.encoders.sentence_transformers import FIRST_TOKEN, POOLINGS
+from biasflow.matrix import Dataset, Files
 from biasflow.plan.tasks import kind_of
 from biasflow.registry import METRICS, PACKAGE, TASKS, TOKENS
 from biasflow.stimuli.densray_sets import CHINESE, OCCUPATIONS, PLANTED_OCCUPATIONS
+from biasflow.tasks.kinds import Asked, TaskPlan
 
 ANALOGIES = "google-analogies"
 WIKITEXT, WHOLE_SENTENCES = "wikitext-2", "wikitext-2-whole-sentences"

@@ -2,12 +2,12 @@
 
 from collections.abc import Collection, Iterator, Mapping
 
-from biasflow.asking.encoders import Encoder
-from biasflow.asking.matrix import NA, RANDOM, Model
-from biasflow.asking.paths import package_file
+from biasflow.base.paths import package_file
 from biasflow.corpora.catalogue import Catalogue
 from biasflow.corpora.wikipedia import ENGLISH_WIKIPEDIA
+from biasflow.encoders.configured import Encoder
 from biasflow.encoders.recipes import PLANTED_BIAS, RECIPES, SWAPPED
+from biasflow.matrix import NA, RANDOM, Model
 from biasflow.plan.datasets import BIOGRAPHIES, CEAT, CEAT_WORDS, ceat_tests, text_file, text_name
 from biasflow.plan.estimate import seconds_of_pretraining
 from biasflow.plan.jobs import Job

@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from biasflow.asking.encoders import Encoder
-from biasflow.asking.tasks import TaskPlan
 from biasflow.corpora.catalogue import Catalogue
+from biasflow.encoders.configured import Encoder
 from biasflow.encoders.recipes import EXAMPLES, PLANTED_BIAS, NewHeads, Recipe
 from biasflow.plan.jobs import Job, Reading
 from biasflow.plan.setup import Setup
+from biasflow.tasks.kinds import TaskPlan
 
 RATE = 60e9  # operations a second of one core, in single precision, ...
 PRODUCTS = 86e9  # ... where matrix products alone reached so many (docs/costs.md)

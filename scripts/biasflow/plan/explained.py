@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from biasflow.asking.matrix import NA, PART, PRETRAINED, RUN, Cell
-from biasflow.asking.paths import is_corpus_file
 from biasflow.base.errors import BiasflowError, nearest
+from biasflow.base.paths import is_corpus_file
 from biasflow.base.records import RESULTS
+from biasflow.matrix import NA, PART, PRETRAINED, RUN, Cell
 from biasflow.plan.jobs import Jobs, ScoringJob
 from biasflow.plan.prepared import Prepared
 from biasflow.registry import METRICS

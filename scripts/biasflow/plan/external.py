@@ -7,11 +7,10 @@ from pathlib import Path
 
 from jsonschema import FormatChecker
 
-from biasflow.asking.names import require
-from biasflow.asking.paths import is_corpus_file
-from biasflow.asking.sources import is_expanded
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import check_path
+from biasflow.base.names import require
+from biasflow.base.paths import is_corpus_file
 from biasflow.corpora.catalogue import MANIFEST, Catalogue, Entry
 from biasflow.corpora.word_sets import read_word_pairs, read_word_sets
 from biasflow.plan.datasets import own_pairs, sources_of_data
@@ -19,6 +18,7 @@ from biasflow.plan.jobs import Jobs
 from biasflow.plan.setup import Setup
 from biasflow.plan.validation import fault
 from biasflow.stimuli.densray_sets import check_pronouns, read_occupation_set
+from biasflow.tasks.kinds import is_expanded
 from biasflow.text.sentence_pairs import load_sentence_pairs
 
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
-from biasflow.asking.encoders import ANY, VECTORS, Encoder
-from biasflow.asking.paths import Paths, is_corpus_file, package_file
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import check_path
+from biasflow.base.paths import Paths, is_corpus_file, package_file
 from biasflow.corpora.documents import NEEDED, count_documents
 from biasflow.corpora.published_scores import check_kind
+from biasflow.encoders.configured import ANY, VECTORS, Encoder
 from biasflow.encoders.described import Description, describe
 from biasflow.encoders.families import FAMILIES
 from biasflow.encoders.recipes import MASKED_LM

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from biasflow.asking.matrix import PRETRAINED
-from biasflow.asking.paths import Paths
-from biasflow.asking.sources import calibrated_encoders, judged_encoders
+from biasflow.base.paths import Paths
 from biasflow.encoders.recipes import PLANTED_UNITS
+from biasflow.matrix import PRETRAINED
+from biasflow.papers.derived import calibrated_encoders, judged_encoders
 from biasflow.plan.datasets import CEAT
 from biasflow.plan.jobs import Plan, Reading
 from biasflow.plan.readings import file_in_output, reading_output

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from biasflow.asking.matrix import Block, Cell, Dataset, Model
 from biasflow.base.errors import BiasflowError
+from biasflow.matrix import Block, Cell, Dataset, Model
 from biasflow.registry import READOUTS, TOGETHER
 
 

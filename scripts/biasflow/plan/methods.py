@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterator, Mapping
 from operator import itemgetter
 
-from biasflow.asking.controls import MATCHED, RANDOM
-from biasflow.asking.controls import control_of as control_of
-from biasflow.asking.controls import is_matched as is_matched
-from biasflow.asking.matrix import ELSEWHERE
-from biasflow.asking.names import require
 from biasflow.base.errors import BiasflowError
+from biasflow.base.names import require
+from biasflow.matrix import ELSEWHERE
+from biasflow.methods.controls import MATCHED, RANDOM
+from biasflow.methods.controls import control_of as control_of
+from biasflow.methods.controls import is_matched as is_matched
 from biasflow.methods.grid import PLACES, chosen_settings, name_of_setting
 from biasflow.plan.validation import fault
 from biasflow.registry import ERASERS, FIRST_TOKEN, SENTENCE, WORDS, module_of

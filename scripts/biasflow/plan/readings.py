@@ -6,10 +6,10 @@ works wherever Snakemake puts its files."""
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 
-from biasflow.asking.encoders import VECTORS, GivenFile
-from biasflow.asking.matrix import Files
-from biasflow.asking.paths import Paths
+from biasflow.base.paths import Paths
 from biasflow.corpora.catalogue import Catalogue
+from biasflow.encoders.configured import VECTORS, GivenFile
+from biasflow.matrix import Files
 from biasflow.plan.encoders import model_files
 from biasflow.plan.estimate import seconds_of_reading
 from biasflow.plan.jobs import Job, Plan, Reading, ReadingJob, ReadingKey, Score

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from biasflow.asking.encoders import Encoder
-from biasflow.asking.matrix import Block
-from biasflow.asking.paths import Paths
-from biasflow.asking.tasks import TaskPlan
+from biasflow.base.paths import Paths
+from biasflow.encoders.configured import Encoder
+from biasflow.matrix import Block
 from biasflow.plan.facts import Facts, encoder_of
 from biasflow.plan.tasks import task_of
+from biasflow.tasks.kinds import TaskPlan
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from biasflow.asking.paths import CORPORA
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import check_path, check_writable
+from biasflow.base.paths import CORPORA
 from biasflow.base.planned import check_finished, planned_jobs
 from biasflow.base.terminal import LastWord, shorten
 from biasflow.plan.asked import remember

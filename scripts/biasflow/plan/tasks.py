@@ -4,10 +4,10 @@
 import importlib
 from collections.abc import Mapping
 
-from biasflow.asking.matrix import Block
-from biasflow.asking.paths import Paths
-from biasflow.asking.tasks import Kind, TaskPlan
+from biasflow.base.paths import Paths
+from biasflow.matrix import Block
 from biasflow.registry import PACKAGE, PAPERS, TASKS
+from biasflow.tasks.kinds import Kind, TaskPlan
 
 
 def task_of(config: Mapping, name: str, blocks: tuple[Block, ...] = ()) -> TaskPlan:

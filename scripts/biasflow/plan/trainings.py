@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 
-from biasflow.asking.matrix import NA, Model
-from biasflow.asking.paths import package_file
-from biasflow.asking.tasks import TaskPlan
+from biasflow.base.paths import package_file
 from biasflow.corpora.catalogue import Catalogue
+from biasflow.matrix import NA, Model
 from biasflow.plan.datasets import fitting_contexts, fitting_files, fitting_words
 from biasflow.plan.encoders import encoder_files, head_of, model_files
 from biasflow.plan.estimate import seconds_of_fits, seconds_of_training
@@ -13,6 +12,7 @@ from biasflow.plan.jobs import FitJob, Job, Plan, Reading
 from biasflow.plan.methods import erasers, needs_origin, resolved, sources
 from biasflow.plan.setup import Setup
 from biasflow.registry import RAW, STRATEGIES, module_of
+from biasflow.tasks.kinds import TaskPlan
 from biasflow.training import FITTING
 
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from biasflow.asking.matrix import ELSEWHERE, RANDOM
 from biasflow.base.sample import limit_of
+from biasflow.matrix import ELSEWHERE, RANDOM
 from biasflow.results.matrix import UNTRAINED, criticisms, limited
 from biasflow.results.scores import NA
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from biasflow.asking.controls import control_of
-from biasflow.asking.matrix import RANDOM
 from biasflow.base.errors import BiasflowError
 from biasflow.base.sample import SUFFIX, limit_of
+from biasflow.matrix import RANDOM
+from biasflow.methods.controls import control_of
 from biasflow.registry import ALWAYS, COST, METRICS, WITH, Measure
 from biasflow.results.beside import beside, cautions, in_words, why
 from biasflow.results.comparison import (

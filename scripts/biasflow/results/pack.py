@@ -7,9 +7,9 @@ from html.parser import HTMLParser
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
 
-from biasflow.asking.paths import SHOWN
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import whole_file
+from biasflow.base.paths import SHOWN
 from biasflow.base.records import checked, contents
 
 PAGE = "index.html"

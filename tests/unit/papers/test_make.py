@@ -7,8 +7,8 @@ from types import ModuleType
 import pandas as pd
 import pytest
 
-from biasflow.asking.matrix import Cell, Model
 from biasflow.base.errors import BiasflowError
+from biasflow.matrix import Cell, Model
 from biasflow.papers import make, paper
 from biasflow.papers.frames import Run
 from biasflow.papers.paper import PaperText, Target

@@ -11,17 +11,17 @@ import yaml
 from safetensors.numpy import save_file
 from snakemake.utils import update_config
 
-from biasflow.asking.matrix import Block, Model
-from biasflow.asking.tasks import Asked
 from biasflow.corpora.catalogue import read_catalogue
 from biasflow.encoders.described import Description
 from biasflow.encoders.families import HEADS, head_weights
+from biasflow.matrix import Block, Model
 from biasflow.plan.cells import Plan, plan
 from biasflow.plan.compiled import compiled
 from biasflow.plan.configuration import load_schema, resolve
 from biasflow.plan.facts import Facts
 from biasflow.plan.jobs import Job, Jobs
 from biasflow.plan.setup import Setup
+from biasflow.tasks.kinds import Asked
 
 ROOT = Path(__file__).parents[3]
 SCHEMA, CATALOGUE = load_schema(), read_catalogue()

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from biasflow.asking.matrix import NOT_RUN
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.catalogue import read_catalogue
+from biasflow.matrix import NOT_RUN
 from biasflow.plan.cells import Plan, plan
 from biasflow.plan.configuration import resolve
 from biasflow.plan.facts import Facts, gather

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import pytest
 
-from biasflow.asking.paths import CORPORA
 from biasflow.base.code import module_file
 from biasflow.base.errors import BiasflowError
+from biasflow.base.paths import CORPORA
 from biasflow.encoders.families import HEADS
 from biasflow.encoders.recipes import RECIPES
 from biasflow.plan.cells import Plan, plan

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from biasflow.asking.matrix import NOT_RUN
 from biasflow.base.errors import BiasflowError
 from biasflow.base.tabular import read_text_csv, write_csv
 from biasflow.corpora.catalogue import read_catalogue
 from biasflow.encoders.described import Description
+from biasflow.matrix import NOT_RUN
 from biasflow.plan.cells import plan
 from biasflow.plan.configuration import resolve
 from biasflow.plan.facts import Facts

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from biasflow.asking import sources
-from biasflow.asking.encoders import Encoder
 from biasflow.base.errors import BiasflowError
+from biasflow.encoders.configured import Encoder
 from biasflow.encoders.families import HEADS
+from biasflow.papers import derived
 from biasflow.plan.cells import plan
 from biasflow.plan.configuration import resolve
 from biasflow.plan.facts import gather
@@ -132,12 +132,12 @@ def test_a_text_without_documents_gives_no_next_sentence_head(folder, tmp_path, 
 
 def test_one_encoder_per_bias_and_seed():
     planted = {"encoder": {"corpus": "planted", "steps": 3}, "bias": [0.0, 0.5], "seeds": [1, 2]}
-    encoders = sources.derived_encoders({"papers": {"planted": planted}})
+    encoders = derived.derived_encoders({"papers": {"planted": planted}})
     assert list(encoders) == [f"planted-bias{bias}-seed{seed}" for bias in ("0", "0.5") for seed in (1, 2)]
     assert encoders["planted-bias0.5-seed2"] == {
         "corpus": "planted", "steps": 3, "source": "pretrain", "bias": 0.5, "seed": 2,
     }  # fmt: skip
-    assert sources.derived_encoders({"papers": {}}) == {}
+    assert derived.derived_encoders({"papers": {}}) == {}
 
 
 def test_a_task_for_each_bias_that_encoders_are_trained_on():
@@ -159,4 +159,4 @@ def test_a_task_for_each_bias_that_encoders_are_trained_on():
         for bias in ("0", "0.5")
         for other in ("0", "0.5")
     }
-    assert sources.derived_tasks({"papers": {}}) == {}
+    assert derived.derived_tasks({"papers": {}}) == {}

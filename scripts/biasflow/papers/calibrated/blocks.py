@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from biasflow.asking.sources import calibrated_encoders
+from biasflow.papers.derived import calibrated_encoders
 
 
 def blocks(options: Mapping, config: Mapping) -> dict[str, dict]:

@@ -9,9 +9,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 from scipy import stats
 
-from biasflow.asking.sources import calibrated_encoders
 from biasflow.papers.calibrated.figures import draw_doses, draw_followed
 from biasflow.papers.calibrated.values import ALL, CONTROL, HELD_OUT, measured
+from biasflow.papers.derived import calibrated_encoders
 from biasflow.papers.frames import Run
 from biasflow.papers.judge import DOES_NOT, SEES, TOO_FEW, by_seed, judge
 from biasflow.registry import INSIDE

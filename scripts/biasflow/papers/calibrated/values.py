@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from biasflow.asking.sources import calibrated_encoders
 from biasflow.base.errors import BiasflowError
 from biasflow.base.tabular import read_parquet
 from biasflow.metrics import bec_pro, winogender
 from biasflow.metrics.log_odds import agreement
 from biasflow.metrics.occtmp import occtmp
+from biasflow.papers.derived import calibrated_encoders
 from biasflow.papers.frames import Run
 from biasflow.papers.judge import given_values, item_variance, with_doses
 from biasflow.papers.judged import Judged

@@ -7,10 +7,10 @@ from itertools import product
 
 import yaml
 
-from biasflow.asking.names import require
-from biasflow.asking.sources import calibration_name, calibration_task
 from biasflow.base.errors import BiasflowError
+from biasflow.base.names import require
 from biasflow.base.shipped import shipped
+from biasflow.papers.derived import calibration_name, calibration_task
 from biasflow.papers.judged import ENCODER, Judged
 from biasflow.registry import METRICS, Measure
 

@@ -12,10 +12,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy.special import logit
 
-from biasflow.asking.sources import PLANTED, calibration_name
 from biasflow.base.errors import BiasflowError
+from biasflow.encoders.configured import PLANTED
 from biasflow.metrics.log_odds import agreement
 from biasflow.metrics.stereoset import ANTI, STEREOTYPE
+from biasflow.papers.derived import calibration_name
 from biasflow.papers.frames import Run
 from biasflow.papers.judge import LEVEL, judge, permutation_p
 from biasflow.papers.planted import designs

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import pandas as pd
 
-from biasflow.asking.sources import calibration_name, calibration_task
 from biasflow.base.errors import BiasflowError
+from biasflow.papers.derived import calibration_name, calibration_task
 from biasflow.papers.frames import Run
 from biasflow.papers.judge import given_values, item_variance, with_doses
 from biasflow.papers.planted.blocks import LAST_LAYER, Judged, judged, met

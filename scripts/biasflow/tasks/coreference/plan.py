@@ -3,13 +3,24 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from biasflow.asking.matrix import Dataset
-from biasflow.asking.paths import package_file
-from biasflow.asking.sources import PLANTED, expanded, is_expanded
-from biasflow.asking.tasks import WORLD, Asked, Kind, Step, TaskPlan, corpus_files, recipe, with_hidden_layer
 from biasflow.base.errors import BiasflowError
+from biasflow.base.paths import package_file
 from biasflow.corpora.catalogue import Catalogue
+from biasflow.encoders.configured import PLANTED
+from biasflow.matrix import Dataset
 from biasflow.registry import STRATEGIES, WORDS
+from biasflow.tasks.kinds import (
+    WORLD,
+    Asked,
+    Kind,
+    Step,
+    TaskPlan,
+    corpus_files,
+    expanded,
+    is_expanded,
+    recipe,
+    with_hidden_layer,
+)
 
 PARTS = ("train", "validation", "test")
 SIDES = ("pro", "anti")

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from biasflow.asking.matrix import Dataset
-from biasflow.asking.tasks import WORLD, Asked, Kind, Step, TaskPlan, corpus_files, recipe
 from biasflow.corpora.catalogue import Catalogue
+from biasflow.matrix import Dataset
+from biasflow.tasks.kinds import WORLD, Asked, Kind, Step, TaskPlan, corpus_files, recipe
 
 PARTS = ("train", "validation")
 PLANTED = "planted-nli"

@@ -3,14 +3,14 @@
 import contextlib
 from collections.abc import Iterator, Mapping
 
-from biasflow.asking.matrix import Dataset
-from biasflow.asking.names import require
-from biasflow.asking.sources import PLANTED
-from biasflow.asking.tasks import WORLD, Asked, Kind, Step, TaskPlan, corpus_files
 from biasflow.base.errors import BiasflowError
+from biasflow.base.names import require
 from biasflow.corpora.catalogue import Catalogue
+from biasflow.encoders.configured import PLANTED
+from biasflow.matrix import Dataset
 from biasflow.planted.nli import occupation_pair_words
 from biasflow.registry import PACKAGE
+from biasflow.tasks.kinds import WORLD, Asked, Kind, Step, TaskPlan, corpus_files
 from biasflow.text.occupation_pairs import LISTS, check_words, select
 
 PARTS = ("train", "validation", "test")

@@ -3,11 +3,17 @@
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from biasflow.asking.matrix import NA, PRETRAINED, Dataset, Files
-from biasflow.asking.names import require
-from biasflow.asking.paths import package_file
-from biasflow.asking.sources import PLANTED
-from biasflow.asking.tasks import (
+from biasflow.base.errors import BiasflowError
+from biasflow.base.names import require
+from biasflow.base.paths import package_file
+from biasflow.corpora import bios
+from biasflow.corpora.bios import PROFESSIONS
+from biasflow.corpora.catalogue import Catalogue
+from biasflow.encoders.configured import PLANTED
+from biasflow.matrix import NA, PRETRAINED, Dataset, Files
+from biasflow.planted.bios import load_grammar
+from biasflow.registry import STRATEGIES, module_of
+from biasflow.tasks.kinds import (
     WORLD,
     Asked,
     Gendered,
@@ -18,12 +24,6 @@ from biasflow.asking.tasks import (
     corpus_files,
     with_hidden_layer,
 )
-from biasflow.base.errors import BiasflowError
-from biasflow.corpora import bios
-from biasflow.corpora.bios import PROFESSIONS
-from biasflow.corpora.catalogue import Catalogue
-from biasflow.planted.bios import load_grammar
-from biasflow.registry import STRATEGIES, module_of
 
 RAW, SCRUBBED = "raw", "scrubbed"
 BIAS_IN_BIOS = "bias-in-bios-"  # files of biasflow/data/corpora.yaml

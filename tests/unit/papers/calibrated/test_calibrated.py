@@ -9,9 +9,9 @@ import pytest
 from scipy.special import logit
 from scipy.stats import false_discovery_control
 
-from biasflow.asking.sources import calibrated_encoders
 from biasflow.base.errors import BiasflowError
 from biasflow.papers.calibrated.targets import agreement_of, calibration, judged
+from biasflow.papers.derived import calibrated_encoders
 from biasflow.papers.frames import Run
 from biasflow.papers.judge import DOES_NOT, SEES, TOO_FEW
 from biasflow.plan.configuration import resolve

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 import pandas as pd
 
-from biasflow.asking.sources import calibration_name, calibration_task
+from biasflow.papers.derived import calibration_name, calibration_task
 from biasflow.papers.frames import Run
 from biasflow.papers.planted.blocks import LAST_LAYER, Judged, judged, met
 from biasflow.results.scores import tidy

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from biasflow.asking.sources import EXTERNAL, PLANTED
+from biasflow.base.errors import BiasflowError
 from biasflow.encoders.described import Description
 from biasflow.encoders.families import FAMILIES, HEADS
 from biasflow.encoders.sentence_transformers import FIRST_TOKEN
@@ -16,7 +16,8 @@ from biasflow.encoders.stored import SUFFIXES
 _NARROW = 256  # hidden sizes up to this gain nothing from a second thread
 _BERT = "bert"  # the model type where config.json names none, and of those that are pre-trained here
 
-
+PLANTED = "planted"  # the text that is made of the project's own language, and what is of it
+EXTERNAL = "external"  # the source of an encoder without weights
 ANY = ""  # in place of a metric: files that all metrics of a readout take
 FILES = "files"  # the key of an external encoder for the items that were scored, where they are others
 VECTORS = "vectors"  # the readout whose given files hold vectors of words or sentences, not scores of items
@@ -186,3 +187,11 @@ def _files_named(entries: object) -> list[GivenFile]:
         GivenFile(**entry) if isinstance(entry, Mapping) else GivenFile(entry)
         for entry in (entries if isinstance(entries, list) else [entries])
     ]
+
+
+def not_planted(key: str, encoder: str) -> BiasflowError:
+    """Return the error for a key that names the embedded text for an encoder that never saw it."""
+    return BiasflowError(
+        f"config: key '{key}': planted, but encoder {encoder} was not trained on the planted corpus; "
+        "name another text, or leave it out"
+    )

@@ -2,13 +2,15 @@
 
 Every kind says it as `KIND`, a Kind, in tasks/<kind>/plan.py, and its keys in the configuration in schema.yaml."""
 
+import glob
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from biasflow.asking.encoders import Encoder
-from biasflow.asking.matrix import Block, Dataset, Files, Model
-from biasflow.asking.paths import Paths, package_folder
+from biasflow.base.files import check_path
+from biasflow.base.paths import Paths, package_folder
 from biasflow.corpora.catalogue import Catalogue
+from biasflow.encoders.configured import Encoder
+from biasflow.matrix import Block, Dataset, Files, Model
 from biasflow.registry import PACKAGE, PLAIN, STRATEGIES, TASKS, module_of
 
 Options = Mapping[str, object]
@@ -184,3 +186,21 @@ def with_hidden_layer(probed: Callable[[Asked], list[Dataset]]) -> Callable[[Ask
         return [replace(dataset, options={**dataset.options, **extra}) for dataset in probed(asked)]
 
     return datasets
+
+
+def is_expanded(name: str) -> bool:
+    """Whether a file name is a pattern, or lies in a folder that another key names."""
+    return "{folder}" in name or glob.has_magic(name)
+
+
+def expanded(names: Sequence[str], folder: str | None) -> list[str]:
+    """Return the files that names stand for; a name with *, ? or [ stands for all files that it matches, sorted.
+    folder: what {folder} stands for in names. BiasflowError for a file that no rule can take."""
+    paths: list[str] = []
+    for name in names:
+        path = name.replace("{folder}", str(folder))
+        # not Path.glob, which takes no absolute pattern
+        paths += sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) else [path]  # noqa: PTH207
+    for path in paths:
+        check_path(path)
+    return paths

@@ -1,0 +1,68 @@
+"""The encoders and tasks that papers need beside those of the configuration, and how these are called."""
+
+from collections.abc import Mapping
+
+from biasflow.base.errors import BiasflowError
+from biasflow.encoders.configured import PLANTED
+
+
+def judged_encoders(config: Mapping, paper: str) -> list[str]:
+    """The encoders on which a paper judges measures; only the papers `planted` and `calibrated` have any."""
+    options = config["papers"][paper]
+    if paper == "planted":
+        return [calibration_name(bias, seed) for bias in options["bias"] for seed in options["seeds"]]
+    return [options["encoder"], *calibrated_encoders(options)] if paper == "calibrated" else []
+
+
+def derived_encoders(config: Mapping) -> dict[str, dict]:
+    """The encoders that papers need beside those of the configuration: one per planted bias and seed, and those that
+    paper A trains on before it measures perplexity."""
+    papers, encoders = config["papers"], {}
+    if "planted" in papers:
+        planted = papers["planted"]
+        for bias in planted["bias"]:
+            for seed in planted["seeds"]:
+                keys = {"source": "pretrain", "bias": bias, "seed": seed}
+                encoders[calibration_name(bias, seed)] = {**planted["encoder"], **keys}
+    if "calibrated" in papers:
+        options = papers["calibrated"]
+        keys = {"source": "continued", "from": options["encoder"], "recipe": "planted"}
+        names = ("text", "examples", "labour", "learning_rate", "max_length")
+        keys |= {key: options[key] for key in names if key in options}
+        for name, (dose, seed) in calibrated_encoders(options).items():
+            encoders[name] = {**keys, "dose": dose, "seed": seed}
+    if papers.get("liang2020", {}).get("finetuned_perplexity"):
+        options = config["metrics"]["perplexity"]
+        for name in papers["liang2020"]["encoders"]:
+            keys = {"source": "continued", "from": name, "recipe": "masked_lm", "seed": 0}
+            encoders[f"{name}-mlm"] = {**keys, "text": options["text"], "max_length": options["max_length"]}
+    return encoders
+
+
+def derived_tasks(config: Mapping) -> dict[str, dict]:
+    """The tasks that papers need beside those of the configuration: each of papers.planted.tasks on data of each amount
+    of bias. BiasflowError, naming the key, for data that no bias is planted in."""
+    planted, tasks = config["papers"].get("planted"), {}
+    for name, about in planted["tasks"].items() if planted else ():
+        if not str(about.get("data")).startswith(PLANTED):
+            raise BiasflowError(
+                f"config: key 'papers.planted.tasks.{name}.data': no bias is planted in them; leave it out"
+            )
+        for bias in planted["task_bias"]:
+            tasks[calibration_task(name, bias)] = {**about, "planted": {**about["planted"], "bias": bias}}
+    return tasks
+
+
+def calibration_name(bias: float, seed: int) -> str:
+    return f"planted-bias{bias:g}-seed{seed}"
+
+
+def calibration_task(task: str, bias: float) -> str:
+    return f"planted-{task}-bias{bias:g}"
+
+
+def calibrated_encoders(options: Mapping) -> dict[str, tuple[float, int]]:
+    """The encoders of papers.calibrated with a planted dose: name -> dose and seed."""
+    pairs = [(dose, seed) for dose in options["doses"] for seed in options["seeds"]]
+    signs = {True: "minus", False: ""}  # a hyphen before the number would be read as no sign
+    return {f"calibrated-dose-{signs[dose < 0]}{abs(dose):g}-seed{seed}": (dose, seed) for dose, seed in pairs}
