@@ -11,8 +11,8 @@ from biasflow.base.sample import marked
 from biasflow.base.tabular import write_csv, write_parquet
 from biasflow.metrics.items import scorer
 from biasflow.metrics.left_out import left_out_rows
-from biasflow.readouts.reasons import reason_of, reasons_of
-from biasflow.results.changes import COLUMNS, resampled_measures
+from biasflow.readouts.reasons import left_out_of, reason_of, reasons_of
+from biasflow.results.changes import COLUMNS, digest_of_items, resampled_measures
 from biasflow.results.holes import HOLES
 from biasflow.results.scores import concatenate, tidy, write_scores
 
@@ -32,7 +32,9 @@ def main(smk) -> None:
                     # A training names its own parts.
                     datasets = [marked(name, job["limits"]) for name in rows["dataset"]] if "dataset" in rows else None
                     keys = {**smk.params.model, "dataset": datasets or job["dataset"]}
-                    drawn.append(resampled_measures(rows, job["measures"], **keys))
+                    come_from, left_out = inputs_of(smk.input, job["items"]), left_out_of(readout).reasons
+                    items = digest_of_items(come_from, job["chosen_by"], left_out)
+                    drawn.append(resampled_measures(rows, job["measures"], items, **keys))
                     tables.append(tidy(rows, **keys))
                     left_out = left_out_rows(readout, job["metric"], [*dict.fromkeys(rows["method"])])
                     tables.append(tidy(left_out.assign(dataset=job["dataset"]), **smk.params.model))

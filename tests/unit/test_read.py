@@ -97,7 +97,7 @@ def test_what_fails_as_a_whole_or_may_go_better_another_time_ends_the_job(read, 
 def test_a_metric_that_fails_leaves_the_scores_of_the_others(script, read):
     output = read("none", "ours")
     common = {"readout": "x", "methods": ["none"], "inputs": "x", "options": {}, "limits": [], "dataset": "x"}
-    common["measures"] = []
+    common |= {"measures": [], "items": "items", "chosen_by": {}}
     jobs = [
         {**common, "file": f"{name}.parquet", "module": module_of(METRICS[metric]), "metric": metric}
         for name, metric in (("none", "sss"), ("none", "gest"), ("ours", "prediction_quality"))

@@ -9,13 +9,15 @@ from dataclasses import asdict
 from biasflow.base.paths import Paths
 from biasflow.corpora.catalogue import Catalogue
 from biasflow.encoders.configured import VECTORS, GivenFile
-from biasflow.matrix import Files
+from biasflow.matrix import Dataset, Files
 from biasflow.plan.encoders import model_files
 from biasflow.plan.estimate import seconds_of_reading
 from biasflow.plan.jobs import Job, Plan, Reading, ReadingJob, ReadingKey, Score
 from biasflow.plan.setup import Setup
 from biasflow.registry import METRICS, PACKAGE, READOUTS, TOGETHER, TRAINING, external_module, module_of, rule_of
 
+# Options of readouts that say how items are read, and not which they are.
+NOT_OF_ITEMS = ("batch_size", "pooling", "sentence_pooling", "others")
 # Metrics whose own readout lists its items itself -> the module that lists them for scores that somebody gives.
 LISTINGS = {"occtmp": f"{PACKAGE}.stimuli.occupations", "strength": f"{PACKAGE}.stimuli.triples"}
 
@@ -173,13 +175,14 @@ def scoring_jobs(setup: Setup, plan: Plan) -> Iterator[Job]:
 def _scored(paths: Paths, scores: tuple[Score, ...]) -> tuple[dict, dict, list[str]]:
     """Inputs, parameters and modules of the job of these scores. A parameter tells for each metric and readout its
     module, the dataset, the methods, the measures whose resamples are kept, and the options; the role of the readout's
-    folder and the file's name in there; and the name of the inputs that the metric takes beside it."""
+    folder and the file's name in there; the name of the inputs that the metric takes beside it; and what says which
+    its items are: the name of the inputs that they come from, and the options that choose them."""
     inputs: dict[str, str | Sequence[str]] = {}
     params = []
     for score in scores:
         name, readout = f"{score.metric}/{score.dataset.label}", score.reading.job.readout
         inputs[readout] = reading_output(paths, score.reading)
-        inputs |= _inputs_of(name, score.dataset.scored_with)
+        inputs |= _inputs_of(name, score.dataset.scored_with) | _inputs_of(f"items/{name}", _item_files(score.dataset))
         params.append(
             {
                 "metric": score.metric,
@@ -191,8 +194,20 @@ def _scored(paths: Paths, scores: tuple[Score, ...]) -> tuple[dict, dict, list[s
                 "measures": [list(row) for row in METRICS[score.metric].rows()],
                 "limits": list(score.dataset.limits),
                 "inputs": name,
+                "items": f"items/{name}",
+                "chosen_by": {key: value for key, value in score.dataset.options.items() if key not in NOT_OF_ITEMS},
                 "options": dict(score.dataset.scoring),
             }
         )
     modules = sorted({module_of(METRICS[score.metric]) for score in scores})
     return inputs, {"model": asdict(scores[0].model), "jobs": params}, modules
+
+
+def _item_files(dataset: Dataset) -> Files:
+    """The files from which the items of a dataset come, by role: its own, and those of what it is made from."""
+    below = {
+        f"{role}-{name}": paths
+        for role, (_, other) in dataset.made_from.items()
+        for name, paths in _item_files(other).items()
+    }
+    return {**dataset.files, **below}

@@ -5,19 +5,28 @@ resample by resample, a method minus the untouched model, and a method minus its
 interval of a difference would be many times as wide, and where a method moves a score past neutral it would be too
 narrow."""
 
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+import hashlib
+import json
+import logging
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from biasflow.base.files import sha256
+from biasflow.base.records import contents
 from biasflow.registry import Measure
 from biasflow.results.bootstrap import RESAMPLED, ends
 from biasflow.results.comparison import AGAINST, CHANGED, DISTANCE_CHANGED, distance, distances
 from biasflow.results.matrix import PLAIN, by_rows, controlled
 from biasflow.results.scores import KEYS, MEASURE, NA, NONE, concatenate, tidy
 
-COLUMNS = [*KEYS, "value", "n", RESAMPLED]
+log = logging.getLogger(__name__)
+
+ITEMS = "items"  # the column that says on which items a score was measured (`digest_of_items`)
+COLUMNS = [*KEYS, "value", "n", ITEMS, RESAMPLED]
 _SAME = [key for key in KEYS if key not in ("strategy", "seed", "method", "setting")]  # of a method and what it changes
 Score = Mapping[Hashable, Any]  # a row of COLUMNS
 
@@ -30,11 +39,26 @@ class Pair(NamedTuple):
     second: Score
 
 
-def resampled_measures(rows: pd.DataFrame, measures: Collection[Sequence[str]], **keys: object) -> pd.DataFrame:
+def digest_of_items(
+    files: Mapping[str, Sequence[Path]], chosen_by: Mapping[str, object], left_out: Collection[str]
+) -> str:
+    """What is equal for scores of the same items in the same order, and of no others: of the contents of the files that
+    they come from (by role), of the options that choose them, and of the names of those that were left out."""
+    digests = {role: [sha256(file) for path in paths for file in contents(path)] for role, paths in files.items()}
+    about = json.dumps([digests, dict(chosen_by), sorted(left_out)], sort_keys=True)
+    return hashlib.sha256(about.encode()).hexdigest()
+
+
+def resampled_measures(
+    rows: pd.DataFrame, measures: Collection[Sequence[str]], items: str, **keys: object
+) -> pd.DataFrame:
     """The scores of some measures (metric, part, variant) with their resamples: COLUMNS.
 
-    rows: of a metric, with the column RESAMPLED where it has any; keys: those that it does not know."""
-    rows = rows.assign(**{RESAMPLED: np.nan, "n": np.nan, **dict.fromkeys(KEYS, NA), **dict(rows.items()), **keys})
+    rows: of a metric, with the column RESAMPLED where it has any; items: `digest_of_items`; keys: those that the rows
+    do not know."""
+    rows = rows.assign(
+        **{RESAMPLED: np.nan, "n": np.nan, **dict.fromkeys(KEYS, NA), **dict(rows.items()), ITEMS: items, **keys}
+    )
     of_measure = pd.MultiIndex.from_frame(rows[MEASURE]).isin([tuple(names) for names in measures])
     return rows.loc[of_measure & rows[RESAMPLED].map(np.ndim).eq(1), COLUMNS].astype(dict.fromkeys(KEYS, str))
 
@@ -46,12 +70,13 @@ def changes(drawn: pd.DataFrame) -> pd.DataFrame:
     DISTANCE_CHANGED  the distance from neutral under a method minus that of the untouched model
     AGAINST           of a control: the distance under the method that it controls minus that under the control
 
-    each with the 95 % interval of the same resamples. drawn: scores with theirs (COLUMNS). A score of another number of
-    items, or of resamples (correlations have fewer), is compared with none."""
-    tables, measures = [], by_rows()
+    each with the 95 % interval of the same resamples. drawn: scores with theirs (COLUMNS). A score of other items, or
+    of another number of resamples (correlations have fewer), is compared with none, and the log says so; nor is one
+    that does not say what its items are (of an older version)."""
+    tables, measures, drawn = [], by_rows(), drawn.reindex(columns=COLUMNS)
     for (*names, _), of_measure in drawn.groupby([*MEASURE, drawn[RESAMPLED].map(len)]):
         scores, measure = of_measure.to_dict("records"), measures[tuple(names)]
-        touched, against = list(_with_untouched(scores)), list(_with_control(scores))
+        touched, against = _on_same_items(_with_untouched(scores)), _on_same_items(_with_control(scores))
         tables += [
             _differences(touched, CHANGED),
             _differences(touched, DISTANCE_CHANGED, measure),
@@ -94,10 +119,24 @@ def _same(score: Score, *keys: str) -> tuple[str, ...]:
     return (*(score[key] for key in _SAME), *keys)
 
 
+def _on_same_items(pairs: Iterable[Pair]) -> list[Pair]:
+    """The pairs of which both scores are of the same items; the log tells how many others there are."""
+    pairs = list(pairs)
+    same = [pair for pair in pairs if on_same_items(pair.first, pair.second)]
+    if len(same) < len(pairs):
+        about = "%s of %s: %d of %d scores are of other items than those they would be compared with, so they are not"
+        log.warning(about, pairs[0].key["metric"], pairs[0].key["encoder"], len(pairs) - len(same), len(pairs))
+    return same
+
+
+def on_same_items(first: Score, second: Score) -> bool:
+    """Whether two scores are known to be of the same items, so that their resamples stand beside each other."""
+    return first["n"] == second["n"] and isinstance(first[ITEMS], str) and first[ITEMS] == second[ITEMS]
+
+
 def _differences(pairs: Sequence[Pair], suffix: str, of: Measure | None = None) -> pd.DataFrame:
     """The differences of the scores of pairs, or of the distances `of` a measure from neutral, with their intervals: as
     scores."""
-    pairs = [pair for pair in pairs if pair.first["n"] == pair.second["n"]]
     if not pairs:
         return pd.DataFrame()
     values, drawn = (

@@ -7,11 +7,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from biasflow.results.bootstrap import RESAMPLED, interval, weighted_mean
-from biasflow.results.changes import COLUMNS, are_changes, changes, resampled_measures
+from biasflow.results.changes import (
+    COLUMNS,
+    are_changes,
+    changes,
+    digest_of_items,
+    resampled_measures,
+)
 from biasflow.results.matrix import by_rows
 from biasflow.results.scores import KEYS, NA
 
-KEY = dict.fromkeys(KEYS, NA) | {"encoder": "bert", "dataset": "data", "method": "none"}
+KEY = dict.fromkeys(KEYS, NA) | {"encoder": "bert", "dataset": "data", "method": "none", "items": "digest"}
 RATE = {"metric": "crows_pairs_score", "part": "all", "variant": "exact"}  # neutral is 0.5
 ITEMS = np.random.default_rng(0).random(80)
 
@@ -35,6 +41,29 @@ def test_a_change_on_the_same_items_has_an_interval_of_its_own():
     found = changed(score(ITEMS), score(ITEMS + 0.1, method="hard"), score(ITEMS, method="leace", n=79))
     assert found["hard", "_change"] == pytest.approx((0.1, 0.1, 0.1))
     assert {method for method, _ in found} == {"hard"}
+
+
+def test_as_many_other_items_are_not_paired_and_the_log_says_so(caplog):
+    """Nor are those of a file of an older version, which does not say what its items were."""
+    scores = pd.DataFrame(
+        [score(ITEMS), score(ITEMS + 0.1, method="hard"), score(ITEMS, method="leace", items="other")]
+    )
+    assert set(changes(scores)["method"]) == {"hard"}
+    assert "crows_pairs_score of bert: 1 of 2 scores are of other items" in caplog.text
+    assert changes(scores.drop(columns="items")).empty
+
+
+def test_items_are_the_same_if_files_choice_and_what_is_left_out_are(tmp_path):
+    for name, text in {"one": "he is late\n", "again": "he is late\n", "other": "she is late\n"}.items():
+        (tmp_path / name).write_text(text)
+
+    def digest(*names, limit=100, left_out=()):
+        return digest_of_items({"test": [tmp_path / name for name in names]}, {"limit": limit}, left_out)
+
+    same = digest("one")
+    others = digest("other"), digest("one", limit=99), digest("one", left_out=["row 3"])
+    assert digest("again") == same and same not in others
+    assert digest("one", "other") != digest("other", "one")  # their order is that of the items
 
 
 def test_scores_of_one_measure_may_differ_in_their_resamples():
@@ -106,8 +135,9 @@ def test_a_change_has_the_name_of_no_measure():
 def test_resamples_are_kept_of_measures_alone():
     rows = pd.DataFrame([score(ITEMS), score(ITEMS, variant="aul"), score(ITEMS) | {RESAMPLED: np.nan}])
     kept = resampled_measures(
-        rows.drop(columns=["encoder", "part"]), [["crows_pairs_score", NA, "exact"]], encoder="mine"
+        rows.drop(columns=["encoder", "part", "items"]), [["crows_pairs_score", NA, "exact"]], "digest", encoder="mine"
     )
     assert list(kept.columns) == COLUMNS and len(kept) == 1 and kept["encoder"].item() == "mine"
-    assert resampled_measures(rows.drop(columns=RESAMPLED), [["crows_pairs_score", "all", "exact"]]).empty
+    assert kept["items"].item() == "digest"
+    assert resampled_measures(rows.drop(columns=RESAMPLED), [["crows_pairs_score", "all", "exact"]], "digest").empty
     assert changes(kept[:0]).empty
