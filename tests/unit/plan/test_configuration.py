@@ -1,10 +1,15 @@
 """The configuration: defaults, and one line for whatever is wrong with it, before the first job."""
 
+import math
+from collections.abc import Iterator
+
+import numpy as np
 import pytest
 
 from biasflow.base.errors import BiasflowError
 from biasflow.plan.configuration import resolve
 from biasflow.plan.datasets import TEXT_SOURCES
+from biasflow.plan.validation import fault
 from biasflow.registry import ERASERS
 from tests.unit.plan.configs import SCHEMA, SMALL, asking, changed, planned
 
@@ -101,20 +106,37 @@ def test_every_key_is_described():
         keys(definition, name)
 
 
-def test_no_key_that_is_not_known_is_let_through():
-    def objects(schema, path):
-        if isinstance(schema, list):
-            for below in schema:
-                yield from objects(below, path)
-        elif isinstance(schema, dict):
-            if "properties" in schema and schema.get("type") == "object" and "allOf" not in schema:
-                yield path, schema
-            for name, below in schema.items():
-                yield from objects(below, f"{path}.{name}")
+def parts_of(schema: object, path: str = "") -> Iterator[tuple[str, dict]]:
+    """Every schema within a schema, with its path."""
+    if isinstance(schema, list):
+        for below in schema:
+            yield from parts_of(below, path)
+    elif isinstance(schema, dict):
+        yield path, schema
+        for name, below in schema.items():
+            yield from parts_of(below, f"{path}.{name}")
 
-    found = dict(objects(SCHEMA, ""))
+
+def test_no_key_that_is_not_known_is_let_through():
+    whole = {path for path, part in parts_of(SCHEMA) if part.get("type") == "object" and "allOf" not in part}
+    found = {path: part for path, part in parts_of(SCHEMA) if path in whole and "properties" in part}
     assert len(found) > 20
-    assert [path for path, schema in found.items() if "additionalProperties" not in schema] == []
+    assert [path for path, part in found.items() if "additionalProperties" not in part] == []
+
+
+def test_a_number_is_finite_no_text_and_no_truth_value_and_a_seed_is_one_of_numpys():
+    numbers = {
+        path: part for path, part in parts_of(SCHEMA) if {"integer", "number"} & {*np.atleast_1d(part.get("type"))}
+    }
+    assert len(numbers) > 100
+    wrong = (math.nan, math.inf, -math.inf, "1", True)
+    assert [(path, value) for path, part in numbers.items() for value in wrong if fault(value, part) is None] == []
+    assert [path for path, part in numbers.items() if part.get("type") == "integer" and not fault(100.0, part)] == []
+    seed, seeds = SCHEMA["$defs"]["seed"], SCHEMA["$defs"]["seeds"] | {"items": SCHEMA["$defs"]["seed"]}
+    assert None not in (fault(-1, seed), fault(2**32, seed), fault([], seeds), fault([0, 0], seeds), fault(0, seeds))
+    named = {path: part for path, part in parts_of(SCHEMA) if path.endswith((".seed", "_seed"))}
+    others = [path for path, part in named.items() if part.get("$ref") != "#/$defs/seed" and part is not seed]
+    assert len(named) > 8 and others == []
 
 
 def method(*steps) -> dict:
@@ -146,31 +168,23 @@ CALIBRATED = {"bias": [0.0, 1.0], "seeds": [0], "encoder": {"corpus": "planted"}
         (changed(("run", "corpora")), "'run'"),
         ({key: value for key, value in SMALL.items() if key != "run"}, "'run' is missing"),
         (changed(("device", "gpu")), "'device'"),
-        (changed(("deterministic", "no")), "'deterministic'"),
         (NO_ASK, "'ask' and 'papers' are empty"),
         # encoders
         (changed(("encoders.own.stepz", 3)), "encoders.own.stepz'.*'steps'"),
-        (changed(("encoders.own.steps", "3")), "encoders.own.steps"),
-        (changed(("encoders.own.learning_rate", "1e-5")), "encoders.own.learning_rate"),
         (changed(("encoders.own.source", "disk")), "encoders.own.source"),
         (changed(("encoders.own", {"source": "hub", "id": "x"})), "encoders.own.revision"),
         (changed(("encoders.own", {"source": "local"})), "encoders.own.path"),
-        (changed(("encoders.own.heads", 5)), "encoders.own.heads"),
         *(
             (changed((f"encoders.{text}", SMALL["encoders"]["own"])), f"encoders.{text}'.*text")
             for text in TEXT_SOURCES
         ),
-        (changed(("encoders.no/path", {"source": "local", "path": "x"})), "no/path"),
         (changed(("encoders.more", {"source": "continued", "from": "owm"})), "encoders.more.from.*owm.*'own'"),
         (changed(("encoders.own", {"source": "continued", "from": "own"})), "encoders.own.from.*own -> own"),
         # methods
         (method({"eraser": "leece"}), "methods.mine.0.eraser.*leece.*'leace'"),
-        (method(LEACE, {"eraser": "nothing"}), "methods.mine.1.eraser.*nothing"),
         (method(LEACE | {"place": "all"}), "methods.mine.0.place'.*'places'"),
         (method(LEACE | {"options": {"shrinkge": True}}), "methods.mine.0.options.*shrinkge.*'shrinkage'"),
-        (method({"eraser": "hard", "options": {"components": 0}}), "methods.mine.0.options.components"),
         (method(LEACE | {"places": "first"}), "methods.mine.0.places.*first"),
-        (method(LEACE | {"places": "layer[x]"}), "methods.mine.0.places"),
         (method(LEACE | {"places": "pooled"}), "methods.mine.0.places.*fitted_to: pairs"),
         (method(LEACE | {"places": "each"}, LEACE), "methods.mine.0.places.*each"),
         (method(LEACE | {"fitted_to": "task"}), "methods.mine.0.places.*last.cls"),
@@ -181,24 +195,18 @@ CALIBRATED = {"bias": [0.0, 1.0], "seeds": [0], "encoder": {"corpus": "planted"}
         (grid(eraser="densray"), "methods.mine.eraser.*densray.*order.*hard.*pca"),
         (grid(settings=["sent 7"]), "methods.mine.settings.*sent 7"),
         (grid(settings=["base"]), "methods.mine.settings.*base"),
-        (changed(("methods.mine", "leace")), "methods.mine"),
         # metrics and tasks
         (changed(("metrics.strenght", {})), "metrics.strenght'.*'strength'"),
         (changed(("metrics.strength.stimuli", ["stereoset"])), "metrics.strength.stimuli.0"),
         (changed(("metrics.strength.tops", [0.2])), "metrics.strength.tops"),
         (changed(("metrics.compression.fractions", [2, 50])), "metrics.compression.fractions"),
-        (changed(("metrics.compression.fractions", [50, 2, 100])), "metrics.compression.fractions"),
         (changed(("fitting.own", {"owm": {"n": 2}})), "fitting.own.owm.*'own'"),
-        (changed(("fitting.own", {"own": {"n": 3}})), "fitting.own.own.n"),
         (changed(("metrics.occtmp.chinese", ["bert"])), "metrics.occtmp.chinese.0.*bert"),
         (changed(("metrics.occtmp.own.french", FRENCH)), "metrics.occtmp.own.french.encoders.1.*owm.*'own'"),
-        (changed(("metrics.bec_pro.languages", {"bert": ["german"]})), "metrics.bec_pro.languages.bert"),
         (changed(("metrics.crows_pairs.bias_types", ["sex"])), "metrics.crows_pairs.bias_types.0"),
         (changed(("tasks.bios.kind", "regression")), "tasks.bios.kind"),
         (changed(("tasks.bios.finetuning", {"schedule": "cosine"})), "tasks.bios.finetuning.schedule"),
-        (changed(("tasks.bios.data", {"files": ["x.csv"], "min": 4})), "tasks.bios.data.min"),
         (changed(("tasks.bios.data", {"file": "x.csv"})), "tasks.bios.data.file'.*'files'"),
-        (changed(("tasks.bios.data", {"files": ["x.csv"], "least": 1})), "tasks.bios.data.least"),
         (changed(("tasks.bios.data", "plantd")), "tasks.bios.data"),
         (changed(("tasks.bios.labour", "shares.csv")), "tasks.bios.labour"),
         (changed(("tasks.nli.selection", "many")), "tasks.nli.selection.*many.*few"),
@@ -206,34 +214,26 @@ CALIBRATED = {"bias": [0.0, 1.0], "seeds": [0], "encoder": {"corpus": "planted"}
         # blocks
         (asking({"encoders": ["owm"], "metrics": ["strength"]}), "ask.block.encoders.*owm.*'own'"),
         (asking({"encoders": ["own"], "metrics": ["strenght"]}), "ask.block.metrics.*'strength'"),
-        (asking({"encoders": ["own"], "metrics": ["weat"], "methods": ["leece"]}), "ask.block.methods.*'leace'"),
         (asking(BIOS | {"task": "biso"}), "ask.block.task.*'bios'"),
         (asking(BIOS | {"task": None, "trainings": ["finetuned"]}), "ask.block.task"),
         (asking(BIOS | {"strategies": ["scrubing"]}), "ask.block.strategies.*'scrubbing'"),
         (asking(BIOS | {"strategies": ["with-leece"]}), "ask.block.strategies.*'leace'"),
         (asking(BIOS | {"strategies": ["with-none"]}), "ask.block.strategies.*with-none.*plain"),
         (asking(BIOS | {"strategies": ["with-dawkins2024"]}), "ask.block.strategies.*several settings"),
-        (asking(BIOS | {"strategies": ["with-densray-each"]}), "ask.block.strategies.*several settings"),
         (asking(BIOS | {"task": "nli", "strategies": ["scrubbing"]}), "ask.block.strategies.*nli.*occupation"),
         (asking({"encoders": ["own"]}), "ask.block.metrics"),
         (changed(("ask.liang2020", {"encoders": ["own"], "metrics": ["weat"]})), "ask.liang2020"),
         # papers
         (paper("liang2021"), "papers.liang2021'.*'liang2020'"),
-        (paper("liang2020", encoders=["owm"]), "papers.liang2020.encoders.*owm.*'own'"),
         (paper("liang2020", methods=["none", "leece"]), "papers.liang2020.methods.*'leace'"),
         (paper("liang2020", tasks=["colla"]), "papers.liang2020.tasks.*'cola'"),
         (paper("liang2020", tasks=["nli"]), "papers.liang2020.tasks.*nli.*glue"),
-        (paper("dawkins2024", topz=[1]), "papers.dawkins2024.topz"),
         (paper("dawkins2024", task="bios"), "papers.dawkins2024.task.*nli"),
-        (paper("dawkins2024", task="nil"), "papers.dawkins2024.task.*'nli'"),
         (paper("dawkins2024", method="leace"), "papers.dawkins2024.method.*leace.*grid"),
         (paper("dawkins2024", during=["leace"]), "papers.dawkins2024.during.*leace.*one setting"),
-        (paper("dawkins2024", nli_encoders=["owm"]), "papers.dawkins2024.nli_encoders.*owm"),
         (paper("liang2020", glue_encoders=["owm"]), "papers.liang2020.glue_encoders.*owm"),
-        (paper("dawkins2024", encoders=[]), "papers.dawkins2024.encoders"),
         (paper("orgad2022", task="nli"), "papers.orgad2022.task.*occupation"),
         (paper("orgad2022", coreference="bios"), "papers.orgad2022.coreference.*coreference"),
-        (paper("orgad2022", coreference="coreff"), "papers.orgad2022.coreference.*'coreff'"),
         (paper("orgad2022", coreference_strategies=["ca"]), "papers.orgad2022.coreference_strategies"),
         (paper("orgad2022", strategies=["scrubbing"]), "papers.orgad2022.strategies"),
         (paper("orgad2022", strategies=["plain", "scrubing"]), "papers.orgad2022.strategies.*'scrubbing'"),
@@ -249,9 +249,7 @@ CALIBRATED = {"bias": [0.0, 1.0], "seeds": [0], "encoder": {"corpus": "planted"}
         ),
         # what the message says to do
         (changed(("methods.mine", {"eraser": "densray"})), r"'methods\.mine': a method is a list.*{eraser: densray}"),
-        (changed(("methods.mine", "densray")), r"'methods\.mine': a method is a list.*{eraser: densray}"),
         (asking({"encoders": ["own"], "metrics": ["distance"]}), "a measure of the metric strength"),
-        (asking({"encoders": ["own"], "metrics": ["tpr_gap"]}), "a measure of the metric fairness"),
         (
             asking({"encoders": ["own"], "metrics": ["weat"], "methods": ["foo"]}),
             r"the nearest of \d+ is '\w+'; `biasflow list methods` lists them",
@@ -263,9 +261,7 @@ CALIBRATED = {"bias": [0.0, 1.0], "seeds": [0], "encoder": {"corpus": "planted"}
         (changed(("run", "a" * 300)), "'run': 'a{20}...' has 300 characters; give at most 100"),
         (changed(("encoders." + "a" * 300, {"source": "pretrain", "corpus": "planted"})), "300 characters"),
         (changed(("encoders.own.hidden", 1_000_000_000)), r"encoders\.own\.hidden.*parameters"),
-        (changed(("encoders.own.layers", 10**6)), r"encoders\.own\.hidden.*layers 1000000.*parameters"),
         (changed(("metrics.ceat.text", "english-wiki")), "metrics.ceat.text.*english-wikipedia"),
-        (changed(("metrics.ceat.text", "comments.parquet.gz")), "metrics.ceat.text.*comments.parquet.gz"),
         (changed(("papers.planted", CALIBRATED | {"encoder": {"corpus": "planted", "stepz": 1}})), "'steps'"),
     ],
 )
