@@ -23,8 +23,7 @@ def outputs_of(text):
     return found
 
 
-for NAME in config["papers"]:
-    TEXT = load_paper(NAME)
+for NAME, TEXT in PAPER_TEXTS.items():
     PAPER_TARGETS[NAME] = [f"{RESULTS}/{TEXT.files(kind, name)[0]}" for kind, name in targets_of(TEXT)]
 
     rule:

@@ -1,11 +1,11 @@
 # Scores: cheap, one job per model and block; then the one table, the plan and the names beside it, and the matrix, with
 # a table for readers of pretrained encoders and one of each task, and the one page that links to all of the run.
-from biasflow.papers.paper import load as load_paper
-from biasflow.plan.compiled import PICTURES, first_tables, page_tables
+from biasflow.plan.compiled import PICTURES, first_tables, page_tables, texts_of
 from biasflow.results.captions import shown_in_report
 
 # Paper -> its figures that have nothing to draw, with the reason: no rule makes them, and the page lists them.
-NOT_DRAWN = {name: load_paper(name).not_drawn(config["papers"][name], PLAN.cells) for name in config["papers"]}
+PAPER_TEXTS = texts_of(config)
+NOT_DRAWN = {name: text.not_drawn(config["papers"][name], PLAN.cells) for name, text in PAPER_TEXTS.items()}
 
 # The encoder whose measures this run calibrates; the page takes what followed from its own table.
 CALIBRATED = [config["papers"]["calibrated"]["encoder"]] if "calibrated" in config["papers"] else []
@@ -136,7 +136,7 @@ rule matrix:
                 "files": text.links(without=NOT_DRAWN[text.name]),
                 "not_drawn": NOT_DRAWN[text.name],
             }
-            for text in map(load_paper, config["papers"])
+            for text in PAPER_TEXTS.values()
         ],
     script:
         "../scripts/matrix.py"

@@ -19,10 +19,10 @@ def main(smk) -> None:
     with rule(smk):
         scores, names = read_scores(smk.input.scores), read_text_csv(smk.input.names)
         plan = read_plan(smk.input.plan, smk.input.reasons)
-        runs = {
-            name: Run(scores, plan, names, read_printed(name), items(smk.input, name, files), options)
-            for name, (options, files) in smk.params.papers.items()
-        }
+        runs = {}
+        for name, (options, files) in smk.params.papers.items():
+            printed = read_printed(name, options.get("folder"))
+            runs[name] = Run(scores, plan, names, printed, items(smk.input, name, files), options)
         rows = pd.concat([ledger(runs), items_ledger.ledger(smk.params.item_files, scores, plan)], ignore_index=True)
         write_csv(rows, smk.output.whole)
         tables = {"ledger": rows, "ledger_summary": summary(rows), "released_errors": released_errors(scores)}

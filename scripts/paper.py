@@ -5,6 +5,7 @@ from biasflow.base.tabular import read_text_csv
 from biasflow.corpora.verified import remark
 from biasflow.papers.frames import Run
 from biasflow.papers.make import make_paper
+from biasflow.papers.paper import load
 from biasflow.papers.printed import read_printed
 from biasflow.results.holes import read_plan
 from biasflow.results.scores import read_scores
@@ -12,17 +13,17 @@ from biasflow.results.scores import read_scores
 
 def main(smk) -> None:
     with rule(smk):
-        name = smk.params.paper
+        text = load(smk.params.paper, smk.params.options.get("folder"))
         run = Run(
             scores=read_scores(smk.input.scores),
             plan=read_plan(smk.input.plan, smk.input.reasons),
             names=read_text_csv(smk.input.names),
-            printed=read_printed(name),
-            files=items(smk.input, name, smk.params.item_files),
+            printed=read_printed(text.name, text.folder),
+            files=items(smk.input, text.name, smk.params.item_files),
             options=smk.params.options,
         )
         about_files = remark(read_text_csv(smk.input.files))
-        make_paper(name, run, by_role(smk.output, smk.output.keys()), remark=about_files)
+        make_paper(text, run, by_role(smk.output, smk.output.keys()), remark=about_files)
 
 
 if "snakemake" in globals():

@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from biasflow.base.code import OURS, code_files, module_file
+from biasflow.papers.paper import load
 from biasflow.plan.tasks import kind_of
 from biasflow.registry import ERASERS, METRICS, PAPERS, READOUTS, STRATEGIES, TASKS, external_module, module_of
 
@@ -64,7 +65,8 @@ def packages(script: str) -> set[str]:
     modules += [
         external_module(entry) for entry in READOUTS.values() if script == "external_readout" and entry.external
     ]
-    modules += [f"{module_of(entry)}.{'targets' if script == 'paper' else 'blocks'}" for entry in PAPERS.values()]
+    for name, entry in PAPERS.items():
+        modules += load(name).modules if script == "paper" else [f"{module_of(entry)}.blocks"]
     files = [ROOT / f"scripts/{script}.py", *(module_file(name, ROOT) for name in modules)]
     reached = {path for file in files if file.exists() for path in code_files(file, ROOT) if path.suffix == ".py"}
     return {ON_CONDA.get(name, name) for name in imported(reached)}

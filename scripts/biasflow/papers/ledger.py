@@ -34,7 +34,7 @@ def ledger(runs: Mapping[str, Run]) -> pd.DataFrame:
     """Return the ledgers of all papers of a run that print numbers, in one table: COLUMNS.
 
     runs: paper -> the run as its tables see it."""
-    ledgers = [of_paper(load(name), run) for name, run in runs.items()]
+    ledgers = [of_paper(load(name, run.options.get("folder")), run) for name, run in runs.items()]
     return pd.concat(ledgers, ignore_index=True) if ledgers else pd.DataFrame(columns=COLUMNS)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from biasflow.base.errors import BiasflowError, headline
 from biasflow.base.files import whole_file
 from biasflow.papers.frames import Run
-from biasflow.papers.paper import KINDS, PaperText, Target, load, role
+from biasflow.papers.paper import KINDS, PaperText, Target, role
 from biasflow.papers.tabled import function_of
 from biasflow.results.figures import save_figure
 from biasflow.results.tables import write_table
@@ -15,7 +15,7 @@ from biasflow.results.tables import write_table
 NOTE = "note"  # in a table's attrs: what its caption says more in this run
 
 
-def make_paper(name: str, run: Run, files: Mapping[str, Sequence[str | Path]], *, remark: str = "") -> None:
+def make_paper(text: PaperText, run: Run, files: Mapping[str, Sequence[str | Path]], *, remark: str = "") -> None:
     """Write tables (CSV, LaTeX, HTML), figures (SVG, PDF) and pages (HTML) of a paper.
 
     files: role of a target (`paper.role`) -> the files to write, in the order of `PaperText.files`. A table's
@@ -23,7 +23,7 @@ def make_paper(name: str, run: Run, files: Mapping[str, Sequence[str | Path]], *
     fails does not keep the others from being written: one BiasflowError at the end names all that failed, and its cause
     holds their tracebacks. BiasflowError at once for a function of paper.yaml that is not there, or for an unknown
     target."""
-    text = load(name)
+    name = text.name
     wanted = {role(kind, f"{name}_{target}"): (kind, target) for kind in KINDS for target in getattr(text, kind)}
     for unknown in sorted(set(files) - set(wanted)):
         raise BiasflowError(f"{name} has no table, figure or page {unknown!r}; it has {', '.join(sorted(wanted))}")

@@ -12,6 +12,7 @@ from biasflow.matrix import RUN, Cell
 from biasflow.results.captions import first_sentence
 
 HERE = Path(__file__).parent
+PAPER, PRINTED = "paper.yaml", "printed.csv"  # the files of a paper's folder
 DECIMALS = 4
 _SUFFIXES = {"tables": (".csv", ".tex", ".html"), "figures": (".svg", ".pdf"), "pages": (".html",)}
 KINDS = tuple(_SUFFIXES)  # of targets
@@ -68,7 +69,8 @@ class PaperText:
     """A paper.yaml. tables, figures and pages by name (without the paper's); printed: what its file
     printed.csv holds; encoders: name in this file -> the hub's id and revision that we read it to be; ledger: what is
     compared with printed numbers, beside the tables without a function; other_data: the function of the run that says
-    why its data are others than a number is `of`: word of that column -> reason, "" where they are the same."""
+    why its data are others than a number is `of`: word of that column -> reason, "" where they are the same; asks: of a
+    paper without code, the blocks that it needs, written as under `ask` but for the encoders; folder: of its files."""
 
     name: str
     title: str
@@ -82,6 +84,8 @@ class PaperText:
     encoders: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     ledger: Sequence[Compared] = ()
     other_data: str = ""
+    asks: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    folder: Path = HERE
 
     @property
     def modules(self) -> list[str]:
@@ -161,13 +165,14 @@ def load_tables(path: Path) -> dict[str, Target]:
     return {name: _target(path, name, entry) for name, entry in yaml.safe_load(path.read_text("utf-8")).items()}
 
 
-def load(name: str, folder: Path = HERE) -> PaperText:
-    """Read papers/<name>/paper.yaml. BiasflowError for a missing file, an unknown key, or an empty caption."""
-    path = folder / name / "paper.yaml"
+def load(name: str, folder: str | Path | None = None) -> PaperText:
+    """Read the paper.yaml of a paper, in its folder or in papers/<name>. BiasflowError for a missing file, an unknown
+    key, or an empty caption."""
+    path = Path(folder or HERE / name, PAPER)
     if not path.is_file():
         raise BiasflowError(f"there is no paper {name!r}: no file {path}")
     text = {"tables": {}, "figures": {}, "pages": {}} | yaml.safe_load(path.read_text("utf-8"))
-    known = [field.name for field in fields(PaperText)][1:]
+    known = [field.name for field in fields(PaperText) if field.name not in ("name", "folder")]
     for key in sorted(set(text) - set(known)):
         raise BiasflowError(f"{path}: unknown key {key!r}; known: {', '.join(known)}")
     for kind in _SUFFIXES:
@@ -177,7 +182,7 @@ def load(name: str, folder: Path = HERE) -> PaperText:
                 raise BiasflowError(f"{path}: key '{kind}.{target}': give made_by, or for a table metrics and rows")
     text["ledger"] = [_read(Compared, path, "ledger", _with_names(entry)) for entry in text.get("ledger", ())]
     try:
-        return PaperText(name=name, **text)
+        return PaperText(name=name, folder=path.parent, **text)
     except TypeError as error:
         raise BiasflowError(f"{path}: a key is missing: {error}") from error
 

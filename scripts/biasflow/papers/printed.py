@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError
-from biasflow.papers.paper import HERE, Compared
+from biasflow.papers.paper import HERE, PRINTED, Compared
 from biasflow.results.tables import PUBLISHED
 
 # What printed.csv says about a number: where it stands (table), its text, deviation and star, the setting that is
@@ -17,11 +17,11 @@ MEASURE = ("encoder", "metric", "variant")  # keys that have a column of their o
 NUMBERS = ("ours", "ours_sd", "ours_n")  # of our values
 
 
-def read_printed(paper: str, folder: Path = HERE) -> pd.DataFrame:
-    """Return the numbers of papers/<paper>/printed.csv in their order: its columns as text, "" where there is nothing,
-    all of ABOUT and MEASURE, and the numbers `value` and `value_sd`; no rows for a paper without such a file.
-    BiasflowError for one that is no CSV."""
-    path = folder / paper / "printed.csv"
+def read_printed(paper: str, folder: str | Path | None = None) -> pd.DataFrame:
+    """Return the numbers of a paper's printed.csv, in its folder or in papers/<paper>, in their order: its columns as
+    text, "" where there is nothing, all of ABOUT and MEASURE, and the numbers `value` and `value_sd`; no rows for a
+    paper without such a file. BiasflowError for one that is no CSV."""
+    path = Path(folder or HERE / paper, PRINTED)
     try:
         frame = pd.read_csv(path, dtype=str, keep_default_na=False) if path.is_file() else pd.DataFrame()
         frame = frame.reindex(columns=list(dict.fromkeys([*frame, *ABOUT, *MEASURE])), fill_value="")

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from biasflow.base.errors import BiasflowError
 from biasflow.base.names import require
 from biasflow.matrix import FINETUNED, PRETRAINED, RANDOM, Block
+from biasflow.papers.paper import load
 from biasflow.plan.methods import not_in_training
 from biasflow.registry import METRICS, PAPERS, STRATEGIES, WITH, module_of
 
@@ -22,14 +23,21 @@ def blocks_of(config: Mapping) -> list[Block]:
         if name in PAPERS:
             raise BiasflowError(f"config: key 'ask.{name}': that is the name of a paper; choose another")
     for paper, options in config["papers"].items():
-        module = importlib.import_module(f"{module_of(PAPERS[paper])}.blocks")
-        for name, keys in module.blocks(options, config).items():
+        for name, keys in _of_paper(paper, options, config).items():
             blocks[name] = _block(name, f"papers.{paper}", paper, keys, config)
     for name, keys in config["ask"].items():
         if name in blocks:
             raise BiasflowError(f"config: key 'ask.{name}': a paper has a block of this name; choose another")
         blocks[name] = _block(name, f"ask.{name}", name, keys, config)
     return list(blocks.values())
+
+
+def _of_paper(paper: str, options: Mapping, config: Mapping) -> dict[str, Mapping]:
+    """The blocks of a paper by name: what its code asks for, or, if it is a folder of the user's, its paper.yaml."""
+    if paper in PAPERS:
+        return importlib.import_module(f"{module_of(PAPERS[paper])}.blocks").blocks(options, config)
+    asks = load(paper, options["folder"]).asks
+    return {f"{paper}-{name}": {**keys, "encoders": options["encoders"]} for name, keys in asks.items()}
 
 
 def _block(name: str, key: str, group: str, keys: Mapping, config: Mapping) -> Block:

@@ -3,13 +3,13 @@ files read this one table."""
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from biasflow.base.paths import package_file, package_folder
 from biasflow.corpora.catalogue import Catalogue
 from biasflow.matrix import NA, RUN
-from biasflow.papers.paper import KINDS, load
+from biasflow.papers.paper import KINDS, PAPER, PRINTED, PaperText, load
 from biasflow.plan.encoders import encoder_files, encoder_jobs
 from biasflow.plan.items import item_files, item_inputs, items_of
 from biasflow.plan.jobs import Job, Jobs, Plan
@@ -54,20 +54,21 @@ def _paper_jobs(setup: Setup, plan: Plan, catalogue: Catalogue) -> Iterator[Job]
     """A job for the tables and figures of each paper, and one for the ledger of all printed numbers."""
     config, root = setup.config, setup.paths.root
     tables = {name: f"{root}/{name}.csv" for name in ("scores", "reasons", "plan", "names", "files")}
-    items = {name: items_of(setup, plan, name) for name in config["papers"]}
+    texts = texts_of(config)
+    items = {name: items_of(setup, plan, name) for name in texts}
     for name, items_of_paper in items.items():
-        text = load(name)
+        text = texts[name]
         left_out = text.not_drawn(config["papers"][name], plan.cells)
         targets = [(kind, target) for kind in KINDS for target in text.targets(kind) if target not in left_out]
         yield Job(
             f"paper_{name}",
             [],
             [f"{root}/{file}" for target in targets for file in text.files(*target)],
-            tables | item_inputs(name, items_of_paper) | _printed([name]),
+            tables | item_inputs(name, items_of_paper) | _printed(text),
             {"options": paper_options(setup, name), "item_files": item_files(items_of_paper)},
             text.modules,
         )
-    papers, scores_given = [name for name in items if load(name).encoders], given_item_files(setup, catalogue)
+    papers, scores_given = [name for name in items if texts[name].encoders], given_item_files(setup, catalogue)
     if papers or scores_given:
         inputs = {role: file for name in papers for role, file in item_inputs(name, items[name]).items()}
         options = {name: (paper_options(setup, name), item_files(items[name])) for name in papers}
@@ -75,17 +76,21 @@ def _paper_jobs(setup: Setup, plan: Plan, catalogue: Catalogue) -> Iterator[Job]
             "paper_ledger",
             [],
             [*(f"{root}/tables/{name}.{suffix}" for name in LEDGER for suffix in SUFFIXES), f"{root}/ledger.csv"],
-            tables | inputs | _printed(papers),
+            tables | inputs | _printed(*map(texts.get, papers)),
             {"papers": options, "item_files": scores_given},
-            [module for name in papers for module in load(name).modules],
+            [module for name in papers for module in texts[name].modules],
         )
 
 
-def _printed(papers: Sequence[str]) -> dict[str, list[str]]:
-    """The files of the package with what papers print, and say of their tables."""
-    files = [file for name in papers for file in package_folder(f"papers/{name}")]
-    printed = [file for file in files if file.endswith("/printed.csv")]
-    return {"printed": printed, "text": [package_file(f"papers/{name}/paper.yaml") for name in papers]}
+def texts_of(config: Mapping) -> dict[str, PaperText]:
+    """The paper.yaml of every paper of a configuration, by the paper's name."""
+    return {name: load(name, options.get("folder")) for name, options in config["papers"].items()}
+
+
+def _printed(*texts: PaperText) -> dict[str, list[str]]:
+    """The files with what papers print, and say of their tables."""
+    files = {role: [text.folder / name for text in texts] for role, name in (("printed", PRINTED), ("text", PAPER))}
+    return {role: [os.path.relpath(file) for file in paths if file.is_file()] for role, paths in files.items()}
 
 
 def paper_options(setup: Setup, paper: str) -> dict[str, object]:
@@ -118,12 +123,12 @@ def given_item_files(setup: Setup, catalogue: Catalogue) -> dict[str, list[str]]
 def _page_jobs(setup: Setup, plan: Plan, catalogue: Catalogue) -> Iterator[Job]:
     """The plan as a table, what is known of encoders and trainings, and the page with its own tables."""
     root, config = setup.paths.root, setup.config
-    modules = [f"{module_of(PAPERS[name])}.blocks" for name in config["papers"]]
+    modules = [f"{module_of(PAPERS[name])}.blocks" for name in config["papers"] if name in PAPERS]
     modules += [plan_module(task["kind"]) for task in config["tasks"].values()]
     params = {"digest": _digest(setup)}
     yield Job("plan", [], [f"{root}/plan.csv", f"{root}/names.csv"], params=params, modules=modules)
     yield _description(setup, plan)
-    has_ledger = any(load(name).encoders for name in config["papers"]) or given_item_files(setup, catalogue)
+    has_ledger = any(text.encoders for text in texts_of(config).values()) or given_item_files(setup, catalogue)
     files = {name: f"{root}/{name}.csv" for name in ("scores", "reasons", "plan", "files")}
     files["ledger"] = [f"{root}/tables/ledger_summary.csv"] if has_ledger else []
     files["calibration"] = [f"{root}/tables/calibrated_calibration.csv"] if "calibrated" in config["papers"] else []

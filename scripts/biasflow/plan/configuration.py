@@ -368,7 +368,9 @@ def _check_papers(config: Mapping) -> None:
     if "calibrated" in config["papers"]:
         require(config["papers"]["calibrated"]["encoder"], config["encoders"], "papers.calibrated.encoder", _ENCODERS)
     for paper, options in config["papers"].items():
-        kinds = PAPERS[paper].tasks
+        if "folder" not in options:
+            require(paper, PAPERS, f"papers.{paper}", "papers")
+        kinds = PAPERS[paper].tasks if paper in PAPERS else {}
         for part, keys in {**_NAMED_BY_PAPERS, "tasks": kinds}.items():
             for key in keys:
                 place, named = f"papers.{paper}.{key}", options.get(key) or ()

@@ -20,7 +20,7 @@ def task_of(config: Mapping, name: str, blocks: tuple[Block, ...] = ()) -> TaskP
 def tasks_of_papers(config: Mapping) -> list[str]:
     """The names of the tasks that papers of the run take."""
     papers = config["papers"].items()
-    named = [options.get(key) or [] for paper, options in papers for key in PAPERS[paper].tasks]
+    named = [options.get(key) or [] for paper, options in papers if paper in PAPERS for key in PAPERS[paper].tasks]
     return [task for names in named for task in ([names] if isinstance(names, str) else names)]
 
 

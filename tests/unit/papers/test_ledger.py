@@ -80,7 +80,7 @@ def test_a_damaged_file_is_named_in_one_line(text, tmp_path):
     (tmp_path / "p").mkdir()
     (tmp_path / "p" / "printed.csv").write_text(text)
     with pytest.raises(BiasflowError, match=r"printed\.csv: not valid CSV: .*") as raised:
-        read_printed("p", tmp_path)
+        read_printed("p", tmp_path / "p")
     assert "\n" not in str(raised.value)
 
 

@@ -49,7 +49,6 @@ def some2000(tmp_path, monkeypatch):
     """A paper some2000 with two tables, a figure and a page; the module of its functions."""
     (tmp_path / "some2000").mkdir()
     (tmp_path / "some2000" / "paper.yaml").write_text(YAML)
-    monkeypatch.setattr(make, "load", lambda name: paper.load(name, tmp_path))
     module = ModuleType("targets")
     module.values, module.counts = values, counts
     module.lines = lambda run: empty_figure("nothing")
@@ -59,8 +58,9 @@ def some2000(tmp_path, monkeypatch):
 
 
 def make_in(folder, **options):
-    """Make all targets of some2000 in a folder."""
-    make.make_paper("some2000", RUN, make.load("some2000").files_in(folder), **options)
+    """Make all targets of some2000 in a folder beside its own."""
+    text = paper.load("some2000", folder.parent / "some2000")
+    make.make_paper(text, RUN, text.files_in(folder), **options)
 
 
 def written(folder):
@@ -68,7 +68,7 @@ def written(folder):
 
 
 def test_everything_of_a_paper_is_written_the_same_each_time(some2000, tmp_path):
-    text = paper.load("some2000", tmp_path)
+    text = paper.load("some2000", tmp_path / "some2000")
     make_in(tmp_path / "run")
     first = written(tmp_path / "run")
     names = ["tables/some2000_values.csv", "tables/some2000_values.tex", "tables/some2000_values.html"]
@@ -118,9 +118,9 @@ def test_a_paper_yaml_with_a_mistake_is_refused(text, message, tmp_path):
     (tmp_path / "p").mkdir()
     (tmp_path / "p" / "paper.yaml").write_text(text)
     with pytest.raises(BiasflowError, match=message):
-        paper.load("p", tmp_path)
+        paper.load("p", tmp_path / "p")
     with pytest.raises(BiasflowError, match="no paper 'q'"):
-        paper.load("q", tmp_path)
+        paper.load("q", tmp_path / "q")
 
 
 ONE = [{"option": "extra"}, {"metric": "occtmp", "methods": ["densray-each"]}]

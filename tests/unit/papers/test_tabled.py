@@ -1,6 +1,7 @@
 """A paper of a CSV and a YAML file alone: no code of its own."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -11,12 +12,16 @@ from biasflow.papers.frames import Run
 from biasflow.papers.ledger import NOT_COMPARABLE, NOT_RUN, OFF, REPRODUCED, of_paper
 from biasflow.papers.printed import read_printed
 from biasflow.papers.tabled import pivoted
+from biasflow.plan.configuration import resolve
 from biasflow.results.scores import tidy
+from tests.unit.plan.configs import SCHEMA, changed, jobs_of, planned, setup_of
 
 BERT = {"id": "google-bert/bert-base-uncased", "revision": "86b5e0934494bd15c9632b12f734a8a67f723594"}
 YAML = """
 title: CrowS-Pairs and StereoSet of two encoders
 citation: Somebody (2021)
+asks:
+  scores: {methods: [none, sent-debias], metrics: [strength]}
 encoders:
   BERT: {id: google-bert/bert-base-uncased, revision: 86b5e0934494bd15c9632b12f734a8a67f723594}
   RoBERTa: {id: FacebookAI/roberta-base, revision: e2da8e2f811d1448a5b465c236feacd80ffbac7b}
@@ -65,14 +70,13 @@ def fourth(tmp_path):
         tidy(pd.DataFrame(rows).astype({"readout_seed": str}), encoder="mine"),
         pd.DataFrame(plan, columns=["encoder", "method", "dataset", "status", "reason"]),
         pd.DataFrame(names, columns=["name", "kind", "attribute", "value"]),
-        read_printed("fourth", folder.parent),
-    ), paper.load("fourth", folder.parent)
+        read_printed("fourth", folder),
+    ), paper.load("fourth", folder)
 
 
-def test_a_table_needs_no_code(fourth, tmp_path, monkeypatch):
+def test_a_table_needs_no_code(fourth, tmp_path):
     run, text = fourth
-    monkeypatch.setattr(make, "load", lambda name: text)
-    make.make_paper("fourth", run, text.files_in(tmp_path))
+    make.make_paper(text, run, text.files_in(tmp_path))
     table = pd.read_csv(tmp_path / "tables" / "fourth_scores.csv").set_index(["dataset", "method"])
     untouched, debiased = (table.loc[("crows-pairs", method)] for method in ("none", "sent-debias"))
     assert untouched["crows_pairs_score"] == pytest.approx(0.605)  # the mean of the seeds, of all pairs
@@ -108,3 +112,21 @@ def test_numbers_of_unknown_encoders_or_data_are_named(fourth, column, value):
     run, text = fourth
     with pytest.raises(BiasflowError, match=f"fourth/printed.csv: {column} '{value}'"):
         of_paper(text, replace(run, printed=run.printed.assign(**{column: value})))
+
+
+def test_a_run_makes_the_tables_of_a_folder(fourth):
+    _, text = fourth
+    options = {"folder": str(text.folder), "encoders": ["own"]}
+    config = changed(("ask", {}), ("papers.fourth", options), ("methods", {"sent-debias": [{"eraser": "densray"}]}))
+    jobs = jobs_of(setup_of(resolve(config, SCHEMA)))
+    paper_job, ledger_job = jobs.of("paper_fourth"), jobs.of("paper_ledger")
+    assert "results/test/tables/fourth_scores.csv" in paper_job.outputs
+    for job in (paper_job, ledger_job):
+        assert [Path(file).name for file in job.inputs["printed"]] == ["printed.csv"]
+    assert {job.wildcards[-1] for job in jobs if job.rule == "score"} == {"fourth-scores"}
+
+
+def test_a_folder_without_a_paper_is_named(tmp_path):
+    config = changed(("papers.fourth", {"folder": str(tmp_path), "encoders": ["own"]}))
+    with pytest.raises(BiasflowError, match=f"fourth.*{tmp_path}"):
+        planned(config)

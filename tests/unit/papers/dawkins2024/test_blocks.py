@@ -61,6 +61,6 @@ def test_the_plan_loads_no_pandas_with_it(paper):
 @pytest.mark.parametrize("scores", [NOTHING, together(inside_scores(), nli_scores())], ids=["nothing", "scores"])
 def test_every_target_is_made_of_any_run(scores, tmp_path):
     text = load("dawkins2024")
-    make_paper("dawkins2024", run_of(scores, encoders=["tiny"], not_run=NO_HEAD), text.files_in(tmp_path))
+    make_paper(text, run_of(scores, encoders=["tiny"], not_run=NO_HEAD), text.files_in(tmp_path))
     for path in chain(*text.files_in(tmp_path).values()):
         assert path.stat().st_size

@@ -115,6 +115,6 @@ def test_the_whole_paper_is_made_in_the_same_bytes(tmp_path):
     text = load("liang2020")
     files = [f for kind in ("tables", "figures", "pages") for t in text.targets(kind) for f in text.files(kind, t)]
     for name in ("first", "again"):
-        make_paper("liang2020", whole, text.files_in(tmp_path / name))
+        make_paper(text, whole, text.files_in(tmp_path / name))
     for file in files:
         assert (tmp_path / "first" / file).read_bytes() == (tmp_path / "again" / file).read_bytes()
