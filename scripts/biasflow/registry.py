@@ -389,6 +389,8 @@ METRICS = {
         },
         reads_states=WORDS,
         finetuned=False,
+        criticism="OCCTMP also grows with a preference for one pronoun in all occupations, which is no stereotype "
+        "(docs/findings/calibrated.md)",
     ),
     "weat": Metric(
         "WEAT",

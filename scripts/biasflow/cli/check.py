@@ -21,7 +21,9 @@ Mirror = Annotated[
 
 @app.command()
 def check(run: Run, mirror: Mirror = None) -> None:
-    """Compare every result of a run with its record, and with what it was made of. (`snakemake -n` compares with the
+    """Find results of a run that were changed or lost.
+
+    Compares each with its record, and with what it was made of. (`snakemake -n` compares with the
     configuration.)
 
     Writes a line for each file that is wrong, and ends with 1 if there are any."""

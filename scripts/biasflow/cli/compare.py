@@ -14,7 +14,9 @@ def compare(
     second: Run,
     csv: Annotated[Path | None, typer.Option(help="write every difference into this CSV file")] = None,
 ) -> None:
-    """Say which of two runs is more biased by which measures, then which scores differ by more than their intervals,
+    """Say which of two runs is more biased by which measures.
+
+    Then says which scores differ by more than their intervals,
     and which only one run has.
 
     A score without an interval differs if it is not the same. Ends with 0 if nothing differs, with 1 if something does,

@@ -8,7 +8,9 @@ from biasflow.cli.app import Run, app, say, where_made
 
 @app.command()
 def crate(run: Run) -> None:
-    """Make the folder of a run an RO-Crate: who made what, of what, when (results/README.md)."""
+    """Make the folder of a run an RO-Crate.
+
+    It says who made what, of what, when (results/README.md)."""
     from biasflow.results.crate import write_crate
 
     here = Path.cwd()

@@ -11,13 +11,17 @@ from biasflow.cli.app import Configfiles, Settings, app, configuration, say
 def explain(
     words: Annotated[
         list[str],
-        typer.Argument(metavar="TARGET|CELL", help="a file such as results/demo/scores.csv, or names: mine leace weat"),
+        typer.Argument(
+            metavar="TARGET|CELL", help="a file (results/demo/scores.csv), or names: planted-bert leace weat"
+        ),
     ],
     configfile: Configfiles = None,
     config: Settings = None,
 ) -> None:
-    """Say which cells a file or a few names stand for, which jobs make them, from which files, and why a cell is not
-    run."""
+    """Say which jobs make a file or a cell, or why none does.
+
+    Names of one cell are those of encoder, task, strategy, seed, method, metric or measure, dataset, block: biasflow
+    explain --configfile config/mine.yaml mine.yaml -- mine leace weat, after `biasflow measure`."""
     from biasflow.plan.explained import explained
     from biasflow.plan.prepared import prepared
 

@@ -24,7 +24,9 @@ def export(
         list[str] | None, typer.Option(help="this value of the column metric alone; may be repeated")
     ] = None,
 ) -> None:
-    """Write the scores of a run for other programs, with label, group, neutral value and direction of each measure."""
+    """Write the scores of a run for other programs.
+
+    Each has label, group, neutral value and direction of its measure."""
     from biasflow.base.errors import BiasflowError, nearest
     from biasflow.results.export import FORMATS, described
     from biasflow.results.scores import read_scores

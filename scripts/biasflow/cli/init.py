@@ -14,7 +14,9 @@ def init(
     folder: Annotated[str, typer.Argument(help="the folder of your encoder, as transformers saves it (safetensors)")],
     output: Annotated[Path, typer.Option("--output", "-o", help="the configuration")] = Path("biasflow.yaml"),
 ) -> None:
-    """Write the smallest configuration for the encoder in a folder, and say what cannot be measured on it and why."""
+    """Write a configuration for an encoder, to edit and run.
+
+    Says what cannot be measured on it and why. For a first page use `biasflow measure`."""
     from biasflow.base.files import whole_file
     from biasflow.plan.first import first_configuration
 

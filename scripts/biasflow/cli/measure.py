@@ -35,9 +35,10 @@ def measure(
         str | None, typer.Option(metavar="FOLDER", help="take the tests from this folder, without a network")
     ] = None,
 ) -> None:
-    """Measure an encoder: how biased it is, whether a method helps, and at which price (results/RUN/index.html).
+    """Measure how biased an encoder is, and what helps at which price.
 
-    Writes the configuration RUN.yaml and starts snakemake with it. If it was stopped, it goes on where it was."""
+    Makes the page results/RUN/index.html: writes the configuration RUN.yaml and starts snakemake with it. If it was
+    stopped, it goes on where it was."""
     if not Path(FIRST).is_file():
         raise BiasflowError(f"there is no {FIRST} in this folder; start biasflow measure in the clone")
     (key, encoder), file = _source(encoder), Path(f"{run}.yaml")
@@ -57,7 +58,11 @@ def _source(encoder: str) -> tuple[str, str]:
         return "encoder", str(Path(encoder))
     if PINNED.fullmatch(encoder):
         return "hub", encoder
-    raise BiasflowError(f"{encoder} is neither a folder nor NAME@REVISION of an encoder on the model hub; {REVISION}")
+    name, at, branch = encoder.partition("@")
+    if at:
+        raise BiasflowError(f"{encoder}: {branch!r} is no commit, so it may be other weights tomorrow; {REVISION}")
+    hub = f"; if it is a name on the model hub, write {name}@REVISION; {REVISION}"
+    raise BiasflowError(f"there is no folder {encoder}{hub * (encoder[:1] not in './~')}")
 
 
 def _write(file: Path, text: str, keys: dict, files: list[str], settings: list[str]) -> None:

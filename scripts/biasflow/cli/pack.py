@@ -12,9 +12,10 @@ from biasflow.cli.app import Run, app, say, where_made
 def pack(
     run: Run, output: Annotated[Path | None, typer.Option("--output", "-o", help="the zip; RUN.zip if left out")] = None
 ) -> None:
-    """Put the page, tables, figures and CSV files of a run into one zip, which opens without a network.
+    """Put page, tables and figures of a run into one zip.
 
-    The same results make the same zip to the byte. Encoders, texts and readouts are left out."""
+    It opens without a network. The same results make the same zip to the byte. Encoders, texts and readouts are left
+    out."""
     from biasflow.results.pack import PAGE
     from biasflow.results.pack import pack as packed
 

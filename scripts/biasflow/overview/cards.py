@@ -9,6 +9,7 @@ import pandas as pd
 
 from biasflow.overview.calibrated import ALL, BY_LABEL, follows, rows_of, runs, smallest_dose
 from biasflow.plan.cells import name_of_head
+from biasflow.plan.datasets import DATASETS, kinds_of
 from biasflow.registry import ALWAYS, COST, METRICS, OUTSIDE, READOUTS, Measure, Metric
 from biasflow.results.statistics import sd_of_interval, seeds_needed
 
@@ -28,7 +29,7 @@ def card(key: str) -> list[tuple[str, str]]:
     measure = entry.measures[key]
     return [
         ("in short", _short(key)),
-        ("needs", _needs(entry)),
+        ("needs", _needs(key)),
         ("price", _price(key)),
         *_on_real(key, measure, entry),
         *_on_embedded(key, measure),
@@ -68,10 +69,17 @@ def _short(key: str) -> str:
         return "never tested with a bias that we planted"
     followed, _, tests = real.partition(" of ")
     verdict = "yes" if followed == tests else "not shown" if followed == "0" else "in some tests"
-    said = [f"{verdict}: {real} tests on real encoders" if tests else "not tested on real encoders"]
+    said = [f"{verdict}: {real} tests on real encoders{_reversed(key)}" if tests else "not tested on real encoders"]
     said += [f"artificial text: smallest dose {embedded}"] * (embedded != "–")
     said += [f"other words: {other_words}"] * (other_words != "–")
     return "; ".join(said)
+
+
+def _reversed(key: str) -> str:
+    """Where a measure of bias fell with the dose, beyond its interval; "" if nowhere."""
+    rows = _whole(rows_of("calibration", key))
+    fell = rows[(rows["group"] != COST) & (rows["slope_high"] < 0)]
+    return f" (it fell with the dose in {', '.join(fell['encoder'].unique())})" if len(fell) else ""
 
 
 def _whole(rows: pd.DataFrame) -> pd.DataFrame:
@@ -80,7 +88,14 @@ def _whole(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[chosen] if chosen.any() else rows
 
 
-def _needs(entry: Metric) -> str:
+def _needs(key: str) -> str:
+    names = [name for name, entry in METRICS.items() if key in entry.measures]
+    entry, kinds = METRICS[names[0]], dict.fromkeys(kind for name in names for kind in kinds_of(name) if kind)
+    if entry.datasets == "planted_occupations":
+        return "an encoder of the project's artificial text or of a calibration, where the planted shares are known"
+    if entry.datasets not in DATASETS:
+        frozen = " or reads it with frozen weights" * entry.pretrained
+        return f"a task of kind {' or '.join(kinds)}, for which biasflow fine-tunes the encoder{frozen}"
     models = " or ".join(
         ["an encoder as it was pre-trained"] * entry.pretrained + ["a fine-tuned model"] * entry.finetuned
     )

@@ -118,7 +118,8 @@ def why_not(setup: Setup, asked: Asked, method: str, metric: str, dataset: Datas
         return f"{block.key}.task: {metric} needs a task of kind {' or '.join(filter(None, kinds))}"
     if dataset is None:
         if about.datasets == "planted_occupations":
-            return f"{block.key}.metrics: {metric} is for encoders of the project's artificial text (corpus: planted)"
+            what = "encoders of the project's artificial text (corpus: planted), and for calibrations"
+            return f"{block.key}.metrics: {metric} is for {what}"
         key = f"metrics.{metric}" if metric in asked.options else f"{block.key}.metrics: {metric}"
         return f"{key} has no dataset for encoders.{encoder.name}"
     if reason := _no_data(setup.facts.absent, asked, dataset):

@@ -172,7 +172,9 @@ def _why_not(encoder: Encoder) -> str | None:
         if not any(any(folder.glob(name)) for name in names):
             if WEIGHTS in names and (pickled := next(folder.glob("pytorch_model*.bin"), None)):
                 return f"the weights in {folder} are {pickled.name}; convert them to safetensors ({CONVERT})"
-            return f"there is no encoder in {folder} (no {part}); save it with save_pretrained of transformers"
+            inside = sorted(path.parent.name for path in folder.glob(f"*/{CONFIG}"))
+            advice = f"did you mean its folder {' or '.join(inside)}?" if inside else "save it with save_pretrained"
+            return f"there is no encoder in {folder} (no {part}); {advice}"
     for path in replace(encoder, folder=folder).local_files:
         _checked(encoder, check_path, path)
     return None

@@ -98,8 +98,9 @@ def test_measure_writes_a_configuration_and_starts_snakemake_as_readme_does(star
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["brt"], "brt is neither a folder nor NAME@REVISION"),
-        (["google-bert/bert-base-uncased"], "NAME@REVISION"),
+        (["./brt"], "no folder ./brt"),
+        (["google-bert/bert-base-uncased@main"], "'main' is no commit"),
+        (["google-bert/bert-base-uncased"], "bert-base-uncased@REVISION"),
         (["results"], "no config.json"),
         (["bert", "--run", "a/b"], "key 'run'"),
         (["bert", "--mirror", "nowhere"], "key 'mirror'"),
