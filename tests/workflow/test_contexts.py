@@ -86,15 +86,6 @@ def test_no_file_is_read_or_fetched_that_is_not_needed(own, hub):
     assert len(hub.asked) == 1
 
 
-def test_a_file_of_ones_own_is_one_part(own, hub):
-    rows = [f'"once {word} was here, {number}."' for word in LOWER for number in range(3)]
-    (own.folder / "comments.csv").write_text("\n".join(["body", *rows, "[deleted]"]))
-    options = CONFIG["metrics"]["ceat"] | {"text": "comments.csv"}
-    own.configure({**CONFIG, "metrics": {"ceat": options}}, "own.yaml")
-    found = counts(own)
-    assert found["found"].tolist() == [3] * len(WORDS) and set(found["text"]) == {"comments.csv"} and not hub.asked
-
-
 def test_an_edited_list_of_ones_own_is_all_that_is_searched_for_again(own):
     """Its sha256 tells, and its contexts lie beside those of the released tests."""
     words = [f"{role},{role.lower()},{word}" for role, word in zip("XYXYABAB", WORDS, strict=False)]

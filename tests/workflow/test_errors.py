@@ -52,16 +52,6 @@ def test_a_dry_run_says_what_cannot_be_measured(project):
     assert last.endswith("results/tiny/plan.csv")
 
 
-def test_a_key_that_stands_twice(project):
-    path = project.folder / "tiny.yaml"
-    path.write_text(f"{path.read_text()}device: cuda\n")
-    lines = path.read_text().splitlines()
-    first, second = (number for number, line in enumerate(lines, 1) if line.startswith("device:"))
-    line = last_line(project, "-n")
-    assert line.startswith("biasflow: ") and f"tiny.yaml: line {second}: key 'device'" in line
-    assert f"line {first})" in line
-
-
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [

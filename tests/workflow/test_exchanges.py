@@ -110,10 +110,6 @@ def edit(path: str) -> Callable[[], None]:
     return lambda: written(path, another_digit)
 
 
-def empty(path: str) -> Callable[[], None]:
-    return lambda: written(path, lambda content: b"")
-
-
 def cut(path: str) -> Callable[[], None]:
     return lambda: written(path, lambda content: content[: len(content) // 2])
 
@@ -207,11 +203,9 @@ EXCHANGES = {
     ),
     "a file in place of a folder": Exchange(file_for_folder, READOUT, f"{READOUT}/.* is gone"),
     "an edited score": Exchange(edit(SCORES), check=f"{SCORES} {NOT_WRITTEN}"),
-    "an empty table": Exchange(empty(MATRIX), check=f"{MATRIX} {NOT_WRITTEN}"),
     "a file that no job made": Exchange(put(f"{RUN}/scores/mine.csv"), check="scores/mine.csv has no record"),
     "two texts": Exchange(lambda: swap(f"{TEXT}.txt", f"{TEXT}-test.txt"), check=f"{TEXT}.txt {NOT_WRITTEN}"),
     "an edited external file": Exchange(cut(TEST), check=f"{TEST} {NOT_WRITTEN}"),
-    "two external files": Exchange(lambda: swap(TEST, TRAIN), check=f"{TEST} {NOT_WRITTEN}"),
     "a file of the mirror": Exchange(
         put("mirror/wikitext-2/wiki.test.tokens", "another copy"),
         check=f"{TEST} was copied from a mirror",
@@ -222,7 +216,6 @@ EXCHANGES = {
     "a cut record": Exchange(cut(f"{RECORDS}/matrix.csv.json"), "matrix.csv.json does not say", "does not say"),
     "all records": Exchange(remove(RECORDS), "has no record of what made it.*more", "has no record of what made it"),
     "how all were made": Exchange(remove(f"{RECORDS}/shared"), check="shared/.*bring it back"),
-    "edited versions": Exchange(edited_start("versions", "torch"), check="shared/.*bring it back"),
     "an edited limit": Exchange(edited_start("config", "limit"), check="shared/.*bring it back"),
     "what was asked for": Exchange(cut(f"{RUN}/asked.json"), "asked.json.*delete it"),
     "another name": Exchange(
@@ -245,7 +238,6 @@ EXCHANGES = {
         nothing, "was made with .*which this run does not plan", config=LIMIT, arguments=BY_TIME
     ),
     "another encoder": Exchange(nothing, r'encoders.own.path was "own", is "other": \d+ finished', config=OTHER),
-    "another encoder by time": Exchange(nothing, "was made .*", config=OTHER, arguments=BY_TIME),
     "another encoder's weights": Exchange(
         other_weights, rf"{WEIGHTS} has another content than before: \d+ finished", f"of another content of {WEIGHTS}"
     ),

@@ -32,6 +32,18 @@ CONFIGS = sorted(path.name for path in (ROOT / "config").glob("*.yaml") if "run:
 OWN = [name for name in CONFIGS if "{encoder}" in (ROOT / "config" / name).read_text()]  # they need the folder of one
 
 
+OF_THE_PAPERS = {
+    "download_encoder": 6,
+    "finetune_nli": 3 * 5,  # encoders and seeds
+    "finetune_glue": 2 * 9 * 4 * 3,  # encoders (not the multilingual one), tasks, methods and none, seeds
+    "finetune_occupation": 2 * 4 * 10,  # encoders, strategies, seeds
+    "read_first_token": 80 + 20 + 2,  # fine-tuned, never trained, pre-trained
+    "read_next_sentence": 3 + 1,  # paper A's grid needs the untouched encoders too; of paper B's one has the head
+    "continue_encoder": 3,
+    "splits": 1,
+}
+
+
 @pytest.mark.parametrize("name", [name for name in CONFIGS if name not in OWN])
 def test_every_configuration_plans_without_a_network(project, name):
     jobs = project.jobs(config=f"config/{name}")
@@ -40,6 +52,8 @@ def test_every_configuration_plans_without_a_network(project, name):
     printed = any(load(paper).encoders for paper in configuration.get("papers", {}))
     given = any(encoder["source"] == EXTERNAL for encoder in configuration.get("encoders", {}).values())
     assert jobs.get("paper_ledger", 0) == (printed or given)
+    if name == "paper.yaml":
+        assert {rule: jobs[rule] for rule in OF_THE_PAPERS} == OF_THE_PAPERS
 
 
 @pytest.mark.parametrize("name", OWN)
@@ -122,24 +136,6 @@ def test_what_reads_a_world_is_made_again_for_another_one(project):
     worlds = {rule: params.get("world") for rule, _, params in planned(project)}
     of_world = {rule for rule in worlds if rule.startswith(("read_", "ceat_contexts", "stimuli_planted"))}
     assert len(of_world) >= 2 and {rule for rule, world in worlds.items() if world == "held-out"} == of_world
-
-
-def test_the_paper_run(project):
-    jobs = project.jobs(config="config/paper.yaml")
-    assert jobs["download_encoder"] == 6
-    assert jobs["download"] >= 2 + 3 + 13 + 9  # StereoSet twice, SNLI's parts, Dev et al.'s words, association tests
-    assert jobs["finetune_nli"] == 3 * 5  # encoders and seeds
-    assert jobs["finetune_glue"] == 2 * 9 * 4 * 3  # encoders (not the multilingual one), tasks, methods and none, seeds
-    assert jobs["finetune_occupation"] == 2 * 4 * 10  # encoders, strategies, seeds
-    assert jobs["read_first_token"] == 80 + 20 + 2  # fine-tuned, never trained, pre-trained
-    assert jobs["continue_encoder"] == 3
-    assert jobs["splits"] == 1
-    # Paper A's grid needs the untouched encoders too; of paper B's one has the head.
-    assert jobs["read_next_sentence"] == 3 + 1
-
-
-def test_a_configuration_replaces_the_default_one(project):
-    assert project.jobs()["pretrain"] == len(TINY["encoders"])  # not the default run's encoder besides
 
 
 def test_overlays_are_merged(project):

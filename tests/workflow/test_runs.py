@@ -218,17 +218,6 @@ def test_a_changed_key_runs_only_the_rules_that_use_it(run):
     assert "score" in jobs and not DEAR & set(jobs)
 
 
-def test_another_seed_and_another_block_leave_what_is_there(run):
-    papers = {**TINY["papers"], "orgad2022": {**TINY["papers"]["orgad2022"], "seeds": [0, 1]}}
-    ask = {**TINY["ask"], "more": {"encoders": ["tiny-bert"], "methods": ["pca"], "metrics": ["occtmp"]}}
-    run.configure({**TINY, "papers": papers, "ask": ask})
-    jobs = run.jobs()
-    assert jobs["finetune_occupation"] == 2  # strategies
-    assert jobs["fit_methods"] == 1  # of the new block
-    assert jobs["read_together"] == 1 + 3 + 2 + 2  # new block; models; random ones; untouched ones on new splits
-    assert not {"biographies", "pretrain", "finetune_nli", "heads_nli", "read_losses"} & set(jobs)
-
-
 def test_what_is_made_again_is_the_same_to_the_byte(finished, run):
     """The methods and readouts of one block of an encoder and of one of its models, and the tables of one paper."""
     results, block, model = run.folder / RESULTS, "tiny-bert/pretrained/inside", "tiny-bert/bios/plain/seed0"
@@ -278,17 +267,3 @@ def test_the_report_builds(run):
     page = (run.folder / "report.html").read_text()
     assert "dawkins2024_table7" in page
     assert "show(file('index.html'))" in page and "postMessage" in (run.folder / RESULTS / "index.html").read_text()
-
-
-def test_truncated_weights_are_one_clear_last_line_and_earlier_results_stay(run):
-    weights = run.folder / RESULTS / "encoders/tiny-bert/model.safetensors"
-    weights.write_bytes(weights.read_bytes()[:-1000])
-    target = f"{RESULTS}/readouts/tiny-bert/pretrained/inside/together"
-    shutil.rmtree(run.folder / target)
-    before = (run.folder / TABLES / "dawkins2024_table7.csv").read_bytes()
-    done = run.snakemake(target, "--rerun-triggers", "input")
-    assert done.returncode != 0
-    last = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()][-1]
-    assert last.startswith("biasflow: rule ") and "tiny-bert/model.safetensors is not as its job wrote it" in last
-    assert (run.folder / TABLES / "dawkins2024_table7.csv").read_bytes() == before
-    assert not (run.folder / target).exists()

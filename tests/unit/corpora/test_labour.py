@@ -1,7 +1,5 @@
 """Labour statistics: the project's own table, and files that are wrong."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,7 +7,6 @@ import pytest
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.labour import read_labour
 
-OWN = Path(__file__).parents[3] / "scripts/biasflow/data" / "labour_statistics.csv"
 PROFESSIONS = """accountant architect attorney chiropractor comedian composer dentist dietitian dj filmmaker
 interior_designer journalist model nurse painter paralegal pastor personal_trainer photographer physician poet professor
 psychologist rapper software_engineer surgeon teacher yoga_teacher""".split()

@@ -17,20 +17,17 @@ from biasflow.encoders.batches import SHORTEST, batchwise, longest_input, over_b
 from biasflow.encoders.taps import name_of
 from biasflow.methods.fitted import NONE, Active, Fitted, Grid
 from biasflow.methods.grid import chosen_settings
-from biasflow.methods.states import PairStates, word_states
 from biasflow.readouts.likelihoods import pseudo_log_likelihoods
 from biasflow.readouts.losses import losses_at
 from biasflow.readouts.next_sentence import next_sentence_probabilities, pair_tokens
 from biasflow.readouts.predictions import predict
 from biasflow.readouts.reader import Reader
-from biasflow.readouts.states import States
 from biasflow.readouts.sweep_heads import retrain_heads
 from biasflow.readouts.vectors import embed
 from biasflow.readouts.word_contexts import word_batches
 from biasflow.training.examples import Examples
 from tests.unit.conftest import HIDDEN, MODELS, random_eraser, random_subspaces
 from tests.unit.fake_tokenizer import word_tokenizer
-from tests.unit.readouts import test_professions
 
 WORDS = ["he", "she", "sang", "well", "and", "then", "left"]
 TOKENIZER = word_tokenizer(WORDS)
@@ -213,21 +210,6 @@ def test_a_reading_that_halves_its_batches_finds_the_same(regression, memory, ca
     assert refused and caplog.text.count("out of memory") == len(refused) and name_of(halved.model) in caplog.text
     edits = [pd.DataFrame(one.facts()["edits"]).set_index("edit") for one in (whole, halved)]
     assert (edits[1]["vectors"] <= edits[0]["vectors"]).all()  # nothing counts twice; there is less padding
-
-
-def pairs(model):
-    kept = pd.DataFrame({"masculine": ["he sang", "he left well", "he sang then and left"] * 4})
-    kept = kept.assign(feminine=kept["masculine"].str.replace("he ", "she ", n=1), kept=True)
-    return PairStates(model, TOKENIZER, 8, kept)
-
-
-def occurrences(model):
-    return word_states(model, TOKENIZER, SENTENCES, (["he"], ["she"]), batch_size=8, n=10, max_length=16)
-
-
-def stored(folder, names):
-    path, _ = test_professions.read(folder, names)
-    return States(path, test_professions.fitted(*names)).under_each()
 
 
 def test_one_text_that_is_too_large_is_an_error_that_says_what_to_do(memory):

@@ -22,7 +22,6 @@ from biasflow.methods.sweep import sweep
 from tests.unit.conftest import random_eraser, random_subspaces
 from tests.unit.encoders.families import HEADS, HIDDEN, KINDS, LABELS, LAYERS, batch_of, config_of, model_of
 
-SIZE = HIDDEN // HEADS
 PARTS = ("query", "key", "value")
 
 

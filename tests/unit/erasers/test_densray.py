@@ -53,15 +53,6 @@ def test_it_equals_the_loop_over_pairs(weights, normalize, sizes, chunk, monkeyp
         assert abs(float(first @ directions[0])) == pytest.approx(1, abs=1e-10)
 
 
-@pytest.mark.parametrize("normalize", [True, False])
-def test_duplicates_are_as_in_the_loop(normalize):
-    masculine, feminine = vectors()
-    masculine, feminine = torch.cat([masculine, masculine[:4], feminine[:2]]), torch.cat([feminine, feminine[:3]])
-    eigenvalues, _ = densray.spectrum(*labelled(masculine, feminine), normalize=normalize)
-    expected = torch.linalg.eigvalsh(matrix_by_pairs(masculine, feminine, (0.5, 0.5), normalize)).flip(0)
-    assert (eigenvalues - expected).abs().max() < 1e-10
-
-
 def test_known_answer_on_a_line_of_each_axis():
     # Masculine (0, 0), (0, 2); feminine (1, 0), (1, 2). Between: two differences (1, 0), two of (1, 2)/sqrt 5 up to
     # sign; within: half are zero, half (0, 1). A = diag(0.5 (1 + 1/5)/2, 0.5 (4/5)/2 - 0.5/2), off the diagonal 0.

@@ -6,9 +6,8 @@ import torch
 from biasflow.encoders import taps
 from biasflow.encoders.edit import edited
 from biasflow.methods.fitted import Active
-from biasflow.methods.grid import all_settings, edits_of
-from biasflow.methods.passes import passes, untouched_layers
-from tests.unit.conftest import HEADS, HIDDEN, logits_of, random_batch, random_eraser, random_subspaces
+from biasflow.methods.passes import passes
+from tests.unit.conftest import HEADS, HIDDEN, logits_of, random_batch, random_eraser
 
 HEAD = HIDDEN // HEADS
 METHODS = {
@@ -37,13 +36,6 @@ def test_every_method_equals_the_hooked_model(model):
     assert all(report.calls == 1 and report.change > 0 for report in reports.values())
 
 
-def test_settings_of_the_grid_equal_the_hooked_model(model):
-    batch, subspaces = random_batch(model), random_subspaces()
-    settings = [Active("grid", s.settings, edits_of(s, subspaces)) for s in all_settings()[1::9]]
-    for active, logits in zip(settings, passes(model, settings, lambda: logits_of(model(**batch)), {}), strict=True):
-        assert torch.equal(logits, by_hand(model, batch, active.edits)), active.setting
-
-
 @pytest.mark.parametrize(
     ("methods", "expected"),
     [
@@ -69,19 +61,3 @@ def test_layers_below_the_first_edit_run_once_where_that_spares_some(bert, metho
     for handle in handles:
         handle.remove()
     assert calls == expected
-
-
-@pytest.mark.parametrize(
-    ("places", "layers"),
-    [
-        ((), 3),
-        (("pooled",), 3),
-        (("layer[-1]",), 3),
-        (("layer[0]",), 1),
-        (("layer[1].cls", "layer[2]"), 2),
-        (("layer[-2].attention.key", "layer[-1].cls"), 1),
-        (("layer[0].attention.query",), 0),
-    ],
-)
-def test_how_many_layers_an_edit_leaves_alone(bert, places, layers):
-    assert untouched_layers(bert, [(place, random_eraser(1, HIDDEN)) for place in places]) == layers

@@ -54,12 +54,6 @@ def test_association_by_hand():
 
 
 @given(seeds, sizes)
-def test_associations_are_mean_differences_of_cosines(seed, sizes):
-    X, _, A, B = random_sets(seed, sizes)
-    assert associations(X, A, B) == pytest.approx([plain_association(w, A, B) for w in X])
-
-
-@given(seeds, sizes)
 def test_effect_size_follows_its_formula_and_is_bounded(seed, sizes):
     X, Y, A, B = random_sets(seed, sizes)
     in_x, in_y = ([plain_association(w, A, B) for w in words] for words in (X, Y))
@@ -89,31 +83,6 @@ def test_exact_p_with_ties_equals_brute_force():
     assert strict == plain_p(X, Y, A, B, "greater", "strict")
     assert inclusive == plain_p(X, Y, A, B, "greater", "inclusive")
     assert inclusive - strict > 1 / 70
-
-
-@given(seeds, sizes)
-def test_exchanging_targets_or_attributes_turns_the_sign(seed, sizes):
-    X, Y, A, B = random_sets(seed, sizes)
-    found = weat(X, Y, A, B)
-    for turned in (weat(Y, X, A, B), weat(X, Y, B, A)):
-        assert turned.effect_size == pytest.approx(-found.effect_size, abs=1e-12)
-        assert turned.statistic == pytest.approx(-found.statistic, abs=1e-12)
-    assert weat(Y, X, A, B, alternative="less").p_value == found.p_value
-    assert weat(X, Y, B, A, alternative="less").p_value == found.p_value
-
-
-@given(seeds, sizes, st.randoms(use_true_random=False), st.floats(1e-3, 1e3))
-def test_neither_order_nor_length_matters(seed, sizes, random, factor):
-    sets = random_sets(seed, sizes)
-    changed = []
-    for vectors in sets:
-        order = random.sample(range(len(vectors)), len(vectors))
-        lengths = np.array([[factor * random.uniform(0.1, 10)] for _ in order])
-        changed.append(vectors[order] * lengths)
-    before, after = weat(*sets), weat(*changed)
-    assert after.effect_size == pytest.approx(before.effect_size, abs=1e-9)
-    assert after.statistic == pytest.approx(before.statistic, abs=1e-9)
-    assert after.p_value == before.p_value
 
 
 def test_random_partitions_come_near_the_exact_p():

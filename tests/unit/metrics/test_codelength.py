@@ -90,17 +90,6 @@ def test_a_hidden_layer_finds_what_is_not_linear_and_compresses_no_shuffled_labe
     assert (control.compression < 1.05).all() and control.accuracy == pytest.approx([0.5, 0.5], abs=0.15)
 
 
-@pytest.mark.parametrize("hidden", [0, 7])
-def test_a_seed_gives_the_same_alone_and_among_others(hidden):
-    data = synthetic(200, 6, signal=1)
-    _, together, epochs = sent(**data, seeds=[0, 1, 2], epochs=6, hidden=hidden)
-    for number in range(3):
-        _, alone, its_epochs = sent(**data, seeds=[number], epochs=6, hidden=hidden)
-        assert together[:, number] == pytest.approx(alone[:, 0], abs=1e-4)
-        assert (epochs[:, number] == its_epochs[:, 0]).all()
-    assert len(np.unique(together[0, :, 1:-1].sum(axis=1))) == 3
-
-
 def test_readings_are_of_one_training():
     data = synthetic(200, 6, signal=1)
     n, nats, _ = sent(**data, seeds=[5], epochs=5)

@@ -26,6 +26,8 @@ def test_known_answer(tmp_path):
     table.assign(method="none", setting="-").to_parquet(tmp_path / "f.parquet")
     (row,) = score(tmp_path / "f.parquet").to_dict("records")
     assert (row["metric"], row["value"], row["n"]) == ("disco", 2.0, 2)
+    # Five men of 20 differ in one word: c and d have p = 0.017 each, which is not enough among 4 tests.
+    assert summary(items([("female", "abc")] * 20 + [("male", "abc")] * 15 + [("male", "abd")] * 5))["value"][0] == 0
     # One woman of 3 differs: chi-square 6 / 5, p = 0.27: no word differs for sure.
     assert summary(items([("female", "abc")] * 2 + [("female", "abd")] + [("male", "abc")] * 3))["value"][0] == 0
 

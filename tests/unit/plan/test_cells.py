@@ -166,19 +166,6 @@ def test_metrics_that_share_a_readout_are_scored_under_their_own_methods(monkeyp
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", RUNS)
-def test_a_block_that_is_added_leaves_the_jobs_of_the_others_as_they_were(name):
-    config = of_file(name)
-    encoder, *_ = config["encoders"]
-    added = {"encoders": [encoder], "methods": ["none", "leace", "dawkins2024"], "metrics": ["strength", "weat"]}
-    before, after = planned(config), planned(changed(("ask.added", added), config=config))
-    for part in ("readings", "scored", "fits", "trained"):
-        old, new = getattr(before, part), getattr(after, part)
-        assert {key: new[key] for key in old} == old
-        assert all("added" in getattr(key, "job", key) for key in set(new) - set(old))
-    assert after.cells[: len(before.cells)] == before.cells
-
-
 def test_a_model_that_was_trained_with_a_method_is_read_with_it_alone():
     block = {"encoders": ["own"], "task": "nli", "strategies": ["plain", "with-leace"], "methods": ["none", "hard"]}
     found = planned(asking(block | {"metrics": ["accuracy"]}))

@@ -120,11 +120,6 @@ def test_a_paper_says_its_pooling_itself():
     assert not any(each.suffix for each in seat)
 
 
-def test_the_facts_of_a_run_hold_it(folder):
-    config = resolve(asking(SEAT, ("encoders.real.path", str(folder(OLD)))), SCHEMA)
-    assert gather(config).described["real"].pooling == "mean"
-
-
 @pytest.mark.parametrize(
     ("pooling", "named", "expected"),
     [("mean", None, "mean"), ("cls", None, "cls"), ("mean", "first-piece", "first-piece")],

@@ -2,7 +2,6 @@
 
 import re
 
-import numpy as np
 import pytest
 from scipy.stats import binomtest
 
@@ -51,16 +50,3 @@ def test_scrubbing_leaves_gender_in_the_family_share(bios):
         assert not set(name_parts(bio.name)) & set(words(bio.scrubbed)), bio.scrubbed
     gendered = scrub_all(list(bios["scrubbed"]), terms="gendered")
     assert not any(set(words(text.lower())) & nouns for text in gendered)
-
-
-def likeliest(bios, bias, shown):
-    """The best answers by Bayes' rule, one biography at a time."""
-    answers = []
-    for bio in bios.itertuples():
-        scores = []
-        for code, profession in enumerate(GRAMMAR.professions):
-            share = WORLD.share(profession, bias)
-            known = (share if bio.gender == "F" else 1 - share) if shown else 1.0
-            scores.append(known * np.prod(GRAMMAR.p_hint[code, hints(bio.text)]))
-        answers.append(GRAMMAR.professions[int(np.argmax(np.round(scores, 12)))])
-    return np.array(answers)

@@ -162,31 +162,22 @@ WRONG = {
     "other data": lambda metric: last(metric, **{MADE[metric]().columns[0]: "something else"}),
     "numbers alone": lambda metric: MADE[metric]()[["score"]].to_csv(index=False, header=False),
 }
+# What the message says; n_1 and n_2: the last line of a right file, and the one behind it.
 TOLD = {
-    ("missing", "occtmp"): r"lacks 5 items .*the first is .*sentence '\[MASK\] is a taper.', word 'he'",
-    ("missing", "winogender"): r"lacks 7 items .*item 'nurse.patient.0'.*gender 'male'",
-    ("missing", "strength"): r"lacks 11 items .*triple 't1', label 'anti-stereotype', swapped 'False'",
-    ("doubled", "occtmp"): r"line 8: sentence '\[MASK\] is a nurse.', word 'he' is there a second time",
-    ("doubled", "winogender"): r"line 10: id 'nurse.patient.0', gender 'female' is there a second time",
-    ("doubled", "strength"): r"line 14: triple 't1'.* is there a second time",
-    ("NaN", "occtmp"): r"line 2: column score: '' is no finite number",
-    ("NaN", "winogender"): r"line 2: column score: '' is no finite number",
-    ("NaN", "strength"): r"line 2: column score: '' is no finite number",
-    ("the logarithm's sign", "occtmp"): r"line 7: column score: '1.5' is above 0",
-    ("the logarithm's sign", "winogender"): r"line 9: column score: '1.5' is above 0",
-    ("the logarithm's sign", "strength"): r"line 13: column score: '1.5' is no probability from 0 to 1",
-    ("other data", "occtmp"): r"line 7: sentence 'something else', word 'she' is no item of",
-    ("other data", "winogender"): r"line 9: id 'something else', gender 'male' is no item of",
-    ("other data", "strength"): r"line 13: triple 'something else'.* is no item of",
-    ("numbers alone", "occtmp"): r"numbers alone, which do not tell the items",
-    ("numbers alone", "winogender"): r"numbers alone, which do not tell the items",
-    ("numbers alone", "strength"): r"numbers alone, which do not tell the items",
+    "missing": "lacks .* items .*the first is",
+    "doubled": "line {n_2}: .* is there a second time",
+    "NaN": "line 2: column score: '' is no finite number",
+    "the logarithm's sign": "line {n_1}: column score: '1.5' is (above 0|no probability)",
+    "other data": "line {n_1}: .*'something else'.* is no item of",
+    "numbers alone": "do not tell the items",
 }
 
 
-@pytest.mark.parametrize(("wrong", "metric"), TOLD)
+@pytest.mark.parametrize("wrong", TOLD)
+@pytest.mark.parametrize("metric", MADE)
 def test_a_wrong_file_is_one_line_with_file_and_row(scored, wrong, metric):
-    with pytest.raises(BiasflowError, match=TOLD[wrong, metric]) as caught:
+    n = len(MADE[metric]())
+    with pytest.raises(BiasflowError, match=TOLD[wrong].format(n_1=n + 1, n_2=n + 2)) as caught:
         scored(metric, WRONG[wrong](metric))
     assert "given: " in str(caught.value) and "\n" not in str(caught.value)
     assert not isinstance(caught.value, AbsentError)

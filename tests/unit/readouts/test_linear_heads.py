@@ -5,7 +5,6 @@ import pytest
 import torch
 
 from biasflow.base.errors import BiasflowError
-from biasflow.readouts import linear_heads as module
 from biasflow.readouts.linear_heads import save_linear_heads, train_heads
 from tests.unit.reference_probe import load_linear_heads
 
@@ -53,14 +52,6 @@ def test_heads_on_several_matrices_end_as_on_one_alone():
         alone = trained(two[matrix], [seed])
         torch.testing.assert_close(together.weight[number], alone.weight[0], rtol=0, atol=1e-6)
         assert together.validation_accuracy[number] == alone.validation_accuracy[0]
-
-
-@pytest.mark.parametrize(("keep", "times"), [("best", 4), ("last", 1)])
-def test_only_validation_rows_are_looked_at_and_only_when_they_decide(monkeypatch, keep, times):
-    looked_at, classes = [], module._classes
-    monkeypatch.setattr(module, "_classes", lambda X, *head: (looked_at.append(len(X)), classes(X, *head))[1])
-    heads_of(keep=keep, valid_rows=[np.arange(7)] * 2)
-    assert looked_at == [7] * (2 * times)  # of each of two heads
 
 
 def test_first_of_equal_epochs_is_kept():

@@ -185,17 +185,6 @@ def retrained(source: Source, n: int = 30, name: str = "heads", **options) -> Pa
     return path
 
 
-def test_heads_trained_together_are_those_trained_one_by_one(source, tmp_path):
-    together = load_arrays(retrained(source))
-    assert together.arrays["weight"].shape == (78, 3, HIDDEN)
-    alone = Source(source.model_folder, ("densray",), "test", source.data, source.methods_file, source.training)
-    only = load_arrays(retrained(alone, name="alone"))
-    assert only.axis == (("densray", "-"),)
-    for part in ("weight", "bias"):
-        assert np.allclose(together.arrays[part][1], only.arrays[part][0], atol=1e-5)
-    assert not np.allclose(together.arrays["weight"][0], together.arrays["weight"][76], atol=1e-3)
-
-
 def test_a_retrained_head_fits_its_training_pairs_better_and_leaves_the_model_alone(tmp_path):
     source = make_source(tmp_path, methods=("none", "densray", "last"))
     before = load_file(source.model_folder / "model.safetensors")
@@ -229,32 +218,9 @@ def test_retrained_heads_are_scored_beside_the_own_ones(tmp_path):
 # Other tasks
 
 
-def test_the_test_pairs_of_inference_have_an_accuracy(source, tmp_path):
-    found = read(source)
-    scores = glue.score(tmp_path / "output.safetensors")
-    names = {"accuracy", "largest_label_share", "majority_share", "majority_p"}
-    assert set(scores["metric"]) == names and (scores["n"] == 17).all()
-    scores = scores[scores["metric"] == "accuracy"]
-    assert scores[["method", "setting"]].to_numpy().tolist() == [list(pair) for pair in found.axis]
-    assert scores["value"].tolist() == (found.arrays["own"] == np.array(found.meta["gold"])).mean(axis=1).tolist()
-
-
 def glue_source(tmp_path, table):
     write_csv(table, tmp_path / "examples.csv")
     return make_source(tmp_path, methods=("none", "densray"), data={"examples": (tmp_path / "examples.csv",)})
-
-
-def test_glue_has_its_own_metrics(tmp_path):
-    rows = pairs_of_words()
-    source = glue_source(tmp_path, rows)
-    assert read(source, task=GLUE, name="mnli").arrays["own"].shape == (2, 17)
-    assert set(glue.score(tmp_path / "output.safetensors")["metric"]) == {
-        "accuracy",
-        "glue_score",
-        "largest_label_share",
-        "majority_share",
-        "majority_p",
-    }
 
 
 def test_numbers_are_predicted_as_numbers(tmp_path):

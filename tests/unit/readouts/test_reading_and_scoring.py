@@ -90,10 +90,6 @@ CASES = {
 }
 
 
-def values(table: pd.DataFrame) -> dict[tuple, float]:
-    return table.set_index(["method", "setting", "metric", "part", "variant"])["value"].to_dict()
-
-
 @pytest.mark.parametrize("case", CASES)
 def test_scores_are_those_of_the_first_version(case, source, tmp_path):
     read, score, expected = CASES[case]

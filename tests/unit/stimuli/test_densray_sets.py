@@ -14,9 +14,6 @@ def association_file(path):
     return path
 
 
-FRENCH = {"file": "f.txt", "template": "[MASK] est {occupation}.", "pronouns": ["il", "elle"], "encoders": ["m"]}
-
-
 @pytest.mark.parametrize(
     ("name", "first"), [("planted", "[MASK] is a {} ."), ("planted-occupations", "The {} said that [MASK] was late.")]
 )

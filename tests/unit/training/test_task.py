@@ -12,17 +12,15 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_text
 from biasflow.encoders.edit import edited
 from biasflow.encoders.load import new_classifier
-from biasflow.methods import fitting
 from biasflow.metrics import glue
 from biasflow.metrics.training import score
 from biasflow.readouts import predictions
-from biasflow.readouts.files import load_arrays
 from biasflow.readouts.source import Source
 from biasflow.training import task
 from biasflow.training.checkpoints import claim
 from biasflow.training.examples import of_table
 from biasflow.training.task import check_strategy, fit_method, origin, save_training
-from tests.unit.training.test_finetune import LABELS, TRAIN, VALIDATION, fit_a_dimension, save_source
+from tests.unit.training.test_finetune import LABELS, TRAIN, VALIDATION, save_source
 
 
 def examples(data):
@@ -80,16 +78,6 @@ def test_what_it_trains_is_read_and_scored_like_any_other(toy, tmp_path):
     assert glue.score(tmp_path / "output").set_index("metric")["value"]["accuracy"] > 0.8
     found = score(tmp_path / "model/training.json")
     assert {"validation_accuracy", "majority_share", "diverged", "train_size"} <= set(found["metric"])
-
-
-def test_a_method_in_training_is_carried_in_its_readouts(toy, tmp_path, monkeypatch):
-    monkeypatch.setattr(fitting, "fit_block", fit_a_dimension)
-    facts, data = run(toy, tmp_path, strategy="with-leace", method={"methods": {"leace": []}, "n": 0})
-    assert facts["method"] == ["leace", "-"]
-    predictions.read(Source(tmp_path / "model", ("leace",), "validation", data), tmp_path / "output", task="toy_task")
-    assert load_arrays(tmp_path / "output").axis == (("leace", "-"),)
-    with pytest.raises(BiasflowError, match=r"leace.*densray"):
-        predictions.read(Source(tmp_path / "model", ("densray",), "test", data), tmp_path / "output", task="toy_task")
 
 
 def test_its_checkpoints_are_claimed_by_nested_settings(tmp_path):

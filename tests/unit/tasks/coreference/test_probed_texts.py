@@ -26,7 +26,6 @@ from tests.unit.plan.configs import asking, planned
 from tests.unit.synthetic_bios import source
 from tests.unit.tasks.coreference.made_up import SIZES_OF_SCORER
 
-CLS = ("methods.cls", [{"eraser": "hard", "places": "last.cls", "fitted_to": "pairs"}])
 BLOCK = {
     "encoders": ["own"],
     "task": "coref",
