@@ -1,8 +1,5 @@
 """The readers and the mirror on the real files of the folder that BIASFLOW_DATA names."""
 
-import os
-from pathlib import Path
-
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
@@ -11,29 +8,25 @@ from biasflow.corpora.catalogue import read_catalogue
 from biasflow.corpora.download import fetch
 from biasflow.corpora.stereoset import LABELS, align, changes, read_gender_swapped, read_stereoset
 from biasflow.corpora.wikitext import running_text
+from tests.real.files import DATA, needs_data
 from tests.real.wikitext import read_wikitext
 
-pytestmark = pytest.mark.skipif("BIASFLOW_DATA" not in os.environ, reason="BIASFLOW_DATA names no folder of real files")
+pytestmark = needs_data
 
 
 @pytest.fixture(scope="module")
-def data():
-    return Path(os.environ["BIASFLOW_DATA"])
+def original():
+    return read_stereoset(DATA / "stereoset/dev.json")
 
 
 @pytest.fixture(scope="module")
-def original(data):
-    return read_stereoset(data / "stereoset/dev.json")
+def authors():
+    return read_gender_swapped(DATA / "stereoset/gender_swapped_dev.csv")
 
 
 @pytest.fixture(scope="module")
-def authors(data):
-    return read_gender_swapped(data / "stereoset/gender_swapped_dev.csv")
-
-
-@pytest.fixture(scope="module")
-def valid(data):
-    return read_wikitext(data / "wikitext-2/wiki.valid.tokens")
+def valid():
+    return read_wikitext(DATA / "wikitext-2/wiki.valid.tokens")
 
 
 def test_stereoset_has_242_gender_triples(original):
@@ -64,29 +57,29 @@ def test_the_authors_dropped_8_triples_and_edited_22_rows(original, authors):
     assert (len(theirs), len(same)) == (702, 680)
 
 
-def test_wikitext_2_has_60_articles_of_natural_text(data, valid):
+def test_wikitext_2_has_60_articles_of_natural_text(valid):
     sentences = [sentence for document in valid for sentence in document]
     assert len(valid) == 60 and len(sentences) > 7000
     assert not any(mark in sentence for sentence in sentences for mark in (" @-@ ", " @.@ ", " , "))
-    whole = read_wikitext(data / "wikitext-2/wiki.valid.tokens", whole=True)
+    whole = read_wikitext(DATA / "wikitext-2/wiki.valid.tokens", whole=True)
     assert len(whole) == 60 and all("<unk>" not in sentence for document in whole for sentence in document)
 
 
-def test_wikitext_2_as_the_hub_has_it_gives_the_same(data, valid, tmp_path):
-    lines = (data / "wikitext-2/wiki.valid.tokens").read_text(encoding="utf-8").split("\n")
+def test_wikitext_2_as_the_hub_has_it_gives_the_same(valid, tmp_path):
+    lines = (DATA / "wikitext-2/wiki.valid.tokens").read_text(encoding="utf-8").split("\n")
     rows = [f"{line}\n" if line.strip() else "" for line in lines[:-1]]  # every line has its end
     pa.parquet.write_table(pa.table({"text": rows}), tmp_path / "valid.parquet")
     assert len(rows) == 3760  # as the hub states
     assert read_wikitext(tmp_path / "valid.parquet") == valid
-    assert running_text(tmp_path / "valid.parquet") == running_text(data / "wikitext-2/wiki.valid.tokens")
+    assert running_text(tmp_path / "valid.parquet") == running_text(DATA / "wikitext-2/wiki.valid.tokens")
 
 
 @pytest.mark.parametrize("name", list(read_catalogue().files))
-def test_the_mirror_agrees_with_its_manifest_and_the_catalogue(data, tmp_path, name):
+def test_the_mirror_agrees_with_its_manifest_and_the_catalogue(tmp_path, name):
     entry = read_catalogue().entry(name)
-    if not (data / entry.mirror_path).exists():
+    if not (DATA / entry.mirror_path).exists():
         pytest.skip(f"the mirror has no {entry.mirror_path}")
-    origin = fetch(entry, tmp_path / name, lock_file=tmp_path / "lock.json", mirror=data)
+    origin = fetch(entry, tmp_path / name, lock_file=tmp_path / "lock.json", mirror=DATA)
     upstream_known = entry.sha256 is not None or entry.bytes is not None
     assert origin.source == "mirror"
     assert origin.byte_equal_to_upstream is (entry.mirror_exact if upstream_known else None)

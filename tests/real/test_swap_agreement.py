@@ -4,8 +4,6 @@ The files are in the folder that BIASFLOW_DATA names. The authors' development f
 what the swapper was tuned on; their test file and the other half (`is_held_out`) are not, and are asserted apart."""
 
 import json
-import os
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -14,25 +12,21 @@ from biasflow.corpora.stereoset import read_gender_swapped, read_stereoset
 from biasflow.text.gender_lexicon import WORD, default_lexicon
 from biasflow.text.gender_pronouns import swap_her
 from biasflow.text.gender_swap import swap_stimuli
+from tests.real.files import DATA, needs_data
 from tests.unit.text.round_trips import is_held_out, round_trips
 
-pytestmark = pytest.mark.skipif("BIASFLOW_DATA" not in os.environ, reason="BIASFLOW_DATA names no folder of real files")
+pytestmark = needs_data
 
 
 @pytest.fixture(scope="module")
-def data():
-    return Path(os.environ["BIASFLOW_DATA"])
+def authors():
+    return read_gender_swapped(DATA / "stereoset/gender_swapped_dev.csv")
 
 
 @pytest.fixture(scope="module")
-def authors(data):
-    return read_gender_swapped(data / "stereoset/gender_swapped_dev.csv")
-
-
-@pytest.fixture(scope="module")
-def other(data):
+def other():
     """The sentences of StereoSet that are in no inter-sentence triple of bias type gender: item, sentence."""
-    parts = json.loads((data / "stereoset/dev.json").read_text(encoding="utf-8"))["data"]
+    parts = json.loads((DATA / "stereoset/dev.json").read_text(encoding="utf-8"))["data"]
     items = [item for item in parts["intersentence"] if item["bias_type"] != "gender"]
     rows = [(item["id"], item["context"]) for item in items]
     items += parts["intrasentence"]
@@ -54,11 +48,11 @@ def same_but_names(ours, theirs):
 
 
 @pytest.mark.parametrize(("file", "equal"), [("gender_swapped_dev.csv", 0.965), ("gender_swapped_test.csv", 0.9)])
-def test_most_sentences_are_swapped_as_the_authors_do(data, file, equal):
+def test_most_sentences_are_swapped_as_the_authors_do(file, equal):
     """905 of the 937 distinct sentences of the development file (docs/findings/swapper.md)."""
-    if not (data / "stereoset" / file).is_file():
+    if not (DATA / "stereoset" / file).is_file():
         pytest.skip(f"{file} is not there")
-    theirs = read_gender_swapped(data / "stereoset" / file)
+    theirs = read_gender_swapped(DATA / "stereoset" / file)
     ours = swap_stimuli(theirs)
     parts = ["context", "next_sentence"]
     tables = [
@@ -70,8 +64,8 @@ def test_most_sentences_are_swapped_as_the_authors_do(data, file, equal):
     assert sum(same) / len(same) > equal
 
 
-def test_every_stereoset_triple_of_bias_type_gender_has_a_gender(data):
-    stimuli = swap_stimuli(read_stereoset(data / "stereoset/dev.json"))
+def test_every_stereoset_triple_of_bias_type_gender_has_a_gender():
+    stimuli = swap_stimuli(read_stereoset(DATA / "stereoset/dev.json"))
     assert stimuli["triple"].nunique() == 242 and stimuli["gender"].notna().all()
 
 
@@ -107,8 +101,8 @@ def is_objective(parts, at):
     return swap_her(parts, at, default_lexicon().cues) == "him"
 
 
-def test_her_is_told_apart_in_hand_tagged_text(data):
-    found = list(tagged_pronouns(data / "ontogum"))
+def test_her_is_told_apart_in_hand_tagged_text():
+    found = list(tagged_pronouns(DATA / "ontogum"))
     assert len(found) > 350
     right = sum(is_objective(parts, at) == objective for parts, at, objective in found)
     assert right / len(found) > 0.95
@@ -124,8 +118,8 @@ def test_other_sentences_of_stereoset_come_back_when_swapped_twice(other, held_o
 
 
 @pytest.mark.parametrize("held_out", [False, True])
-def test_him_and_his_come_back_in_an_encyclopedia(data, held_out):
-    lines = (data / "wikipedia/eng_wikipedia_2016_10K-sentences.txt").read_text(encoding="utf-8").splitlines()
+def test_him_and_his_come_back_in_an_encyclopedia(held_out):
+    lines = (DATA / "wikipedia/eng_wikipedia_2016_10K-sentences.txt").read_text(encoding="utf-8").splitlines()
     numbered = [line.split("\t")[:2] for line in lines]
     found = round_trips([sentence for number, sentence in numbered if is_held_out(number) == held_out])
     print(found)

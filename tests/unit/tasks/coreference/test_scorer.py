@@ -59,18 +59,6 @@ def test_it_is_the_plain_scorer_in_scores_losses_and_gradients(monkeypatch, n, b
         torch.testing.assert_close(a, b, atol=1e-8, rtol=1e-8)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [{"speakers": torch.arange(40) // 9 % 2}, {"genre": 5}, {"segments": torch.arange(40) // 10}],
-    ids=lambda change: next(iter(change)),
-)
-def test_speakers_genre_and_segments_are_seen(change):
-    scorer, vectors = new(), torch.randn(40, HIDDEN)
-    before, after = (scorer(vectors, made_up(40, **found)) for found in ({}, change))
-    assert torch.equal(before.spans, after.spans)
-    assert not torch.allclose(before.scores, after.scores)
-
-
 def scored(spans, antecedents, scores) -> Scored:
     spans = torch.tensor(spans)
     return Scored(spans, torch.tensor(antecedents), torch.tensor(scores), spans, torch.zeros(len(spans)))
