@@ -7,6 +7,7 @@ import pandas as pd
 
 from biasflow.base.errors import BiasflowError
 from biasflow.papers.paper import HERE, PRINTED, Compared
+from biasflow.registry import PLAIN, STRATEGIES
 from biasflow.results.tables import PUBLISHED
 
 # What printed.csv says about a number: where it stands (table), its text, deviation and star, the setting that is
@@ -14,6 +15,8 @@ from biasflow.results.tables import PUBLISHED
 # has it (why_not). All other columns are keys: what the number is of.
 ABOUT = ("table", "printed", "sd", "star", "unit", "at", "of", "audit", "why_not")
 MEASURE = ("encoder", "metric", "variant")  # keys that have a column of their own in the ledger; the others are its row
+# Models are called by the name of their strategy in printed.csv, and by its label in our tables.
+LABEL_OF_STRATEGY = {name: strategy.label for name, strategy in STRATEGIES.items() if name != PLAIN}
 NUMBERS = ("ours", "ours_sd", "ours_n")  # of our values
 
 

@@ -10,14 +10,11 @@ import pandas as pd
 from biasflow.base.errors import BiasflowError
 from biasflow.papers.frames import NOT_ASKED, RUN, Run, status
 from biasflow.papers.paper import Compared, PaperText, Target
-from biasflow.papers.printed import NUMBERS, as_ours
-from biasflow.registry import PLAIN, STRATEGIES
+from biasflow.papers.printed import LABEL_OF_STRATEGY, NUMBERS, as_ours
 from biasflow.results.scores import KEYS, NA
 from biasflow.results.tables import merge_published
 
 SEEDS = ("seed", "head_seed", "split_seed", "readout_seed")
-# Models are called by the label of their strategy in tables, and by its name in printed.csv.
-STRATEGY_OF_LABEL = {strategy.label: name for name, strategy in STRATEGIES.items() if name != PLAIN}
 
 
 def function_of(text: PaperText, about: Target | Compared) -> Callable:
@@ -107,7 +104,8 @@ def ours(run: Run, text: PaperText) -> pd.DataFrame:
     table = pd.concat([block for block in blocks if len(block)] or blocks, ignore_index=True)
     keys = [name for name in table if name not in NUMBERS]
     table = table.assign(**table[keys].astype(object).fillna("").astype(str))
-    return table.replace({"model": STRATEGY_OF_LABEL}) if "model" in table else table
+    names = {label: name for name, label in LABEL_OF_STRATEGY.items()}
+    return table.replace({"model": names}) if "model" in table else table
 
 
 def other_data(run: Run, text: PaperText) -> Mapping[str, str]:

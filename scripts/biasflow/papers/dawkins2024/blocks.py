@@ -9,11 +9,6 @@ _NAME = "dawkins2024"
 _DOWNSTREAM = ["nli_fairness", "accuracy", "training"]
 
 
-def encoders_inside(options: Mapping) -> list[str]:
-    """The encoders whose Strength and Distance are measured."""
-    return list(options["encoders"])
-
-
 def encoders_of_nli(options: Mapping) -> list[str]:
     """The encoders that are fine-tuned: `nli_encoders`, or all; none where no task is named."""
     if options["task"] is None:
@@ -39,7 +34,7 @@ def blocks(options: Mapping, config: Mapping) -> dict[str, dict]:
                 f'such as {{grid: {_NAME}, settings: ["sent 0"]}}'
             )
     methods = ["none", options["method"]]
-    inside = {"encoders": encoders_inside(options), "methods": methods, "metrics": ["strength"]}
+    inside = {"encoders": options["encoders"], "methods": methods, "metrics": ["strength"]}
     result = {f"{_NAME}-inside": inside | {"items": {"next_sentence": "stimuli"}}}  # examples are printed one by one
     nli = {
         "encoders": encoders_of_nli(options),

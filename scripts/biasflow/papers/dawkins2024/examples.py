@@ -10,7 +10,6 @@ from biasflow.base.shipped import shipped
 from biasflow.base.tabular import read_parquet, read_text_csv
 from biasflow.metrics.stereoset import ANTI, STEREOTYPE, UNRELATED, triple_distances, triple_strengths
 from biasflow.papers.dawkins2024 import grid
-from biasflow.papers.dawkins2024.blocks import encoders_inside
 from biasflow.papers.frames import RUN, Run
 from biasflow.papers.make import NOTE
 from biasflow.results.scores import NONE
@@ -55,7 +54,7 @@ def examples_of(run: Run, number: int) -> pd.DataFrame:
     """Table 1, 3 or 4 for every encoder and stimuli set that was read, see `examples`. A note names the others."""
     published, tables, missing = printed_examples(run.printed), {}, []
     stimuli = {name: read_text_csv(path) for name, path in run.files.get("stimuli", {}).items()}
-    for encoder in encoders_inside(run.options):
+    for encoder in run.options["encoders"]:
         read = {name: _untouched(run, encoder, name) for name in stimuli}
         compared = grid.is_papers_encoder(run, encoder)
         shown = {
@@ -109,7 +108,7 @@ def table2(run: Run) -> pd.DataFrame:
     """Return the sentences that the authors dropped or mended, with p(NS) before and after (unswapped), see
     `mended`."""
     changes, tables = run.files.get(_CHANGES, {}).get(_CHANGES), []
-    for encoder in encoders_inside(run.options):
+    for encoder in run.options["encoders"]:
         before, after = (_untouched(run, encoder, stimuli) for stimuli in (grid.SWAPPED, grid.AUTHORS))
         if changes is not None and before is not None and after is not None:
             table = mended(read_text_csv(changes), before, after, _printed_sentences("2"))

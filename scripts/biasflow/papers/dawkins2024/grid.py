@@ -27,14 +27,13 @@ import pandas as pd
 from biasflow.base.errors import BiasflowError
 from biasflow.methods.grid import LEVELS
 from biasflow.metrics.stereoset import part_of
-from biasflow.papers.dawkins2024.blocks import encoders_inside, encoders_of_nli
+from biasflow.papers.dawkins2024.blocks import encoders_of_nli
 from biasflow.papers.frames import NLI_SCORES, Run, nli_rows, status
 from biasflow.registry import METRICS, WITH
 from biasflow.results.scores import NA, NONE
 from biasflow.results.tables import DIFFERENCE, PUBLISHED
 
 BASE, DEBIAS, SENT, LAYER_12, LAYER_11, ATTENTION = LEVELS
-OWN_LEVELS = list(LEVELS[2:])  # the paper's own levels: neither Base nor the baseline
 INSIDE, NLI = "strength", "nli_fairness"  # the metrics that tables on stimuli, and on NLI, need
 SETTING = ["level", "settings"]  # as printed: settings are (n_11, c_11, n_12, c_12, n_p) as far as the level goes
 BLOCK = ["encoder", "stimuli"]
@@ -57,7 +56,7 @@ PRINTED_SCORES = ["parity", "accuracy", "fairness", "snli_accuracy"]  # what the
 
 def encoders(run: Run) -> list[str]:
     """The encoders that the paper was asked for, in the order of the configuration."""
-    return list(dict.fromkeys([*encoders_inside(run.options), *encoders_of_nli(run.options)]))
+    return list(dict.fromkeys([*run.options["encoders"], *encoders_of_nli(run.options)]))
 
 
 def is_papers_encoder(run: Run, encoder: str) -> bool:
@@ -179,7 +178,7 @@ def inside(run: Run) -> pd.DataFrame:
     triples (`tops` of the options) that was not scored at all."""
     scores = run.scores
     on_stimuli = (scores["task"] == NA) & (scores["strategy"] == NA) & scores["metric"].isin([*MEASURES, *CONTROLS])
-    rows = scores[on_stimuli & scores["encoder"].isin(encoders_inside(run.options))]
+    rows = scores[on_stimuli & scores["encoder"].isin(run.options["encoders"])]
     rows = _of_grid(rows, run.options["method"], per=["encoder", "dataset"]).rename(columns={"dataset": "stimuli"})
     wide = rows.pivot(index=[*BLOCK, *SETTING], columns=["metric", "part", "variant"], values="value")
     wanted = [key_of(measure) for measure in (*MEASURES, *CONTROLS)]

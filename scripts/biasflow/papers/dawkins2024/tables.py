@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from itertools import combinations, product
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from biasflow.base.errors import BiasflowError
 from biasflow.methods.grid import SENTENCE_DEBIAS
 from biasflow.papers.dawkins2024 import grid
-from biasflow.papers.dawkins2024.blocks import encoders_inside, encoders_of_nli
+from biasflow.papers.dawkins2024.blocks import encoders_of_nli
 from biasflow.papers.frames import RUN, Run
 from biasflow.papers.make import NOTE
 from biasflow.results.scores import NA
@@ -24,21 +24,14 @@ from biasflow.results.tables import arranged, merge_published
 from biasflow.text.occupation_pairs import load_pairs
 
 Reading = Literal["absolute", "relative"]
-READINGS: tuple[Reading, ...] = get_args(Reading)
 _SLACK = 1e-9  # accuracies are counts over n: only floating point can put one this close below the cutoff
 
 
 def cutoff(base_accuracy: float, *, threshold: float = 0.05, reading: Reading = "absolute") -> float:
-    """The smallest viable accuracy: base - threshold (`absolute`) or (1 - threshold) x base (`relative`).
+    """The smallest viable accuracy: base - threshold (`absolute`) or (1 - threshold) x base (`relative`), all shares.
 
     Dawkins et al. (2024, table 7) ask that the base accuracy is not reduced by more than 5 %, without saying 5 % of
-    what; hence the two readings. `base_accuracy` and `threshold` are shares in [0, 1]. Raises BiasflowError for an
-    unknown reading and for shares outside [0, 1]."""
-    if reading not in READINGS:
-        raise BiasflowError(f"reading {reading!r} of viable is unknown; choose from {', '.join(READINGS)}")
-    for name, value in (("base accuracy", base_accuracy), ("threshold", threshold)):
-        if not 0 <= value <= 1:
-            raise BiasflowError(f"viable: the {name} is {value}, not in [0, 1]; give a share, not a percentage")
+    what; hence the two readings."""
     return base_accuracy - threshold if reading == "absolute" else (1 - threshold) * base_accuracy
 
 
@@ -47,13 +40,8 @@ def viable(
 ) -> np.ndarray:
     """accuracy >= `cutoff(...)` for each model; accuracy: [...] shares in [0, 1] -> bool [...].
 
-    A model exactly at the cutoff is viable. Raises BiasflowError as `cutoff` does, and for an accuracy that is not in
-    [0, 1]."""
-    accuracy = np.asarray(accuracy, dtype=float)
-    outside = accuracy[~((accuracy >= 0) & (accuracy <= 1))]
-    if outside.size:
-        raise BiasflowError(f"viable: an accuracy is {outside.flat[0]}, not in [0, 1]; give shares, not percentages")
-    return accuracy >= cutoff(base_accuracy, threshold=threshold, reading=reading) - _SLACK
+    A model exactly at the cutoff is viable."""
+    return np.asarray(accuracy, dtype=float) >= cutoff(base_accuracy, threshold=threshold, reading=reading) - _SLACK
 
 
 def settings_table(run: Run) -> pd.DataFrame:
@@ -247,7 +235,7 @@ def subspaces(run: Run) -> pd.DataFrame:
     Made of the files `explained_variance` (method, subspace, upstream, head, component, explained_variance) and
     `sentence_pairs` (set, kept) of each encoder; an encoder without has one row, with the reason as `status`."""
     blocks = []
-    for encoder in encoders_inside(run.options):
+    for encoder in run.options["encoders"]:
         path = run.files.get("explained_variance", {}).get(encoder)
         if path is None:
             blocks.append(pd.DataFrame({"encoder": [encoder], "status": [grid.not_run(run, encoder, grid.INSIDE)]}))

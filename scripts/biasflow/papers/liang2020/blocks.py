@@ -2,29 +2,18 @@
 
 from collections.abc import Mapping
 
-NAME, NONE, WITH, PLAIN = "liang2020", "none", "with-", "plain"
+from biasflow.registry import PLAIN, WITH
+
+NAME, NONE = "liang2020", "none"
 EACH = "densray-each"  # DensRay in one layer at a time
 IN_TRAINING, AT_EVALUATION = "in_training", "at_evaluation"
-DEFAULTS = {
-    "methods": [NONE, "hard", "conceptor", "densray"],
-    "inside_only": ["hard-last", "conceptor-all", "densray-plain"],
-    "by_layer": ["occtmp"],
-    "finetuned_perplexity": False,
-    "tasks": [],
-    "glue_encoders": None,
-    "when": [IN_TRAINING],
-    "seeds": [0],
-    "chinese": [],
-}
 _PERPLEXITY = ["perplexity", "pseudo_perplexity"]
 _INSIDE = ["strength", "occtmp", "weat", "seat", *_PERPLEXITY]
 
 
-def with_defaults(options: Mapping) -> dict:
-    """The options with DEFAULTS filled in, `none` first among the methods, and each method once."""
-    filled = DEFAULTS | dict(options)
-    methods = list(dict.fromkeys([NONE, *filled["methods"]]))
-    return filled | {"methods": methods, "inside_only": [m for m in filled["inside_only"] if m not in methods]}
+def measured_inside(options: Mapping) -> list[str]:
+    """The methods that are measured inside the encoders: `none`, those of the rows, and those of `inside_only`."""
+    return list(dict.fromkeys([NONE, *options["methods"], *options["inside_only"]]))
 
 
 def finetuned(encoder: str) -> str:
@@ -46,11 +35,10 @@ def blocks(options: Mapping, config: Mapping) -> dict[str, dict]:
     glue_encoders: those that are fine-tuned on them (None: all), and `when` a method is active: from training on, or at
     evaluation only. `config`: the whole configuration, of
     which the encoders that know Chinese are read."""
-    options = with_defaults(options)
-    encoders, methods = options["encoders"], options["methods"]
+    encoders, methods = options["encoders"], list(dict.fromkeys([NONE, *options["methods"]]))
     if not encoders:
         return {}
-    inside = methods + options["inside_only"]
+    inside = measured_inside(options)
     result = {
         NAME: {"encoders": encoders, "methods": inside, "metrics": _INSIDE},
         f"{NAME}-shares": {"encoders": encoders, "methods": [NONE], "metrics": ["gender_share"]},
@@ -62,7 +50,6 @@ def blocks(options: Mapping, config: Mapping) -> dict[str, dict]:
         result[f"{NAME}-by-layer"] = {"encoders": encoders, "methods": [EACH], "metrics": options["by_layer"]}
     chinese = [name for name in config["metrics"]["occtmp"]["chinese"] if name not in encoders]
     if chinese:  # encoders that are there for this alone
-        inside = [*methods, *options["inside_only"]]
         result[f"{NAME}-chinese"] = {"encoders": chinese, "methods": inside, "metrics": ["occtmp"]}
     if options["finetuned_perplexity"]:
         result[f"{NAME}-mlm"] = {

@@ -9,7 +9,8 @@ import pandas as pd
 
 from biasflow.base.errors import BiasflowError
 from biasflow.papers.frames import NOT_ASKED, RUN, Run, status
-from biasflow.papers.liang2020.blocks import EACH, PLAIN, finetuned, of_pretrained, with_defaults
+from biasflow.papers.liang2020.blocks import EACH, finetuned, measured_inside, of_pretrained
+from biasflow.registry import PLAIN
 from biasflow.results.scores import KEYS, NA, NONE
 from biasflow.results.tables import arranged, merge_published
 
@@ -105,10 +106,10 @@ def of_paper(run: Run, *, chinese: bool = False) -> Rows:
     """The paper's part of a run; with `chinese` also that of encoders that are there for the Chinese occupations alone.
 
     Raises BiasflowError where its options name no encoder."""
-    options = with_defaults(run.options)
+    options = run.options
     if not options.get("encoders"):
         raise BiasflowError("config: key 'papers.liang2020.encoders' names no encoder; name one")
-    methods = placements(run, options["methods"] + options["inside_only"])
+    methods = placements(run, measured_inside(options))
     encoders = list(dict.fromkeys([*options["encoders"], *(options["chinese"] if chinese else [])]))
     scores = _decoded(run.scores, encoders, methods)
     layers = _decoded(run.scores, encoders, placements(run, [EACH]))

@@ -11,8 +11,8 @@ import pandas as pd
 from biasflow.metrics.glue import OFFICIAL
 from biasflow.papers.frames import NLI_SCORES, NOT_ASKED, RUN, Run, nli_rows
 from biasflow.papers.liang2020 import placed
-from biasflow.papers.liang2020.blocks import AT_EVALUATION, IN_TRAINING, PLAIN, WITH
-from biasflow.registry import METRICS
+from biasflow.papers.liang2020.blocks import AT_EVALUATION, IN_TRAINING
+from biasflow.registry import METRICS, PLAIN, WITH
 from biasflow.results.scores import NA, NONE
 from biasflow.results.statistics import holm, t_interval
 from biasflow.results.tables import merge_published, with_bound

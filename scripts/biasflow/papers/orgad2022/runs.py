@@ -18,13 +18,13 @@ from biasflow.corpora.seat import DENSRAY_TESTS
 from biasflow.papers.frames import NOT_ASKED, RUN, Run
 from biasflow.papers.orgad2022 import halves
 from biasflow.papers.orgad2022.blocks import named_encoders, random_seeds
+from biasflow.papers.printed import LABEL_OF_STRATEGY
 from biasflow.planted.association import PLANTED
-from biasflow.registry import STRATEGIES, WITH
+from biasflow.registry import PLAIN, STRATEGIES, WITH
 from biasflow.results.scores import NA
 from biasflow.results.scores import NONE as UNTOUCHED
 from biasflow.results.tables import DIFFERENCE, PUBLISHED
 
-PLAIN = "plain"
 NONE = STRATEGIES[PLAIN].label  # the model that all others are compared with
 BASELINES = (halves.RANDOM, halves.PRETRAINED)  # models without fine-tuning, in the order of the tables
 NO_SCORES = "the run has no defined value of it"
@@ -370,16 +370,12 @@ ENCODER, REPLICA = "roberta-base", "deberta-base"  # the printed values stand be
 PROBED_ON = dict.fromkeys(BASELINES, halves.RAW) | {strategy.label: strategy.text for strategy in STRATEGIES.values()}
 
 
-# Model in print -> in our tables.
-LABELS = {name: strategy.label for name, strategy in STRATEGIES.items() if name != PLAIN}
-
-
 def printed_values(run: Run, half: halves.Half, *tables: str) -> pd.DataFrame:
     """Return the printed values of a half in these tables, with the test input that we take them to have; models have
     our names."""
     values = run.printed.assign(table=run.printed["table"].str.removeprefix("table "))
     values = values[(values["task"] == half.kind) & values["table"].isin(tables)]
-    values = values.assign(model=values["model"].replace(LABELS), sd=values["value_sd"])
+    values = values.assign(model=values["model"].replace(LABEL_OF_STRATEGY), sd=values["value_sd"])
     text = values["model"].map(PROBED_ON).where(values["metric"] == halves.COMPRESSION_VALUE, halves.RAW)
     return values.assign(text=text.where(values["model"] != "", ""))
 

@@ -178,21 +178,6 @@ def test_a_model_at_the_cutoff_is_viable_and_one_count_below_is_not(base, drop):
         assert not viable(accuracy - 1e-4, base / 10_000, threshold=drop / 10_000)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "options"),
-    [
-        (([0.5], 0.8), {"reading": "percent"}),
-        (([0.5], 88.9), {}),
-        (([0.5], 0.8), {"threshold": 5}),
-        (([0.5, 84.0], 0.8), {}),
-        (([0.5, np.nan], 0.8), {}),
-    ],
-)
-def test_what_makes_no_sense_is_refused(arguments, options):
-    with pytest.raises(BiasflowError):
-        viable(*arguments, **options)
-
-
 def test_rank_agreement_compares_shares_and_stimuli():
     table = rank_agreement(run_of(inside_scores(encoders=("tiny", "small"), sets=("planted", "authors"))))
     counts = table.groupby(["encoder", "metric", "comparison"]).size().to_dict()

@@ -119,7 +119,7 @@ def run(frame: pd.DataFrame, *, places=PLACES, reasons=(), encoders=None, files=
         pd.DataFrame(names, columns=["name", "kind", "attribute", "value"]),
         read_printed("liang2020"),
         files=files or {},
-        options={"encoders": encoders, "methods": list(places), "inside_only": []},
+        options={"encoders": encoders, "methods": list(places), "inside_only": [], "chinese": []},
     )
 
 

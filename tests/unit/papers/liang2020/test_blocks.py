@@ -1,12 +1,15 @@
 from biasflow.papers.liang2020.blocks import blocks
+from biasflow.plan.configuration import load_schema
 from biasflow.registry import METRICS
 
 TASKS = {"cola": {"kind": "glue"}, "rte": {"kind": "glue"}, "nli": {"kind": "nli"}}
+OPTIONS = load_schema()["properties"]["papers"]["properties"]["liang2020"]["properties"]
+DEFAULTS = {key: about["default"] for key, about in OPTIONS.items() if "default" in about}
 CONFIG = {"tasks": TASKS, "metrics": {"occtmp": {"chinese": []}}}
 
 
 def test_the_blocks_of_the_paper():
-    options = {"encoders": ["a"], "finetuned_perplexity": True, "tasks": ["cola"], "seeds": [0, 1]}
+    options = DEFAULTS | {"encoders": ["a"], "finetuned_perplexity": True, "tasks": ["cola"], "seeds": [0, 1]}
     found = blocks({**options, "when": ["in_training", "at_evaluation"]}, CONFIG)
     methods = ["none", "hard", "conceptor", "densray"]
     further = ["hard-last", "conceptor-all", "densray-plain"]
@@ -15,7 +18,7 @@ def test_the_blocks_of_the_paper():
     assert found["liang2020-shares"] == {"encoders": ["a"], "methods": ["none"], "metrics": ["gender_share"]}
     assert found["liang2020-by-layer"]["methods"] == ["densray-each"]
     assert found["liang2020-by-layer"]["metrics"] == ["occtmp"] and "liang2020-mlm-by-layer" not in found
-    both = blocks({"encoders": ["a"], "finetuned_perplexity": True, "by_layer": ["occtmp", "perplexity"]}, CONFIG)
+    both = blocks({**options, "by_layer": ["occtmp", "perplexity"]}, CONFIG)
     assert both["liang2020-by-layer"]["metrics"] == ["occtmp", "perplexity"]
     assert found["liang2020-mlm"]["encoders"] == ["a-mlm"]
     pretrained = [f"{name}-pretrained" for name in (methods + further)[1:]]
