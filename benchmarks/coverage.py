@@ -185,18 +185,16 @@ def claims_of_calibrations(
 
 
 def coverage_of_effect_sizes(
-    words: int, shift: float, *, sentences: int = 1, within: float = 0.0, replications: int, seed: int = 0
+    words: int, shift: float, *, draw: str = "normal", sentences: int = 1, within: float = 0.0, replications: int
 ) -> float:
     """How often `effect_interval` covers the effect size of two sets of `words` target words each, with `sentences`
-    about each word. The associations are normal with standard deviation 1 and means that differ by `shift`; `within`
-    is the share of the variance that lies between the sentences about one word."""
-    rng, hits = np.random.default_rng(seed), 0
+    about each word. The associations have standard deviation 1 and means that differ by `shift`; those of words are
+    drawn from DRAWS; `within` is the share of the variance that lies between the sentences about one word."""
+    rng, hits = np.random.default_rng(0), 0
     truth = shift / np.sqrt(1 + shift**2 / 4)
     about = np.repeat(np.arange(2 * words), sentences)
     for _ in range(replications):
-        means = np.concatenate(
-            [rng.normal(shift, (1 - within) ** 0.5, words), rng.normal(0, (1 - within) ** 0.5, words)]
-        )
+        means = (1 - within) ** 0.5 * DRAWS[draw](rng, 2 * words) + np.repeat([shift, 0], words)
         s = means[about] + rng.normal(0, within**0.5, len(about))
         low, high, _ = effect_interval(s, words * sentences, words=about)
         hits += low <= truth <= high
@@ -389,12 +387,12 @@ def _correlations(replications: int) -> Iterator[dict]:
 
 
 def _effect_sizes(replications: int) -> Iterator[dict]:
-    for words, shift in product((8, 18), (0.0, 0.5, 1.0, 2.0)):
-        share = coverage_of_effect_sizes(words, shift, replications=replications)
-        yield {"what": "WEAT effect size", "words": words, "shift": shift, "bootstrap": share}
+    for draw, words, shift in product(("normal", "skewed"), (8, 18), (0.0, 0.5, 1.0, 2.0)):
+        share = coverage_of_effect_sizes(words, shift, draw=draw, replications=replications)
+        yield {"what": "WEAT effect size", "draw": draw, "words": words, "shift": shift, "jackknife": share}
     for shift in (0.0, 0.5, 1.0, 2.0):
         share = coverage_of_effect_sizes(8, shift, sentences=8, within=0.3, replications=replications)
-        yield {"what": "SEAT effect size", "words": 8, "shift": shift, "bootstrap": share}
+        yield {"what": "SEAT effect size", "words": 8, "shift": shift, "jackknife": share}
 
 
 def _seeds(replications: int) -> Iterator[dict]:

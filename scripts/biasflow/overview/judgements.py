@@ -61,7 +61,7 @@ def moved(cell) -> str:
 def turned(cell) -> bool:
     """Whether the whole interval of a cell lies on the other side of neutral than the untouched model's score, for a
     measure that is best at neutral."""
-    if cell.better != "neutral" or np.isnan(cell.low) or np.isnan(cell.high):
+    if cell.better != "neutral" or not has_width(cell.low, cell.high):
         return False
     return cell.high < cell.neutral < cell.untouched or cell.untouched < cell.neutral < cell.low
 

@@ -92,8 +92,8 @@ def with_readings(measured: Measured, verdicts: Mapping[str, str]) -> Measured:
 
 
 def with_test(measured: Measured, value: float, test: PermutationTest | None) -> Measured:
-    """A score with its permutation test, if it has one. The interval of an effect size is too narrow for few words:
-    an effect shows bias only if the corrected p of its direction is below 5 %, too."""
+    """A score with its permutation test, if it has one. The interval of an effect size is over words only: an
+    effect shows bias only if the corrected p of its direction is below 5 %, too."""
     if test is None:
         return measured
     p = test.corrected if value > 0 else test.opposite

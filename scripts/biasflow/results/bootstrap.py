@@ -87,10 +87,13 @@ def _reach(units: int) -> float:
 def ends(resampled: ArrayLike, value: ArrayLike, *, reflected: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """The percentiles ENDS of estimates [resamples, ...], widened to hold the `value` [...] of the data.
 
-    reflected: 2 value - percentiles instead. NaN where there is no estimate in any resample, or no value."""
+    reflected: 2 value - percentiles instead; NaN if all resamples have the value, such as 0: one that cannot be below 0
+    is 0 in all of them, too, and says nothing about other items. NaN where there is no estimate in any resample, or no
+    value."""
     value = np.asarray(value, dtype=float)
     low, high = percentiles(resampled)
-    low, high = (2 * value - high, 2 * value - low) if reflected else (low, high)
+    if reflected:
+        low, high = np.where(low < high, [2 * value - high, 2 * value - low], np.nan)
     return np.minimum(low, value), np.maximum(high, value)
 
 

@@ -77,7 +77,8 @@ def change(
     items   of the ends of the scores' own intervals, averaged over seeds, unless neutral is `better`, where a score may
             cross it: with d the two distances, in [l, h] each,
             low = d1 - d0 - sqrt((d1 - l1)^2 + (h0 - d0)^2), and high likewise (Zou and Donner 2008). That is the
-            interval of two that are measured on different items, for scores of which no items are known
+            interval of two that are measured on different items, for scores of which no items are known; none where
+            one of the intervals has no width
     draws   three or more of the readout, the same ones: Student's t of their differences"""
     block = block[block["value"].notna()]
     if other is None or block.empty:
@@ -96,7 +97,7 @@ def change(
         (DRAWS, lambda: _paired(*(_by(side, DRAWN, neutral, better) for side in (block, other)))),
     ):
         low, high = ends()
-        if has_width(low, high) or (over in (SAME_ITEMS, ITEMS) and low == high == 0):  # equal scores do not differ
+        if has_width(low, high) or (over in (SAME_ITEMS, ITEMS) and low == high == 0):  # equal distances
             if over == SEEDS:
                 low, high = with_items(means[0] - means[1], (low, high), _of_same_items(block, paired))
             units = {SEEDS: len(sides[0]), DRAWS: len(block)}.get(over)
@@ -165,7 +166,7 @@ def _of_same_items(block: pd.DataFrame, paired: pd.DataFrame | None) -> tuple[fl
 
 
 def _of_items(block: pd.DataFrame, other: pd.DataFrame, neutral: float, better: str) -> tuple[float, float]:
-    if better == "neutral":
+    if better == "neutral" or not all(has_width(rows["low"], rows["high"]).all() for rows in (block, other)):
         return np.nan, np.nan
     sides = [
         distances(*(rows[end].mean(skipna=False) for end in ("value", "low", "high")), neutral, better)

@@ -182,6 +182,8 @@ def test_the_interval_is_over_the_target_words_and_shrinks_with_them():
         assert low <= (s[:n].mean() - s[n:].mean()) / s.std() <= high
         widths.append(high - low)
     assert widths[0] > widths[1] > widths[2]
+    for ddof in (0, 1):
+        assert effect_interval(s, 96, ddof)[:2] == pytest.approx([np.sqrt(1 - ddof / 192) * end for end in (low, high)])
     assert effect_interval(3 * s + 1, 96)[:2] == pytest.approx(effect_interval(s, 96)[:2])
 
 

@@ -69,6 +69,7 @@ def test_a_score_turns_over_only_with_its_whole_interval():
     assert turned(cell(1.2, 0.90, 0.99)) and turned(cell(0.8, 1.01, 1.2))
     assert not turned(cell(1.2, 0.90, 1.01)) and not turned(cell(1.2, 1.01, 1.1))
     assert not turned(cell(1.2, 0.90, 0.99, "low")) and not turned(cell(1.2, np.nan, np.nan))
+    assert not turned(cell(1.2, 0.9, 0.9))  # no width
 
 
 def test_costs_may_be_five_percent_worse_in_their_whole_interval():

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from biasflow.results.bootstrap import drawn_tables, interval, share_interval, weighted_mean
+from biasflow.results.bootstrap import drawn_tables, ends, interval, share_interval, weighted_mean
 
 VALUES = np.random.default_rng(1).normal(size=200)
 
@@ -50,6 +50,12 @@ def test_every_interval_holds_its_value_whatever_the_estimate(values, power):
     low, high, resampled = interval(estimate, np.arange(len(values)), resamples=50)
     of_data = estimate(np.ones((1, len(values))))[0]
     assert (low <= of_data).all() and (of_data <= high).all() and resampled.shape == (2, 50)
+
+
+def test_a_reflected_interval_without_a_width_is_none():
+    """Sums of gaps that are 0 in the data are 0 in every resample, whatever another sample would give."""
+    found = ends(np.array([[0.0, 0.2], [0.0, 0.3], [0.0, 0.4]]), [0.0, 0.3], reflected=True)
+    assert np.isnan(found[0][0]) and np.isnan(found[1][0]) and found[0][1] < 0.3 < found[1][1]
 
 
 def test_shares_have_the_printed_intervals():
