@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.stereoset import LABELS
 from biasflow.metrics.items import SUMMARY, score_items
-from biasflow.results.bootstrap import interval
+from biasflow.results.bootstrap import LEAST, Interval, interval, weighted_mean
 
 ITEM = ["item", "target", "label", "filling", "log_p"]
 SENTENCE = ["item", "target", "label", "p"]
@@ -36,6 +36,7 @@ VARIANTS: dict[str, tuple[str, Callable, bool]] = {
 }
 # The same of scores that another model gave, on any scale: as the released evaluation has it, and the plain share.
 GIVEN = {"given-terms": ("given", np.mean, True), "given-items": ("given", np.mean, False)}
+TARGETS = 20  # from so many on they are drawn; about other targets fewer say too little
 
 
 def icat(stereotype_score: ArrayLike, language_model_score: ArrayLike) -> np.ndarray:
@@ -78,7 +79,7 @@ def score_intersentence(path: str | Path) -> pd.DataFrame:
 
 def sentence_summary(items: pd.DataFrame) -> pd.DataFrame:
     """Return intersentence_stereotype_score, _language_model_score and _icat of one model in both variants: columns
-    metric, part, variant, value, n (triples), low, high (bootstrap over triples), resampled.
+    metric, part, variant, value, n, low, high, resampled, as those of `summary`.
 
     items: a row for each sentence, columns SENTENCE: item, target (its term), label, p (on any scale on which likelier
     is more). BiasflowError: an item without its three sentences, or a value that is not finite."""
@@ -89,7 +90,10 @@ def sentence_summary(items: pd.DataFrame) -> pd.DataFrame:
 
 def summary(items: pd.DataFrame) -> pd.DataFrame:
     """Return the scores NAMES of one model in all VARIANTS, or in those of GIVEN: columns metric, part, variant, value,
-    n (items), low, high (bootstrap over items), resampled.
+    n (items), low, high, resampled.
+
+    The interval is over targets, each drawn with all of its items, if there are TARGETS or more; otherwise over items,
+    about these targets only. Rows with the part "items" or "targets" have the other one, and n of these.
 
     items: one row for each piece of a word and filling, columns ITEM: item, target (its term), label, filling, log_p
     (nats). BiasflowError: an item without its three words, or what `shares` refuses."""
@@ -97,12 +101,28 @@ def summary(items: pd.DataFrame) -> pd.DataFrame:
     for variant, (scores, terms) in _by_variant(items).items():
         outcomes = _outcomes(scores)
         values = _summary(np.ones((1, len(scores))), outcomes, terms)[0]
-        ends = interval(lambda counts, o=outcomes, t=terms: _summary(counts, o, t), np.arange(len(scores)))
+        over_items = interval(lambda counts, o=outcomes, t=terms: _summary(counts, o, t), np.arange(len(scores)))
+        targets = scores.index.get_level_values("target")
+        over_targets = _over_targets(outcomes, targets, alike=terms is not None)
+        drawn = {"items": (len(scores), over_items), "targets": (targets.nunique(), over_targets)}
+        first = "targets" if targets.nunique() >= TARGETS else "items"
+        drawn = {"-": (len(scores), drawn.pop(first)[1])} | drawn
         rows += [
-            (name, "-", variant, value, len(scores), *limits)
+            (name, part, variant, value, n, *limits)
+            for part, (n, ends) in drawn.items()
             for name, value, *limits in zip(NAMES, values, *ends, strict=True)
+            if part == "-" or n >= LEAST
         ]
     return pd.DataFrame(rows, columns=SUMMARY)
+
+
+def _over_targets(outcomes: np.ndarray, targets: pd.Index, *, alike: bool) -> Interval:
+    """The interval of NAMES over targets; targets: of each item; alike: whether all targets count alike, or all
+    items."""
+    of_targets = pd.DataFrame(outcomes).groupby(np.asarray(targets))
+    sizes = of_targets.size().to_numpy(float)
+    means, weights = of_targets.mean().to_numpy(), np.ones(len(sizes)) if alike else sizes
+    return interval(lambda counts: _with_icat(weighted_mean(counts * weights, means)), np.arange(len(sizes)))
 
 
 def _by_variant(items: pd.DataFrame) -> dict[str, tuple[pd.DataFrame, np.ndarray | None]]:
@@ -139,5 +159,9 @@ def _means(counts: np.ndarray, outcomes: np.ndarray, terms: np.ndarray | None) -
 
 def _summary(counts: np.ndarray, outcomes: np.ndarray, terms: np.ndarray | None) -> np.ndarray:
     """NAMES in each resample: [resamples, 3]."""
-    means = _means(counts, outcomes, terms)
+    return _with_icat(_means(counts, outcomes, terms))
+
+
+def _with_icat(means: np.ndarray) -> np.ndarray:
+    """NAMES of Stereotype Scores and language-model scores, [resamples, 2] -> [resamples, 3]."""
     return np.column_stack([means, icat(means[:, 0], means[:, 1])])

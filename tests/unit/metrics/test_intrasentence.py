@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
-from biasflow.metrics.intrasentence import LABELS, icat, score, shares
+from biasflow.metrics.intrasentence import LABELS, icat, score, shares, summary
 
 SCORES = st.lists(st.tuples(*[st.floats(-9, 0)] * 3), min_size=1, max_size=20)
 FILLINGS = ("left-to-right", "together", "one-mask")
@@ -64,3 +64,20 @@ def items(scores):
         for label, value in zip(LABELS, values, strict=True)
     ]
     return pd.DataFrame(rows, columns=["item", "target", "label", "filling", "log_p"])
+
+
+@pytest.mark.parametrize(("targets", "other"), [(20, "items"), (19, "targets"), (5, "")])
+def test_targets_are_drawn_where_there_are_twenty(targets, other):
+    """Half of the targets are always stereotyped: which targets there are matters more than which items."""
+    table = items([[3, 2, 1] if k % targets < targets // 2 else [2, 3, 1] for k in range(10 * targets)])
+    table["target"] = [f"t{int(name[1:]) % targets}" for name in table["item"]]
+    found = summary(table)
+    found = found[found["metric"] == "intrasentence_stereotype_score"].assign(width=found["high"] - found["low"])
+    for _, rows in found.groupby("variant"):
+        rows = rows.set_index("part")
+        assert set(rows.index) == {"-", other} - {""} and rows["value"].nunique() == 1
+        assert rows.loc["-", "n"] == 10 * targets
+        if other:
+            units = {other: rows.loc[other], ("targets" if other == "items" else "items"): rows.loc["-"]}
+            assert units["targets"]["width"] > 2 * units["items"]["width"]
+            assert other != "targets" or units["targets"]["n"] == targets
