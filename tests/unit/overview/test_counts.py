@@ -103,13 +103,14 @@ def rendered(run, path):
 
 @pytest.fixture(params=RUNS, scope="module")
 def page(request, tmp_path_factory):
-    """The contents of a run, and the texts of each model's pictures."""
+    """The contents of a run, the texts of each model's pictures, and the verdicts in the tables that a reader sees."""
     found, html = rendered(RUNS[request.param](), tmp_path_factory.mktemp("counts") / "index.html")
-    return found, [text(part.split("</div>")[0]) for part in html.split('<div class="pictures">')[1:]]
+    verdicts = re.findall(r'data-label="Verdict"[^>]*>((?:no )?bias shown|no claim)', html)
+    return found, [text(part.split("</div>")[0]) for part in html.split('<div class="pictures">')[1:]], verdicts
 
 
 def test_scores_that_show_bias_are_those_of_the_rows(page):
-    found, said = page
+    found, said, _ = page
     for model, words in zip(found.models, said, strict=True):
         judged = [row for row in model.biases if row.judged]
         shown = [row for row in judged if row.shown]
@@ -123,8 +124,15 @@ def test_scores_that_show_bias_are_those_of_the_rows(page):
             assert not judged and ("nothing is claimed" in words or not model.biases)
 
 
+def test_counts_in_sentences_are_those_of_the_tables_that_a_reader_sees(page):
+    _, said, verdicts = page
+    counts = [re.search(r"(?:(\d+)|None) of (\d+) scores", words) for words in said]
+    shown, judged = (sum(int(match[group] or 0) for match in counts if match) for group in (1, 2))
+    assert (verdicts.count("bias shown"), len(verdicts) - verdicts.count("no claim")) == (shown, judged)
+
+
 def test_a_method_is_shown_with_what_it_does_and_takes(page):
-    found, said = page
+    found, said, _ = page
     for model, words in zip(found.models, said, strict=True):
         best = model.best
         assert best is None or (best.keeps_quality and best.control_of is None and f"{best.name}" in words)
@@ -134,7 +142,7 @@ def test_a_method_is_shown_with_what_it_does_and_takes(page):
 
 
 def test_the_first_screen_has_at_most_eighty_words(page):
-    found, said = page
+    found, said, _ = page
     if len(found.models[0].methods) < 8 and not any(row.past for row in found.models[0].methods):
         assert len(said[0].split()) <= 80
 
