@@ -14,8 +14,9 @@ from scipy.special import ndtri
 from biasflow.base.tabular import write_csv
 from biasflow.metrics import fairness
 from biasflow.metrics.association import effect_interval
+from biasflow.metrics.intrasentence import LABELS, NAMES, TARGETS, summary
 from biasflow.metrics.noisy_correlation import correlation_interval
-from biasflow.metrics.occupation import Tables, intervals
+from biasflow.metrics.occupation import GAP, PEOPLE, Tables, intervals
 from biasflow.metrics.stereoset import mean_of_top, top_interval
 from biasflow.overview.agreement import agreement, conflicts
 from biasflow.papers.judge import spearman_interval, trend_within_seeds
@@ -198,6 +199,40 @@ def coverage_of_effect_sizes(
         s = means[about] + rng.normal(0, within**0.5, len(about))
         low, high, _ = effect_interval(s, words * sentences, words=about)
         hits += low <= truth <= high
+    return hits / replications
+
+
+def coverage_of_targets(targets: int, items: int, spread: float, *, replications: int) -> dict:
+    """How often the intervals of a Stereotype Score over targets and over items cover the score of all targets that
+    there could be: of so many targets with so many items each, whose shares have the standard deviation `spread` about
+    0.6 (beta)."""
+    rng, hits = np.random.default_rng(0), []
+    concentration = 0.24 / spread**2 - 1
+    of = pd.Index(np.repeat(np.arange(targets), items))
+    for _ in range(replications):
+        shares = rng.beta(0.6 * concentration, 0.4 * concentration, targets)
+        stereotype = rng.random(len(of)) < shares[of]
+        scores = pd.DataFrame(np.where(stereotype[:, None], [3, 2, 1], [2, 3, 1]), columns=LABELS).stack()
+        table = scores.rename_axis(["item", "label"]).rename("log_p").reset_index()
+        found = summary(table.assign(target=of[table["item"]], filling="given"))
+        found = found[(found["metric"] == NAMES[0]) & (found["variant"] == "given-terms")]
+        covers = found["low"].le(0.6) & found["high"].ge(0.6)
+        first = "targets" if targets >= TARGETS else "items"
+        hits.append(dict(zip(found["part"].replace({"-": first}), covers, strict=True)))
+    return pd.DataFrame(hits).mean().add_prefix("over ").to_dict()
+
+
+def power_of_gaps(professions: int, people: int, gap: float, *, replications: int) -> float:
+    """How often the sum of TPR gaps shows bias if every profession has a gap so large, to the genders by turns, and so
+    many people of either gender."""
+    rng, hits = np.random.default_rng(0), 0
+    y = np.arange(professions)
+    for _ in range(replications):
+        gaps = np.where(y % 2, gap, -gap) / 2
+        right = rng.binomial(people, rng.uniform(0.6, 0.8, professions) + np.stack([-gaps, gaps]))
+        counts = np.zeros((2, professions, professions), dtype=np.int64)
+        counts[:, y, y], counts[:, y, y - 1] = right, people - right
+        hits += intervals(Tables(counts), {})["tpr_gap_sum", "-", "-"][0] > 0
     return hits / replications
 
 
@@ -395,6 +430,20 @@ def _effect_sizes(replications: int) -> Iterator[dict]:
         yield {"what": "SEAT effect size", "words": 8, "shift": shift, "jackknife": share}
 
 
+def _targets(replications: int) -> Iterator[dict]:
+    for targets, spread in product((10, 20, 30, 36), (0.1, 0.2)):
+        shares = coverage_of_targets(targets, 26, spread, replications=replications)
+        yield {"what": "targets of StereoSet", "targets": targets, "spread": spread, **shares}
+
+
+def _people(replications: int) -> Iterator[dict]:
+    for professions, gap in product((2, 6, 12, 28), (0.3, 0.2)):
+        for share in (0.5, 1, 2):
+            people = int(np.ceil(share * PEOPLE / np.sqrt(professions) * (GAP / gap) ** 2))
+            shown = power_of_gaps(professions, people, gap, replications=replications)
+            yield {"what": "gap", "professions": professions, "gap": gap, "people": people, "shown": shown}
+
+
 def _seeds(replications: int) -> Iterator[dict]:
     for draw, ratio in product(DRAWS, (1.0, 0.3, 0.0)):
         shares = coverage_of_five_seeds(draw, ratio=ratio, replications=replications)
@@ -437,6 +486,8 @@ TABLES = {
     "noise": (_noise, 200),
     "calibrations": (_calibrations, 200),
     "weat": (_effect_sizes, 500),
+    "targets": (_targets, 200),
+    "people": (_people, 60),
     "correlations": (_correlations, 1000),
     "changes": (_changes, 1000),
     "over seeds": (_over_seeds, 100),

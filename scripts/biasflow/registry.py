@@ -275,8 +275,9 @@ class Measure:
     readings: variants that score the same test in another way; beside: the scores that must be read together with it;
     unsigned: whether it lies off neutral for every model, so that a difference from neutral shows nothing: ALWAYS
     (means of absolute values, a product with accuracy), or OVER_SEEDS, where intervals over items are compared with
-    shuffled items (metrics.occupation), and those over seeds are not; farthest: the largest distance from neutral that
-    is possible, by which pictures put measures on one axis (inf: there is none)."""
+    shuffled items (metrics.occupation), and those over seeds are not; noisy: whether the noise of few items moves the
+    scores of all seeds alike, as that of gaps, so that seeds alone do not say how sure a change is; farthest: the
+    largest distance from neutral that is possible, by which pictures put measures on one axis (inf: there is none)."""
 
     label: str
     neutral: float
@@ -288,6 +289,7 @@ class Measure:
     readings: tuple[str, ...] = ()
     beside: tuple[Beside, ...] = ()
     unsigned: str = ""
+    noisy: bool = False
     farthest: float = inf
 
 
@@ -305,13 +307,14 @@ _ACCURACY = Measure("accuracy", 1, "high", COST, beside=_classifier())
 
 def _gaps(pearson: str, sums: str, distances: str) -> dict[str, Measure]:
     """The gaps between genders in a classification, with the variants that the matrix shows."""
-    beside = _classifier(sums)
-    return {
-        "tpr_gap_pearson": Measure("TPR gap (P)", 0, "neutral", OUTSIDE, variant=pearson, beside=beside, farthest=1),
-        "tpr_gap_sum": Measure("TPR gap (S)", 0, "low", OUTSIDE, variant=sums, beside=beside, unsigned=OVER_SEEDS),
-        "independence": Measure("independence", 0, "low", OUTSIDE, variant=sums, beside=beside, unsigned=OVER_SEEDS),
-        "separation": Measure("separation", 0, "low", OUTSIDE, variant=distances, beside=beside, unsigned=OVER_SEEDS),
-        "sufficiency": Measure("sufficiency", 0, "low", OUTSIDE, variant=distances, beside=beside, unsigned=OVER_SEEDS),
+    few = "too few people: a gap of 0.3 in each class would be seen in fewer than 80 of 100 cases"
+    beside = *_classifier(sums), Beside("smallest gap seen", "smallest_gap_seen", variant=sums, most=0.3, why=few)
+    sums_of_gaps = {"tpr_gap_sum": sums, "independence": sums, "separation": distances, "sufficiency": distances}
+    labels = {"tpr_gap_sum": "TPR gap (S)"}
+    about = {"group": OUTSIDE, "beside": beside, "noisy": True}
+    return {"tpr_gap_pearson": Measure("TPR gap (P)", 0, "neutral", variant=pearson, farthest=1, **about)} | {
+        name: Measure(labels.get(name, name), 0, "low", variant=variant, unsigned=OVER_SEEDS, **about)
+        for name, variant in sums_of_gaps.items()
     }
 
 

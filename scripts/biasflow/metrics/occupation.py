@@ -22,6 +22,9 @@ from biasflow.results.bootstrap import SEED, drawn_tables, ends, percentiles, sh
 *_, LABOUR = SHARES = ("train", "test", "labour")
 NA = "-"  # a key of the table of scores that does not apply
 RESAMPLES = 1000  # of a classifier's tables, and with shuffled genders
+# Simulated (docs/scores/intervals.md): with so many people of a gender in a class, times the root of the number of
+# classes, a gap of 0.3 in each class is shown in 80 of 100 cases.
+PEOPLE, GAP = 36, 0.3
 _NOWHERE = np.nan, np.nan
 
 Key = tuple[str, str, str]  # metric, part, variant
@@ -100,6 +103,7 @@ def occupation_rows(tables: Tables, *, shares: Mapping[str, ArrayLike]) -> pd.Da
         tpr_gap_pearson, fpr_gap_pearson, precision_gap_pearson, each with every source as variant
         separation with the variants "absdiff" and "sum"
         sufficiency with "absdiff", "sum", and by the order-free distance "absdiff-order-free", "sum-order-free"
+        smallest_gap_seen (`smallest_gap_seen`)
         undefined_cells with the parts "tpr", "fpr", "precision", "separation", "sufficiency": how many cells, class x
         gender, are 0/0
 
@@ -153,7 +157,22 @@ def _scores(tables: Tables, shares: Mapping[str, np.ndarray]) -> dict[Key, np.nd
         scores["largest_label_share", NA, NA] = predicted.max(axis=-1) / predicted.sum(axis=-1)
     hits = np.trace(tables.counts.sum(axis=-3), axis1=-2, axis2=-1)
     scores["majority_share", NA, NA], scores["majority_p", NA, NA] = majority(tables.counts.sum(axis=(-3, -1)), hits)
+    scores["smallest_gap_seen", NA, NA] = smallest_gap_seen(tables.gaps.tpr.people)
     return scores | {("test_size", NA, NA): tables.counts.sum(axis=(-3, -2, -1))}
+
+
+def smallest_gap_seen(people: ArrayLike) -> np.ndarray:
+    """How large a gap in TPR, the same in every class, must be for the sum of gaps to show it in 80 of 100 cases.
+
+    people: of each gender in each class, [..., 2, K] -> [...]; NaN if no class has both genders.
+
+    GAP sqrt(PEOPLE / (n sqrt(k))), n the harmonic mean of the people and k the number of the classes with both."""
+    people = np.asarray(people, dtype=float)
+    both = people.min(axis=-2) > 0
+    k = both.sum(axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = 2 * k / np.where(both, (1 / people).sum(axis=-2), 0).sum(axis=-1)
+        return GAP * np.sqrt(PEOPLE / (mean * np.sqrt(k)))
 
 
 def _rates(tables: Tables) -> dict[str, fairness.Rate]:

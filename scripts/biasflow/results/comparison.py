@@ -61,18 +61,26 @@ def distances(
 
 
 def change(
-    block: pd.DataFrame, other: pd.DataFrame | None, neutral: float, better: str, paired: pd.DataFrame | None = None
+    block: pd.DataFrame,
+    other: pd.DataFrame | None,
+    neutral: float,
+    better: str,
+    paired: pd.DataFrame | None = None,
+    *,
+    noisy: bool = False,
 ) -> Change:
     """How the distance of one measure from neutral differs between two models; all: rows of the table of scores.
 
     paired: the differences of the two distances on the same items (DISTANCE_CHANGED or AGAINST), if there are any.
+    noisy: of `registry.Measure`.
 
     A seed's score is the mean over its draws (splits, readouts, heads), and a distance the mean over the seeds for
     which the block has a value; another model without a seed stands beside all. The interval is the first that
     `has_width` of:
 
     seeds   three or more: Student's t of the differences, seed by seed, and if there are intervals on the same items
-            (the next ones), what these add (`with_items`)
+            (the next ones), what these add (`with_items`); of noisy scores what intervals over items (the ones after
+            them) add, and none without
     same items  the ends of the differences in `paired`, averaged over seeds and draws, if there is one for each score
     items   of the ends of the scores' own intervals, averaged over seeds, unless neutral is `better`, where a score may
             cross it: with d the two distances, in [l, h] each,
@@ -90,6 +98,7 @@ def change(
         other = other[other["seed"].isin(block["seed"])]
     sides = [_by(side, ["seed"], neutral, better) for side in (block, other)]
     means = float(sides[0].mean()), float(sides[1].mean())
+    items = _of_items(block, other, neutral, better) if noisy else _of_same_items(block, paired)
     for over, ends in (
         (SEEDS, lambda: _paired(*sides)),
         (SAME_ITEMS, lambda: _of_same_items(block, paired)),
@@ -97,9 +106,11 @@ def change(
         (DRAWS, lambda: _paired(*(_by(side, DRAWN, neutral, better) for side in (block, other)))),
     ):
         low, high = ends()
+        if noisy and over in (SEEDS, DRAWS) and np.isnan(items).any():
+            continue
         if has_width(low, high) or (over in (SAME_ITEMS, ITEMS) and low == high == 0):  # equal distances
             if over == SEEDS:
-                low, high = with_items(means[0] - means[1], (low, high), _of_same_items(block, paired))
+                low, high = with_items(means[0] - means[1], (low, high), items)
             units = {SEEDS: len(sides[0]), DRAWS: len(block)}.get(over)
             return Change(*means, low, high, over, p_of_interval(means[0] - means[1], low, high, units))
     return Change(*means)

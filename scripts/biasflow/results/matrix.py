@@ -33,12 +33,13 @@ ROW = ["encoder", "task", "strategy", "method", "setting", "measure", "dataset",
 VALUES = ["value", "n", "unit", "items", "items_least", "low", "high", "interval", "smallest_seen", "untouched"]
 CHANGE = ["distance", "distance_untouched", "change_low", "change_high", "change_interval", "change_p"]  # of a Change
 CHANGE_SEEN = "smallest_change_seen"
-CONTROL = ["control", "against_control_low", "against_control_high", "against_control_p", "helps_p", "helps"]
+CONTROL = ["control", "against_control_low", "against_control_high", "against_control_p", "helps_p", "helps", "same_as"]
 ABOUT = ["neutral", "better", "in_training", "beside", "caution", "untouched_caution", "reason", "note"]
 COLUMNS = [*ROW, "label", "group", *VALUES, *CHANGE, CHANGE_SEEN, *CONTROL, *ABOUT]
 PLAIN = (NA, "plain")  # the strategies of an untouched model, pre-trained or fine-tuned
 UNTRAINED = "untrained"  # what readers see of the training "random": for them "random" is the control alone
 OWN = (NA, "own")  # the heads of a model as it was trained, if it has any
+LEAST_ALIKE, ALIKE = 3, 0.1  # `_repeated`
 UNDEFINED = "the score is not defined for these data (such as 0 / 0)"
 _NOTED = ["encoder", "task", "strategy", "method", "measure", "dataset"]
 _SCORED = [key for key in ROW if key != "measure"]
@@ -61,20 +62,22 @@ def matrix(scores: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
     change_interval what it is over, and change_p its p (results.comparison.change). control: the control of a method
     that does best against it, and the same of the method's distance minus the control's; helps: "yes" for a method that
     is nearer to neutral than the untouched model and than its controls, by helps_p, which is corrected over all methods
-    (`_with_help`). neutral: the value without bias or cost; better: "low", "high", or "neutral" for nearer to it.
+    (`_with_help`). same_as: the method whose changes a method repeats (`_repeated`). neutral: the value without
+    bias or cost; better: "low", "high", or "neutral" for nearer to it.
     in_training: "yes" where the method was active in the training. beside: scores without which the value cannot be
     read; caution: what they say against it, and untouched_caution against that of the untouched model: then nothing is
     claimed (`overview.judgements`). reason: why a cell that was asked for has no value; note: the plan's, what a value
     does not say by itself.
 
     Rows are in the order of the plan, measures in that of the registry."""
-    rows = pd.concat([_with_help(_measured(scores)), _holes(plan)], ignore_index=True)
+    measured = _measured(scores)
+    rows = pd.concat([_with_help(measured.assign(same_as=_repeated(measured))), _holes(plan)], ignore_index=True)
     notes = _notes(plan)
     rows["note"] = [notes.get(keys, "") for keys in rows[_NOTED].itertuples(index=False, name=None)]
     rows = rows.reindex(columns=COLUMNS)
     known = {column: plan[column] for column in ROW if column in plan} | {"measure": [name for _, name in measures()]}
     rows = arranged(rows, **{column: [*known.get(column, ()), *sorted(rows[column])] for column in ROW})
-    words = ["change_interval", "control", "helps"]
+    words = ["change_interval", "control", "helps", "same_as"]
     numbers = [*{"value", "low", "high", "untouched", *CHANGE, *CONTROL, "neutral"}.difference(words)]
     for seen, ends in (("smallest_seen", ("low", "high", "interval")), (CHANGE_SEEN, CHANGE[2:5])):
         low, high, over = (rows[column] for column in ends)
@@ -153,10 +156,12 @@ def _measured(scores: pd.DataFrame) -> pd.DataFrame:
             before = untouched.get(tuple(row[key] for key in _COMPARED))
             row["untouched"] = _over_seeds(before, block)
             ideal = measure.neutral, measure.better
-            row |= dict(zip(CHANGE, change(block, before, *ideal, changed.get(scored)), strict=True))
+            row |= dict(
+                zip(CHANGE, change(block, before, *ideal, changed.get(scored), noisy=measure.noisy), strict=True)
+            )
             row |= _hardest(
                 {
-                    keys[_METHOD]: change(block, blocks[keys], *ideal, against.get(keys))
+                    keys[_METHOD]: change(block, blocks[keys], *ideal, against.get(keys), noisy=measure.noisy)
                     for keys in controls.get(scored, ())
                 }
             )
@@ -197,11 +202,39 @@ def _hardest(changes: Mapping[str, Change]) -> dict[str, object]:
     return dict(zip(CONTROL, (name, against.low, against.high, np.nan if np.isnan(against.p) else p), strict=False))
 
 
+def _repeated(rows: pd.DataFrame) -> list[str]:
+    """For each row the earlier method of the same model that its method repeats, "" if there is none: that changes
+    LEAST_ALIKE or more scores, and all of them by practically as much.
+
+    That is, the changes differ by at most ALIKE of the larger ones (lengths of vectors), each in units of the largest
+    change of the score that a method makes."""
+    keys, score = ["encoder", "task", "strategy"], ["measure", "dataset", "head"]
+    is_control = [control_of(name) is not None for name in rows["method"]]
+    of_method = rows["method"].ne(NONE) & rows["setting"].eq(NA) & ~np.array(is_control, dtype=bool)
+    changed = rows[of_method].assign(changed=(rows["value"] - rows["untouched"]).astype(float))
+    repeated: dict[tuple[str, ...], str] = {}
+    for model, of_model in changed.groupby(keys, sort=False):
+        table = of_model.groupby(["method", *score], sort=False)["changed"].mean().unstack(score)
+        table /= table.abs().max()
+        for number, (name, changes) in enumerate(table.iterrows()):
+            firsts = [other for other in table.index[:number] if (*model, other) not in repeated]
+            alike = [other for other in firsts if _are_alike(changes, table.loc[other])]
+            repeated |= {(*model, name): other for other in alike[:1]}
+    return [repeated.get(of, "") for of in rows[[*keys, "method"]].itertuples(index=False, name=None)]
+
+
+def _are_alike(changes: pd.Series, others: pd.Series) -> bool:
+    both = changes.notna() & others.notna()
+    length, other, apart = (np.linalg.norm(values[both]) for values in (changes, others, changes - others))
+    return bool(both.sum() >= LEAST_ALIKE and max(length, other) > 0 and apart <= ALIKE * max(length, other))
+
+
 def _with_help(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows with helps_p and helps, which say whether a method brings a measure of bias nearer to neutral.
 
     helps_p: the larger p of both comparisons, with the untouched model and with the control, corrected over the methods
-    of the encoder and task for each measure (Holm); 1 for a method that is farther than one of them. helps: "yes" up to
+    of the encoder and task for each measure (Holm), where methods that repeat another one count once, by the largest p
+    of them; 1 for a method that is farther than one of them. helps: "yes" up to
     0.05, otherwise "no". Both are absent (NaN, "") for what is no method (controls, single settings of a method), for a
     method without a control, and where the score or that of the untouched model makes no claim: it has no interval, a
     caution, or lies off neutral in every model."""
@@ -223,7 +256,12 @@ def _with_help(rows: pd.DataFrame) -> pd.DataFrame:
     )
     nearer = rows["distance"] < rows["distance_untouched"]
     p = np.maximum(rows["change_p"].where(nearer | rows["change_p"].isna(), 1.0), rows["against_control_p"])
-    corrected = p.where(judged).astype(float).groupby([rows[key] for key in family]).transform(holm)
+    of_method = rows[[*family, "strategy"]].assign(method=rows["same_as"].where(rows["same_as"] != "", rows["method"]))
+    once = judged & ~of_method.where(judged).duplicated()
+    by_method = [of_method[key] for key in of_method]
+    largest = p.where(judged).astype(float).groupby(by_method).transform("max")
+    corrected = largest.where(once).groupby(by_method[: len(family)]).transform(holm)
+    corrected = corrected.groupby(by_method).transform("max").where(judged)
     helps = np.select([corrected <= 0.05, corrected.notna()], ["yes", "no"], "")
     return rows.assign(helps_p=corrected, helps=helps)
 

@@ -207,12 +207,15 @@ def sd_of_interval(low: float, high: float, n: int, *, confidence: float = 0.95)
 
 def mean_of_units(values: ArrayLike) -> tuple[float, float, float, float]:
     """The mean of values [n], one a unit (encoder, seed), its 95 % t interval (low, high), and the two-sided p of the t
-    test that the mean is 0. Interval and p are NaN for fewer than LEAST units, too few for a claim, and for equal
-    values."""
+    test that the mean is 0. Interval and p are NaN for fewer than LEAST units: too few for a claim.
+
+    Of equal values, such as rank correlations of 1, the interval is the mean, and p is 0, or 1 if they are 0."""
     values = np.asarray(values, dtype=float)
     mean, n = float(values.mean()), len(values)
-    if n < LEAST or np.ptp(values) == 0:
+    if n < LEAST:
         return mean, *(float("nan"),) * 3
+    if np.ptp(values) == 0:
+        return mean, mean, mean, float(mean == 0)
     p = float(2 * stdtr(n - 1, -abs(mean) / (values.std(ddof=1) / np.sqrt(n))))
     return mean, *t_interval(values), p
 

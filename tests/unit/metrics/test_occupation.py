@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from biasflow.metrics import fairness, occupation
-from biasflow.metrics.occupation import SHARES, Tables, occupation_rows, score
+from biasflow.metrics.occupation import SHARES, Tables, occupation_rows, score, smallest_gap_seen
 from biasflow.results.scores import tidy
 
 K = 5
@@ -15,6 +15,7 @@ BY_SOURCE = {"train": TRAIN, "test": TRAIN**2, "labour": LABOUR}
 
 ROWS = {
     *(("accuracy", "-", "-"), ("independence", "-", "-"), ("test_size", "-", "-")),
+    ("smallest_gap_seen", "-", "-"),
     *((name, "-", "-") for name in ("largest_label_share", "majority_share", "majority_p")),
     *((f"{rate}_gap_sum", "-", "-") for rate in ("tpr", "fpr", "precision")),
     *((f"{rate}_gap_pearson", "-", source) for rate in ("tpr", "fpr", "precision") for source in SHARES),
@@ -38,6 +39,21 @@ def counts():
 
 def value_of(rows):
     return rows.set_index(["metric", "part", "variant"])["value"]
+
+
+@pytest.mark.parametrize(
+    ("people", "gap"),
+    [
+        ([[26, 26], [26, 26]], 0.29684),  # of two classes
+        ([[9] * 12, [9] * 12], 0.3224),
+        ([[9] * 16, [9] * 16], 0.3),
+        ([[9] * 16 + [50], [9] * 16 + [0]], 0.3),  # a class without women has no gap
+        ([[4, 36], [36, 36]], 0.3 * np.sqrt(36 / (12 * np.sqrt(2)))),  # a few are as noisy as they are
+        ([[0, 3], [3, 0]], np.nan),
+    ],
+)
+def test_few_people_see_large_gaps_only(people, gap):
+    assert smallest_gap_seen(people) == pytest.approx(gap, abs=1e-4, nan_ok=True)
 
 
 def test_rows_hold_the_measures(counts):

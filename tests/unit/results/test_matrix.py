@@ -184,3 +184,26 @@ def test_a_method_helps_if_it_is_nearer_than_the_untouched_model_and_than_its_co
     assert of_pairs.loc["hard", "helps_p"] < 0.01 and of_pairs.loc["leace", "helps_p"] == 1
     assert (helps.loc["occtmp_diff", "helps"] == "").all()
     assert found.set_index(["measure", "method"])["smallest_seen"][name, "none"] == pytest.approx(0.1, abs=0.001)
+
+
+def test_methods_that_do_the_same_count_once():
+    """Hard debiasing and LEACE change three scores alike, SAL does not: there are two methods to correct for."""
+    changed = {"hard": (-0.2, -0.1, 0.1), "leace": (-0.2, -0.105, 0.1), "sal": (-0.2, 0.1, -0.1)}
+    values = {"none": (0, 0, 0), **changed, **{f"{name}-random0": (0, 0, 0) for name in changed}}
+    rows = []
+    for number, metric in enumerate(("crows_pairs_score", "sss_score", "crr_score")):
+        about = {"metric": metric, "part": "all", "variant": "exact" if number == 0 else NA, "n": 200}
+        for method, of in values.items():
+            rows.append(about | {"method": method, "value": 0.8 + of[number], "low": 0.55, "high": 1})
+        for method, of in changed.items():
+            ends = {"value": of[number], "low": of[number] - 0.15, "high": of[number] + 0.15}
+            rows.append(about | ends | {"method": method, "metric": f"{metric}_distance_change"})
+            rows.append(about | ends | {"method": f"{method}-random0", "metric": f"{metric}_distance_against_control"})
+    plan = pd.DataFrame([planned("crows_pairs", method=method) for method in values])
+    found = matrix(scored(rows), plan).set_index(["measure", "method"])
+    assert found.loc["sss_score", "same_as"].to_dict() == dict.fromkeys(values, "") | {"leace": "hard"}
+    of_pairs = found.loc["crows_pairs_score"]
+    assert of_pairs["change_p"][["hard", "leace", "sal"]].tolist() == pytest.approx([of_pairs["change_p"]["hard"]] * 3)
+    assert of_pairs["helps_p"][["hard", "leace", "sal"]].tolist() == pytest.approx(
+        [2 * of_pairs["change_p"]["hard"]] * 3
+    )
