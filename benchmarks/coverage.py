@@ -21,7 +21,7 @@ from biasflow.metrics.stereoset import mean_of_top, top_interval
 from biasflow.overview.agreement import agreement, conflicts
 from biasflow.papers.judge import spearman_interval, trend_within_seeds
 from biasflow.papers.planted.designs import ratio_interval, welch_interval
-from biasflow.results.bootstrap import interval, percentiles, weighted_mean
+from biasflow.results.bootstrap import interval, percentiles, share_interval, weighted_mean
 from biasflow.results.changes import distance_differences
 from biasflow.results.comparison import difference_interval, distances, with_items
 from biasflow.results.statistics import (
@@ -385,6 +385,53 @@ def coverage_of_gaps_over_seeds(classifier: Classifier, *, replications: int, se
     return dict(zip(("r, t", "r, with items", "sum, t", "sum, with items"), hits / replications, strict=True))
 
 
+def coverage_near_ceiling(items: int, share: float, *, replications: int) -> dict:
+    """The same of a share near 1 of so many items, over three seeds whose answers correlate at 0.81. Seeds
+    that are all the same have the interval over items alone, as in results.matrix."""
+    rng, hits = np.random.default_rng(0), np.zeros(2)
+    for _ in range(replications):
+        answers = 0.9 * rng.normal(size=items) + 0.19**0.5 * rng.normal(size=(3, items)) < ndtri(share)
+        values = answers.mean(axis=1)
+        over_seeds = t_interval(values)
+        over_items = tuple(np.mean(share_interval(answers.sum(axis=1), items), axis=1))
+        both = over_items if np.isnan(over_seeds).any() else with_items(values.mean(), over_seeds, over_items)
+        hits += [low <= share <= high for low, high in (over_seeds, both)]
+    return dict(zip(("t", "with items"), hits / replications, strict=True))
+
+
+def coverage_of_gap_changes(classifier: Classifier, kept: float, *, replications: int) -> dict:
+    """How often the interval of the change, over three seeds, of the sum of TPR gaps (Student's t, and with items) and
+    of their correlation (Student's t, of which nothing is claimed) covers it; kept: the share of every gap that a
+    method leaves. Answers of all seeds and both models correlate at 0.81."""
+    rng, hits = np.random.default_rng(0), np.zeros(3)
+    for _ in range(replications):
+        shares, expected, _ = classifier.drawn(rng)
+        people = expected.sum(axis=-1).round().astype(int)
+        before = np.diagonal(expected, axis1=-2, axis2=-1) / people
+        after = before.mean(axis=0) + kept * (before - before.mean(axis=0))
+        shared = [[rng.normal(size=n) for n in of_gender] for of_gender in people]
+        sums, r, ends, true = np.empty((2, 3)), np.empty((2, 3)), np.empty((2, 3, 2)), np.empty((2, 2))
+        for side, rates in enumerate((after, before)):
+            truth = fairness.Rate(rates, people)
+            true[side] = truth.gap_sum(), abs(np.nan_to_num(truth.gap_pearson(shares)))
+            for seed in range(3):
+                table = np.zeros(expected.shape, dtype=np.int64)
+                for (z, y), n in np.ndenumerate(people):
+                    right = 0.9 * shared[z][y] + 0.19**0.5 * rng.normal(size=n) < ndtri(rates[z, y])
+                    table[z, y, y], table[z, y, y - 1] = right.sum(), n - right.sum()
+                gaps = fairness.gaps(table).tpr
+                sums[side, seed], r[side, seed] = gaps.gap_sum(), abs(gaps.gap_pearson(shares))
+                ends[side, seed] = intervals(Tables(table), {})["tpr_gap_sum", "-", "-"]
+        (of_sum, of_r), over_seeds = true[0] - true[1], t_interval(sums[0] - sums[1])
+        over_items = difference_interval(
+            *((one.mean(), *both.mean(axis=0)) for one, both in zip(sums, ends, strict=True))
+        )
+        both = with_items((sums[0] - sums[1]).mean(), over_seeds, over_items)
+        alone = t_interval(r[0] - r[1])
+        hits += [low <= t <= high for t, (low, high) in ((of_sum, over_seeds), (of_sum, both), (of_r, alone))]
+    return dict(zip(("sum, t", "sum, with items", "r, t"), hits / replications, strict=True))
+
+
 def _over_seeds(replications: int) -> Iterator[dict]:
     for seeds, spread in product((3, 5), (0.2, 1.0, 3.0)):
         shares = coverage_over_seeds(seeds, spread, replications=10 * replications)
@@ -392,6 +439,13 @@ def _over_seeds(replications: int) -> Iterator[dict]:
     for k, people, r in ((12, 60, 0.5), (28, 60, 0.8)):
         shares = coverage_of_gaps_over_seeds(Classifier(k, people, r), replications=replications)
         yield {"what": "gaps of three seeds", "professions": k, "people": people, "r": r, **shares}
+
+    for items, share in product((50, 200), (0.9, 0.98, 0.995)):
+        shares = coverage_near_ceiling(items, share, replications=10 * replications)
+        yield {"what": "share near 1 over seeds", "items": items, "share": share, **shares}
+    for people, kept in product((20, 60), (1.0, 0.5, 0.0)):
+        shares = coverage_of_gap_changes(Classifier(12, people, 0.5), kept, replications=replications)
+        yield {"what": "change of gaps over seeds", "people": people, "kept": kept, **shares}
 
 
 def _changes(replications: int) -> Iterator[dict]:
