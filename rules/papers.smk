@@ -1,30 +1,25 @@
 # The tables and figures of each paper of the run: one job a paper, each of them a target. `update` keeps what an earlier
 # run made where the job fails.
 from biasflow.papers.paper import KINDS, role
+from biasflow.plan.compiled import texts_of
 
 PAPER_TARGETS = {}
 
 
-def targets_of(text):
-    """(kind, name) of a paper's targets; no figure without anything to draw."""
-    return [(kind, name) for kind in KINDS for name in text.targets(kind) if name not in NOT_DRAWN[text.name]]
+def outputs_of(text, kind, name):
+    """The files of a target; what can be looked at goes into the report."""
+    about = {"category": text.title, "labels": shown_in_report(name, text.captions(kind)[name])}
+    if kind == "figures":
+        about["caption"] = "report/figures.rst"
+    paths = [update(f"{RESULTS}/{file}") for file in text.files(kind, name)]
+    return [report(path, **about) if path.endswith((".html", ".svg")) else path for path in paths]
 
 
-def outputs_of(text):
-    """The files of these targets, by their roles; what can be looked at goes into the report."""
-    found = {}
-    for kind, name in targets_of(text):
-        about = {"category": text.title, "labels": shown_in_report(name, text.captions(kind)[name])}
-        if kind == "figures":
-            about["caption"] = "report/figures.rst"
-        paths = [update(f"{RESULTS}/{file}") for file in text.files(kind, name)]
-        shown = {path: report(path, **about) for path in paths if path.endswith((".html", ".svg"))}
-        found[role(kind, name)] = [shown.get(path, path) for path in paths]
-    return found
-
-
-for NAME, TEXT in PAPER_TEXTS.items():
-    PAPER_TARGETS[NAME] = [f"{RESULTS}/{TEXT.files(kind, name)[0]}" for kind, name in targets_of(TEXT)]
+for NAME, TEXT in texts_of(config).items():
+    MADE = JOBS.of(f"paper_{NAME}").outputs
+    TARGETS = [(kind, name) for kind in KINDS for name in TEXT.targets(kind)]
+    TARGETS = [target for target in TARGETS if f"{RESULTS}/{TEXT.files(*target)[0]}" in MADE]  # no figure of nothing
+    PAPER_TARGETS[NAME] = [f"{RESULTS}/{TEXT.files(*target)[0]}" for target in TARGETS]
 
     rule:
         name:
@@ -32,7 +27,7 @@ for NAME, TEXT in PAPER_TEXTS.items():
         input:
             unpack(inputs_of(f"paper_{NAME}")),
         output:
-            **outputs_of(TEXT),
+            **{role(*target): outputs_of(TEXT, *target) for target in TARGETS},
         log:
             f"{RESULTS}/logs/papers/{NAME}.log",
         conda:

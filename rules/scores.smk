@@ -1,14 +1,7 @@
 # Scores: cheap, one job per model and block; then the one table, the plan and the names beside it, and the matrix, with
 # a table for readers of pretrained encoders and one of each task, and the one page that links to all of the run.
-from biasflow.plan.compiled import PICTURES, first_tables, page_tables, texts_of
+from biasflow.plan.compiled import PICTURES, page_tables
 from biasflow.results.captions import shown_in_report
-
-# Paper -> its figures that have nothing to draw, with the reason: no rule makes them, and the page lists them.
-PAPER_TEXTS = texts_of(config)
-NOT_DRAWN = {name: text.not_drawn(config["papers"][name], PLAN.cells) for name, text in PAPER_TEXTS.items()}
-
-# The encoder whose measures this run calibrates; the page takes what followed from its own table.
-CALIBRATED = [config["papers"]["calibrated"]["encoder"]] if "calibrated" in config["papers"] else []
 
 
 rule score:
@@ -127,17 +120,9 @@ rule matrix:
         runtime=10,
     params:
         code=code("matrix"),
-        tables=first_tables(PLAN),
-        calibrated=CALIBRATED,
-        papers=[
-            {
-                "title": text.title,
-                "citation": text.citation,
-                "files": text.links(without=NOT_DRAWN[text.name]),
-                "not_drawn": NOT_DRAWN[text.name],
-            }
-            for text in PAPER_TEXTS.values()
-        ],
+        tables=param_of("matrix", "tables"),
+        calibrated=param_of("matrix", "calibrated"),
+        papers=param_of("matrix", "papers"),
     script:
         "../scripts/matrix.py"
 

@@ -114,7 +114,7 @@ class Dataset:
 @dataclass(frozen=True)
 class Cell:
     """One cell: a model under a method, measured by a metric on a dataset; status, and why it does not run; note: what
-    its score does not say by itself."""
+    its score does not say by itself; part: the block, or the part of it (plan.asked), whose job scores the cell."""
 
     block: str
     model: Model
@@ -124,3 +124,4 @@ class Cell:
     status: str = RUN
     reason: str = ""
     note: str = ""
+    part: str = ""

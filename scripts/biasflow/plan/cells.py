@@ -71,7 +71,7 @@ def _cells(setup: Setup, asked: Asked, seen: dict[tuple, Cell], repeated: list[C
                 name = dataset.label if dataset else NA
                 status = NOT_RUN if reason else RUN
                 note = "" if reason else note_of(setup.methods[method], _states_read(metric, dataset), groups)
-                seen[key] = Cell(block.asked, model, method, metric, name, status, reason or "", note)
+                seen[key] = Cell(block.asked, model, method, metric, name, status, reason or "", note, block.name)
                 if not reason:
                     yield seen[key], dataset
 

@@ -128,19 +128,29 @@ def _page_jobs(setup: Setup, plan: Plan, catalogue: Catalogue) -> Iterator[Job]:
     params = {"digest": _digest(setup)}
     yield Job("plan", [], [f"{root}/plan.csv", f"{root}/names.csv"], params=params, modules=modules)
     yield _description(setup, plan)
-    has_ledger = any(text.encoders for text in texts_of(config).values()) or given_item_files(setup, catalogue)
+    texts = texts_of(config)
+    has_ledger = any(text.encoders for text in texts.values()) or given_item_files(setup, catalogue)
     files = {name: f"{root}/{name}.csv" for name in ("scores", "reasons", "plan", "files")}
     files["ledger"] = [f"{root}/tables/ledger_summary.csv"] if has_ledger else []
     files["calibration"] = [f"{root}/tables/calibrated_calibration.csv"] if "calibrated" in config["papers"] else []
     files["drops"] = [task.file(task.kind.drops) for task in tasks_of_plan(setup, plan) if task.kind.drops]
     files |= {name: f"{root}/{name}.csv" for name in ("names", "encoders", "trainings")}
     tables = [f"tables/{name}.{suffix}" for name in page_tables(plan) for suffix in SUFFIXES]
-    yield Job(
-        "matrix",
-        [],
-        [f"{root}/{name}" for name in ("index.html", "matrix.csv", "summary.txt", *PICTURES, *tables)],
-        files,
-    )
+    params = {
+        "tables": first_tables(plan),
+        # The encoder whose measures this run calibrates; the page takes what followed from its own table.
+        "calibrated": [config["papers"]["calibrated"]["encoder"]] if "calibrated" in config["papers"] else [],
+        "papers": [_links(text, config["papers"][name], plan) for name, text in texts.items()],
+    }
+    outputs = [f"{root}/{name}" for name in ("index.html", "matrix.csv", "summary.txt", *PICTURES, *tables)]
+    yield Job("matrix", [], outputs, files, params)
+
+
+def _links(text: PaperText, options: Mapping, plan: Plan) -> dict[str, object]:
+    """What the page says of a paper, and which of its files it links to."""
+    not_drawn = text.not_drawn(options, plan.cells)
+    files = text.links(without=not_drawn)
+    return {"title": text.title, "citation": text.citation, "files": files, "not_drawn": not_drawn}
 
 
 def page_tables(plan: Plan) -> dict[str, str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from biasflow.base.errors import BiasflowError, nearest
 from biasflow.base.paths import is_corpus_file
 from biasflow.base.records import RESULTS
-from biasflow.matrix import NA, PART, PRETRAINED, RUN, Cell
+from biasflow.matrix import NA, PRETRAINED, RUN, Cell
 from biasflow.plan.jobs import Jobs, ScoringJob
 from biasflow.plan.prepared import Prepared
 from biasflow.registry import METRICS
@@ -42,16 +42,12 @@ def _of_cells(prepared: Prepared, words: Sequence[str]) -> Iterator[str]:
     if not matching:
         raise BiasflowError(f"explain: no cell of the plan is named {' and '.join(words)} at once; leave a word out")
     yield from _listed(matching)
-    places = dict.fromkeys(_place(prepared, cell) for cell in matching if cell.status == RUN)
-    yield from _chain(prepared.jobs, filter(None, places))
+    jobs = (_scoring_job(cell) for cell in matching if cell.status == RUN)
+    yield from _chain(prepared.jobs, dict.fromkeys(prepared.setup.paths.scores(*job) for job in jobs))
 
 
-def _place(prepared: Prepared, cell: Cell) -> str:
-    """The scores of a cell; those of a block that was added to are in several files, of which it is in one."""
-    for job, scores in prepared.plan.scored.items():
-        if _is_of(cell, job) and any(cell.metric == s.metric and cell.method in s.methods for s in scores):
-            return prepared.setup.paths.scores(*job)
-    return ""
+def _scoring_job(cell: Cell) -> ScoringJob:
+    return ScoringJob(cell.model.encoder, cell.model.training, cell.part)
 
 
 def _of_file(prepared: Prepared, path: str) -> Iterator[str]:
@@ -72,15 +68,9 @@ def _of_file(prepared: Prepared, path: str) -> Iterator[str]:
     made_from = jobs.upstream(output)
     scores = [job for job in jobs if job.rule == "score"]
     scores = [job for job in scores if job in made_from or made_from[-1] in jobs.upstream(job.outputs[0])]
-    names = [ScoringJob(*job.wildcards) for job in scores]
-    yield from _listed([cell for cell in prepared.plan.cells if any(_is_of(cell, name) for name in names)])
+    names = {ScoringJob(*job.wildcards) for job in scores}
+    yield from _listed([cell for cell in prepared.plan.cells if _scoring_job(cell) in names])
     yield from _chain(jobs, [output])
-
-
-def _is_of(cell: Cell, job: ScoringJob) -> bool:
-    """Whether a cell is of this encoder, training and block, or of what was added to the block."""
-    asked = job._replace(block=job.block.partition(PART)[0])
-    return (cell.model.encoder, cell.model.training, cell.block) == asked
 
 
 def _listed(cells: Sequence[Cell]) -> Iterator[str]:
