@@ -4,7 +4,7 @@ from dataclasses import asdict
 from biasflow.corpora.stereoset import AUTHORS_STIMULI
 from biasflow.plan import datasets
 from biasflow.plan.external import files_read
-from biasflow.plan.tasks import kind_of
+from biasflow.plan.setup import kind_of
 from biasflow.stimuli.densray_sets import PRONOUNS
 
 corpus = PATHS.corpus  # an external file by its name in the catalogue

@@ -14,7 +14,7 @@ import yaml
 
 from biasflow.base.code import OURS, code_files, module_file
 from biasflow.papers.paper import load
-from biasflow.plan.tasks import kind_of
+from biasflow.plan.setup import kind_of
 from biasflow.registry import ERASERS, METRICS, PAPERS, READOUTS, STRATEGIES, TASKS, external_module, module_of
 
 ROOT = Path(__file__).parents[2]

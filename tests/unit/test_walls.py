@@ -12,7 +12,7 @@ import pytest
 
 from biasflow.base.code import code_files, module_file
 from biasflow.papers.paper import load
-from biasflow.plan.tasks import kind_of, plan_module
+from biasflow.plan.setup import kind_of, plan_module
 from biasflow.registry import ERASERS, METRICS, PAPERS, READOUTS, STRATEGIES, TASKS, external_module, module_of
 from biasflow.tasks.kinds import cuts_module
 from biasflow.training import FITTING
@@ -111,7 +111,7 @@ def imports() -> dict[Path, set[Path]]:
     for path, reached in found.items():
         modules = (name for name in names(list(ast.walk(ast.parse(path.read_text())))) if name.startswith("biasflow."))
         reached |= {file for name in modules if (file := module_file(name, ROOT)).is_file()} - {path}
-    found[PACKAGE / "plan/tasks.py"] |= {module_file(plan_module(name), ROOT) for name in TASKS}
+    found[PACKAGE / "plan/setup.py"] |= {module_file(plan_module(name), ROOT) for name in TASKS}
     found[PACKAGE / "plan/blocks.py"] |= {PACKAGE / f"papers/{paper}/blocks.py" for paper in PAPERS}
     return found
 

@@ -16,8 +16,7 @@ from biasflow.plan.checks import check_texts
 from biasflow.plan.datasets import DATASETS, SAMPLED, datasets_of, kinds_of, own_groups
 from biasflow.plan.jobs import FitJob, Plan, Reading, ReadingJob, ReadingKey, Score, ScoringJob
 from biasflow.plan.methods import NONE, acts_in_attention, largest_rank, missing_layer, note_of, sources, unseen_setting
-from biasflow.plan.setup import Setup
-from biasflow.plan.tasks import kind_of
+from biasflow.plan.setup import Setup, kind_of
 from biasflow.registry import METRICS, READOUTS, TASKS, TRAINING
 from biasflow.tasks.kinds import Asked
 
@@ -50,8 +49,8 @@ def plan(setup: Setup) -> Plan:
     readings = _with_underlying(readings)
     trained |= {(r.model.encoder, r.model.training): r.model for r in readings.values() if r.model.task != NA}
     scores = {job: tuple(scores_of_job.values()) for job, scores_of_job in scored.items()}
-    fits, absent = _fits(readings, setup.methods), setup.facts.absent
-    planned = Plan(tuple(seen.values()), readings, scores, fits, trained, tuple(blocks), absent, tuple(repeated))
+    fits = _fits(readings, setup.methods)
+    planned = Plan(tuple(seen.values()), readings, scores, fits, trained, tuple(blocks), tuple(repeated))
     check_texts(setup, planned)
     return planned
 

@@ -14,8 +14,7 @@ from biasflow.plan.encoders import encoder_files, encoder_jobs
 from biasflow.plan.items import item_files, item_inputs, items_of
 from biasflow.plan.jobs import Job, Jobs, Plan
 from biasflow.plan.readings import reading_jobs, scoring_jobs
-from biasflow.plan.setup import Setup
-from biasflow.plan.tasks import plan_module
+from biasflow.plan.setup import Setup, plan_module
 from biasflow.plan.trainings import data_jobs, fit_jobs, training_jobs
 from biasflow.registry import PAPERS, module_of
 from biasflow.tasks.kinds import TaskPlan

@@ -16,9 +16,8 @@ from biasflow.encoders.configured import EXTERNAL, PLANTED, Encoder, not_planted
 from biasflow.encoders.recipes import MASKED_LM, PLANTED_BIAS, RECIPES, SWAPPED
 from biasflow.papers.derived import derived_encoders, derived_tasks, judged_encoders
 from biasflow.plan import datasets
-from biasflow.plan.facts import encoder_of
 from biasflow.plan.methods import check_methods, methods_of_erasers, with_variants
-from biasflow.plan.tasks import task_of, tasks_of_papers
+from biasflow.plan.setup import Setup, tasks_of_papers
 from biasflow.plan.validation import Validator, fault
 from biasflow.registry import PAPERS, STRATEGIES, TASKS
 from biasflow.stimuli.densray_sets import OCCUPATIONS
@@ -39,8 +38,8 @@ def load_schema() -> dict:
         if twice := sorted(set(added) & set(definitions)):
             raise BiasflowError(f"{entry.folder}: schema.yaml: {twice[0]} is defined elsewhere; choose another name")
         definitions |= added
-        its = {"properties": {"kind": {"const": kind}}, "required": ["kind"]}
-        definitions["task"]["allOf"].append({"if": its, "then": {"$ref": f"#/$defs/{kind}"}})
+        is_of_kind = {"properties": {"kind": {"const": kind}}, "required": ["kind"]}
+        definitions["task"]["allOf"].append({"if": is_of_kind, "then": {"$ref": f"#/$defs/{kind}"}})
     return schema
 
 
@@ -241,7 +240,7 @@ def _cross_check(config: Mapping) -> None:
             raise BiasflowError(
                 f"config: key 'tasks.{name}': {name} is a folder of other data; give the task another name"
             )
-        task = task_of(config, name)
+        task = Setup(config).task(name)
         task.kind.check(task)
     for number, name in enumerate(config["metrics"]["occtmp"]["chinese"]):
         require(name, encoders, f"metrics.occtmp.chinese.{number}", _ENCODERS)
@@ -300,7 +299,7 @@ def _check_encoder(config: Mapping, name: str, encoder: Mapping, encoders: Mappi
                     f"config: key 'encoders.{name}.from': {' -> '.join(above)} goes round in a circle; start one of "
                     "them from another encoder"
                 )
-        if encoder["text"] == PLANTED and not encoder_of(config, name).is_planted:
+        if encoder["text"] == PLANTED and not Setup(config).encoder(name).is_planted:
             raise not_planted(f"encoders.{name}.text", above[-1])
         recipe, known = encoder["recipe"], (None, PLANTED, datasets.WIKITEXT, datasets.WHOLE_SENTENCES)
         planting, key = recipe == PLANTED_BIAS, f"encoders.{name}"

@@ -17,7 +17,7 @@ from biasflow.corpora.stereoset import AUTHORS_STIMULI
 from biasflow.encoders.configured import PLANTED, Encoder
 from biasflow.encoders.sentence_transformers import FIRST_TOKEN, POOLINGS
 from biasflow.matrix import Dataset, Files
-from biasflow.plan.tasks import kind_of
+from biasflow.plan.setup import kind_of
 from biasflow.registry import METRICS, PACKAGE, TASKS, TOKENS
 from biasflow.stimuli.densray_sets import CHINESE, OCCUPATIONS, PLANTED_OCCUPATIONS
 from biasflow.tasks.kinds import Asked, TaskPlan
@@ -298,12 +298,6 @@ def context_tests(asked: Asked) -> list[Dataset]:
         Dataset(name, {"contexts": (asked.paths.contexts(asked.encoder.name, name),), "own": file}, keys)
         for name, file in own_files.items()
     ]
-
-
-def context_words(options: Mapping, words: str) -> dict[str, str]:
-    """Return role -> file of the words whose contexts have the name `words`: the words of CEAT's tests, or of a test of
-    the user's. options: of CEAT."""
-    return {"words": CEAT_WORDS} if words == CEAT else {"own": options["own"][words]["file"]}
 
 
 def ceat_tests(options: Mapping, encoder: Encoder) -> list[str]:

@@ -2,23 +2,23 @@
 file."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import check_path
-from biasflow.base.paths import Paths, is_corpus_file, package_file
+from biasflow.base.paths import is_corpus_file
 from biasflow.corpora.documents import NEEDED, count_documents
 from biasflow.corpora.published_scores import check_kind
 from biasflow.encoders.configured import ANY, VECTORS, Encoder
-from biasflow.encoders.described import Description, describe
+from biasflow.encoders.described import describe
 from biasflow.encoders.families import FAMILIES
 from biasflow.encoders.recipes import MASKED_LM
 from biasflow.encoders.sentence_transformers import encoder_folder
 from biasflow.encoders.stored import CONFIG, INDEX, MERGE, WEIGHTS, adapter_of, check_config
-from biasflow.plan.asked import Part, read_asked
-from biasflow.plan.tasks import task_of
+from biasflow.plan.asked import read_asked
+from biasflow.plan.setup import Facts, Setup
 
 # What the folder of an encoder holds, and how the files are called.
 Result = TypeVar("Result")
@@ -30,53 +30,12 @@ _HELD = {
 }
 
 
-@dataclass(frozen=True)
-class Facts:
-    """What files and earlier runs say about a configuration. described: local encoder -> what its folder says; missing:
-    encoder -> why it, or the local one that it continues, cannot be had; absent: file of a task's data -> why it cannot
-    be had; asked: in which parts blocks were asked for by earlier runs (plan.asked); no_documents: continued encoder ->
-    why it is trained without the next-sentence head that the configuration asks for."""
-
-    described: Mapping[str, Description] = field(default_factory=dict)
-    missing: Mapping[str, str] = field(default_factory=dict)
-    absent: Mapping[str, str] = field(default_factory=dict)
-    asked: tuple[Part, ...] = ()
-    no_documents: Mapping[str, str] = field(default_factory=dict)
-
-
-def encoder_of(config: Mapping, name: str, facts: Facts = Facts()) -> Encoder:
-    """An encoder of the configuration, with what is known of it and of those that it is continued from."""
-    about, no_documents = config["encoders"][name], facts.no_documents.get(name, "")
-    if no_documents:
-        about = {**about, "next_sentence": False}
-    above = encoder_of(config, about["from"], facts) if about["source"] == "continued" else None
-    folder = _folder(about["path"], config["mirror"]) if about["source"] == "local" else None
-    described = facts.described.get(name)
-    return Encoder(
-        name,
-        about,
-        above,
-        folder=described.folder if described else folder,
-        described=described,
-        missing=facts.missing.get(name, ""),
-        no_documents=no_documents,
-    )
-
-
-def _folder(path: str, mirror: str | None) -> Path | None:
-    """The folder of a local encoder; None if its path names the mirror and there is no mirror."""
-    if "{mirror}" in path and mirror is None:
-        return None
-    return Path(path.replace("{mirror}", str(mirror)).replace("{package}", package_file("")))
-
-
 def gather(config: Mapping) -> Facts:
     """Check the folder of every local encoder and read what it says (encoders.described), and look for the files of
     external ones and for the data of tasks. BiasflowError for an encoder that is absent and not optional,
     refused, or continued from one without a masked-LM head, and for files that are named, but not there."""
-    described, missing, no_documents = {}, {}, {}
-    for name in config["encoders"]:
-        encoder = encoder_of(config, name)
+    setup, described, missing, no_documents = Setup(config), {}, {}, {}
+    for name, encoder in setup.encoders.items():
         if encoder.is_external:
             _check_given(encoder)
         if encoder.source != "local":
@@ -88,17 +47,16 @@ def gather(config: Mapping) -> Facts:
             missing[name] = f"encoders.{name}.path: {reason}"
         else:
             raise BiasflowError(f"config: key 'encoders.{name}.path': {reason}")
-    for name in config["encoders"]:
-        encoder = encoder_of(config, name, Facts(described))
+    for name, encoder in Setup(config, Facts(described)).encoders.items():
         if encoder.continues and encoder.origin.name in missing:
             missing[name] = missing[encoder.origin.name]
         elif encoder.continues:
             _check_heads(encoder)
             no_documents |= _no_documents(encoder)
-    tasks = (task_of(config, name) for name in config["tasks"])
+    tasks = map(setup.task, config["tasks"])
     steps = ((task, step, step.absent(task)) for task in tasks for step in task.kind.steps)
     absent = {task.file(name): reason for task, step, reason in steps if reason for name in step.outputs.values()}
-    return Facts(described, missing, absent, read_asked(Paths(config["run"]).asked), no_documents)
+    return Facts(described, missing, absent, read_asked(setup.paths.asked), no_documents)
 
 
 def _check_heads(encoder: Encoder) -> None:

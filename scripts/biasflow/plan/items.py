@@ -70,7 +70,7 @@ def _items(setup: Setup, plan: Plan, paper: str) -> Iterator[tuple[str, str, Ite
             yield TRAINING, f"{job.encoder}/{job.training}", Item(paths.training(job.encoder, job.training))
     for task in map(setup.task, dict.fromkeys(reading.block.task for reading in readings if reading.block.task)):
         files = task.files(task.kind.printed).items()
-        yield from ((role, task.name, Item(file)) for role, file in files if file not in plan.absent)
+        yield from ((role, task.name, Item(file)) for role, file in files if file not in setup.facts.absent)
     for encoder in judged_encoders(setup.config, paper):
         for measure in setup.config["given"]:
             yield "given", f"{measure}/{encoder}", Item(paths.given_values(measure, encoder))

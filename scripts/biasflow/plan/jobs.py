@@ -84,16 +84,15 @@ class Score:
 class Plan:
     """Everything that a run makes. cells: all that was asked for; readings: what is read, by its key; scored: the
     scores that a job makes; fits: the methods that a job fits; trained: (encoder, training) -> model that is
-    fine-tuned; absent: as facts.Facts.absent; repeated: cells of a block that an earlier one has as well."""
+    fine-tuned; repeated: cells of a block that an earlier one has as well."""
 
     cells: tuple[Cell, ...]
     readings: Mapping[ReadingKey, Reading]
     scored: Mapping[ScoringJob, tuple[Score, ...]]
     fits: Mapping[FitJob, tuple[str, ...]]
     trained: Mapping[tuple[str, str], Model]
-    blocks: tuple[Block, ...] = field(default=())
-    absent: Mapping[str, str] = field(default_factory=dict)
-    repeated: tuple[Cell, ...] = field(default=())
+    blocks: tuple[Block, ...] = ()
+    repeated: tuple[Cell, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

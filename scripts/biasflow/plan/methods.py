@@ -1,7 +1,7 @@
 """Methods as the configuration writes them: their erasers, the places where they act, and what they are fitted to."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from operator import itemgetter
 
 from biasflow.base.errors import BiasflowError
@@ -124,10 +124,10 @@ def resolved(method: object) -> object:
     ]
 
 
-def erasers(method: object) -> list[tuple[str, str]]:
-    """A method's erasers, and the module of each."""
-    steps = [method] if isinstance(method, Mapping) else method
-    return [(step["eraser"], module_of(ERASERS[step["eraser"]])) for step in steps]
+def eraser_modules(methods: Iterable[object]) -> set[str]:
+    """The modules of the erasers of methods."""
+    steps = (step for method in methods for step in ([method] if isinstance(method, Mapping) else method))
+    return {module_of(ERASERS[step["eraser"]]) for step in steps}
 
 
 def sources(method: object) -> set[str]:

@@ -9,7 +9,7 @@ from biasflow.plan.datasets import fitting_contexts, fitting_files, fitting_word
 from biasflow.plan.encoders import encoder_files, head_of, model_files
 from biasflow.plan.estimate import seconds_of_fits, seconds_of_training
 from biasflow.plan.jobs import FitJob, Job, Plan, Reading
-from biasflow.plan.methods import erasers, needs_origin, resolved, sources
+from biasflow.plan.methods import eraser_modules, needs_origin, resolved, sources
 from biasflow.plan.setup import Setup
 from biasflow.registry import RAW, STRATEGIES, module_of
 from biasflow.tasks.kinds import TaskPlan
@@ -57,7 +57,7 @@ def training_jobs(setup: Setup, plan: Plan, catalogue: Catalogue) -> Iterator[Jo
             "options": options,
             "fit": _specifications(setup, model.encoder, methods) if methods else None,
         }
-        modules = {task.module, *(module for name in methods for _, module in erasers(setup.methods[name]))}
+        modules = {task.module, *eraser_modules(setup.methods[name] for name in methods)}
         modules |= {FITTING} if methods else set()
         modules |= {module_of(STRATEGIES[model.strategy])} if model.strategy in STRATEGIES else set()
         inputs = _fitting_files(setup, model.encoder, methods, None) if methods else {}
@@ -94,7 +94,7 @@ def _fit(setup: Setup, fit: FitJob, names: list[str], reading: Reading) -> Job:
     files = _fitting_files(setup, model.encoder, names, task)
     heads = {"model": head_of(setup, model), "pretrained": head_of(setup, Model(model.encoder))}
     params = _specifications(setup, model.encoder, names) | {"roles": list(files), "heads": heads}
-    modules = {module for method in methods for _, module in erasers(method)}
+    modules = eraser_modules(methods)
     if _fitted_to_task(setup.methods, names):
         gendered, seed = task.kind.gendered, model.split_seeds(reading.block.seeds)[0]
         about = {"roles": list(gendered.data), "options": gendered.options(task, seed)}

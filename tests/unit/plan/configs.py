@@ -18,9 +18,8 @@ from biasflow.matrix import Block, Model
 from biasflow.plan.cells import Plan, plan
 from biasflow.plan.compiled import compiled
 from biasflow.plan.configuration import load_schema, resolve
-from biasflow.plan.facts import Facts
 from biasflow.plan.jobs import Job, Jobs
-from biasflow.plan.setup import Setup
+from biasflow.plan.setup import Facts, Setup
 from biasflow.tasks.kinds import Asked
 
 ROOT = Path(__file__).parents[3]

@@ -11,10 +11,9 @@ from biasflow.corpora.catalogue import read_catalogue
 from biasflow.matrix import NOT_RUN
 from biasflow.plan.cells import Plan, plan
 from biasflow.plan.configuration import resolve
-from biasflow.plan.facts import Facts, gather
+from biasflow.plan.facts import gather
 from biasflow.plan.methods import control_of
-from biasflow.plan.setup import Setup
-from biasflow.plan.tasks import task_of
+from biasflow.plan.setup import Facts, Setup
 from biasflow.registry import METRICS, PAPERS, TRAINING, rule_of
 from tests.unit.plan.configs import RUNS, SCHEMA, asking, changed, facts_of, of_file, planned
 
@@ -312,7 +311,7 @@ def test_documents_of_a_folder(tmp_path):
     data = ("tasks.coref.data", FILES | {"folder": str(tmp_path)})
     config = resolve(asking(COREFERENCE, data), SCHEMA)
     assert gather({**config, "encoders": {}}).absent == {}
-    task = task_of(config, "coref")
+    task = Setup(config).task("coref")
     sources = task.kind.steps[0].sources(task, read_catalogue())
     assert sources == {
         "train": sorted(str(tmp_path / name) for name in names[:2]),

@@ -8,7 +8,6 @@ from biasflow.plan.external import files_read
 from biasflow.plan.facts import gather
 from biasflow.plan.jobs import Job
 from biasflow.plan.setup import Setup
-from biasflow.plan.tasks import task_of
 from tests.unit.plan.configs import CATALOGUE, SCHEMA, asking, jobs_of, planned, setup_of
 from tests.unit.plan.test_cells import reasons
 
@@ -25,7 +24,7 @@ def of(block: dict, *changes) -> dict:
 
 def test_one_part_of_winobias_is_measured_alone_and_its_scores_say_so():
     config = resolve(of({"metrics": ["winobias"]}, ("tasks.coref", COREF[1] | {"parts": ["dev"]})), SCHEMA)
-    task = task_of(config, "coref")
+    task = Setup(config).task("coref")
     files = task.kind.steps[1].sources(task, CATALOGUE)
     assert {side: [path.split("winobias-")[1] for path in paths] for side, paths in files.items()} == {
         side: [f"dev-type{number}-{side}" for number in (1, 2)] for side in ("pro", "anti")

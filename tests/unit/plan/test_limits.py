@@ -4,7 +4,7 @@ import pytest
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.sample import limit_of
-from biasflow.plan.tasks import kind_of, task_of
+from biasflow.plan.setup import Setup, kind_of
 from tests.unit.plan.configs import SCHEMA, asking, changed, planned, resolve
 
 INSIDE = {"encoders": ["real"], "methods": ["none", "leace"], "metrics": ["gest", "weat", "ceat", "perplexity"]}
@@ -26,7 +26,7 @@ def jobs(config) -> dict[tuple, tuple]:
         (key.job, key.readout): (key.file, sorted(reading.dataset.options.items(), key=str))
         for key, reading in found.readings.items()
     }
-    tasks = [task_of(resolved, name, found.blocks) for name in resolved["tasks"]]
+    tasks = [Setup(resolved).task(name, found.blocks) for name in resolved["tasks"]]
     steps = {(task.name, step.rule): step.options(task) for task in tasks for step in kind_of(task.about["kind"]).steps}
     return read | steps
 

@@ -12,9 +12,8 @@ from biasflow.encoders.described import Description
 from biasflow.matrix import NOT_RUN
 from biasflow.plan.cells import plan
 from biasflow.plan.configuration import resolve
-from biasflow.plan.facts import Facts
 from biasflow.plan.listing import CELLS, NAMES, cells_table, dropped, names_table, not_applied, not_measured
-from biasflow.plan.setup import Setup
+from biasflow.plan.setup import Facts, Setup
 from tests.unit.plan.configs import BERT, RUNS, SCHEMA, changed, facts_of, of_file, planned, setup_of
 
 MANY = changed(

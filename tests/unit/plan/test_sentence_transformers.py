@@ -10,8 +10,8 @@ from biasflow.encoders.described import Description
 from biasflow.encoders.sentence_transformers import MODULES, own_pooling
 from biasflow.plan.cells import plan
 from biasflow.plan.configuration import resolve
-from biasflow.plan.facts import Facts, gather
-from biasflow.plan.setup import Setup
+from biasflow.plan.facts import gather
+from biasflow.plan.setup import Facts, Setup
 from tests.unit.plan.configs import BERT, SCHEMA, asking, changed, folder_of
 
 OLD = {"word_embedding_dimension": 384, "pooling_mode_cls_token": False, "pooling_mode_mean_tokens": True}
