@@ -2,9 +2,10 @@
 # active in every forward pass; it is fitted to the encoder that training starts from.
 
 
+# Rules tokenise_occupation, finetune_nli, finetune_glue, finetune_occupation and finetune_coreference.
 for KIND in TASKS:
-    # The tokens of a task's texts, for all trainings and readings that take them. They spare these work and change nothing
-    # in their results: whoever reads such a file checks what it was made of, and does not run again because it is newer.
+    # The tokens of a task's texts, computed once for all trainings and readings that take them. They change no result:
+    # whoever reads such a file checks what it was made of, and does not run again because it is newer.
     if kind_of(KIND).tokenised:
 
         rule:

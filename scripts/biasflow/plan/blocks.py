@@ -12,8 +12,8 @@ from biasflow.papers.paper import load
 from biasflow.plan.methods import not_in_training
 from biasflow.registry import METRICS, PAPERS, STRATEGIES, WITH, module_of
 
-_EMPTY = {"task": None, "trainings": None, "metrics": [], "items": {}, "limit": None}
-DEFAULTS = _EMPTY | {"strategies": ["plain"], "seeds": [0], "methods": ["none"]}
+DEFAULTS = {"task": None, "trainings": None, "metrics": [], "items": {}, "limit": None}
+DEFAULTS |= {"strategies": ["plain"], "seeds": [0], "methods": ["none"]}
 
 
 def blocks_of(config: Mapping) -> list[Block]:
@@ -43,20 +43,10 @@ def _of_paper(paper: str, options: Mapping, config: Mapping) -> dict[str, Mappin
 def _block(name: str, key: str, group: str, keys: Mapping, config: Mapping) -> Block:
     keys = {**DEFAULTS, **keys}
     trainings = keys["trainings"] or [FINETUNED if keys["task"] else PRETRAINED]
-    block = Block(
-        name,
-        key,
-        tuple(keys["encoders"]),
-        keys["task"],
-        tuple(trainings),
-        tuple(keys["strategies"]),
-        tuple(keys["seeds"]),
-        tuple(keys["methods"]),
-        tuple(keys["metrics"]),
-        tuple(keys["items"].items()),
-        group,
-        keys["limit"],
-    )
+    lists = {part: keys[part] for part in ("encoders", "strategies", "seeds", "methods", "metrics")}
+    lists |= {"trainings": trainings, "items": keys["items"].items()}
+    parts = {part: tuple(values) for part, values in lists.items()}
+    block = Block(name, key, task=keys["task"], group=group, limit=keys["limit"], **parts)
     _check(block, config)
     return block
 
