@@ -27,9 +27,9 @@ def rsync(tmp_path, monkeypatch):
 
 
 def options(store) -> list[str]:
-    """Of a run whose results lie in a folder elsewhere."""
+    """Of a run whose results lie in a folder elsewhere, and whose jobs share no folder."""
     storage = ["--default-storage-provider", "fs", "--default-storage-prefix", str(store)]
-    return [*storage, "--shared-fs-usage", "persistence", "software-deployment", "sources", "source-cache"]
+    return [*storage, "--shared-fs-usage", "none"]
 
 
 def test_a_table_is_made_in_a_storage_and_its_record_stays_here(project, tmp_path):
@@ -43,8 +43,8 @@ def test_a_table_is_made_in_a_storage_and_its_record_stays_here(project, tmp_pat
 
 
 def test_encoders_are_trained_read_and_scored_in_a_storage(project, tmp_path):
-    """One that is trained there, another one of the user's, and a model that is fine-tuned there with a method active:
-    the same scores as without a storage."""
+    """A whole run: an encoder that is trained there, another one of the user's, and a model that is fine-tuned there
+    with a method active. The scores are those of a run without a storage."""
     save_encoder(project.folder / "my encoder")
     ask = {
         "inside": {"encoders": ["tiny-bert", "mine"], "methods": ["none", "paired"], "metrics": ["weat"]},
@@ -59,9 +59,10 @@ def test_encoders_are_trained_read_and_scored_in_a_storage(project, tmp_path):
     }
     project.configure({**config, "ask": ask})
     target = "results/tiny/scores.csv"
-    done = project.snakemake(target, *options(tmp_path / "store"))
+    done = project.snakemake(*options(tmp_path / "store"))
     assert done.returncode == 0, done.stdout + done.stderr
     stored = (tmp_path / "store" / target).read_bytes()
+    assert (tmp_path / "store" / "results/tiny/index.html").is_file()
     assert not (project.folder / "results/tiny/encoders").exists()
     assert project.snakemake(target).returncode == 0
     assert (project.folder / target).read_bytes() == stored
