@@ -58,11 +58,12 @@ OF_SEEDS = {(rule_of("together"), "own", "pretrained", "bios"), (rule_of("probes
 OF_STRATEGIES = {(rule_of(name), "real", "pretrained", "bios") for name in ("heads", "first_token")}
 # What is added, and what is made again for it. A run that asks for something new of an untouched encoder on a task's
 # data, its splits or its strategies, reads it again: seconds, and none of it is trained or fitted.
+SCORED = {("score", name, "pretrained", "bios") for name in ("own", "real")}  # of readings of all seeds or strategies
 ADDED = {
-    "a seed": ([("ask.bios.seeds", [0, 1, 2])], {SPLITS, *OF_SEEDS}),
+    "a seed": ([("ask.bios.seeds", [0, 1, 2])], {SPLITS, *OF_SEEDS, *SCORED}),
     "a strategy": (
         [("ask.bios.strategies", ["plain", "with-leace", "scrubbing", "subsampling"])],
-        {SPLITS, *OF_SEEDS, *OF_STRATEGIES, *(("score", name, "pretrained", "bios") for name in ("own", "real"))},
+        {SPLITS, *OF_SEEDS, *OF_STRATEGIES, *SCORED},
     ),
     "a method": ([("ask.bios.methods", ["densray", "none", "leace"])], set()),
     "metrics": (
