@@ -62,6 +62,14 @@ def test_scores_of_a_readout(tmp_path):
     assert (rate["low"], rate["high"], rate["n"]) == pytest.approx((10**0.3, 10**0.3, 64))
 
 
+def test_templates_that_say_the_opposite_disagree(tmp_path):
+    table = pd.read_parquet(readout(tmp_path / "g.parquet", np.linspace(-1, 1, 16)))
+    turned = table["log_p_first"].where(table["template"] == "he-said", -2 - table["log_p_first"])
+    table.assign(log_p_first=turned).to_parquet(tmp_path / "g.parquet")
+    found = score(tmp_path / "g.parquet").set_index("metric")["value"]
+    assert found["gest_template_agreement"] == pytest.approx(-1)
+
+
 @pytest.mark.parametrize("rows", [[*range(31)], [*range(32), 3]])
 def test_a_sentence_that_lacks_a_template_or_has_it_twice_is_refused(tmp_path, rows):
     path = readout(tmp_path / "g.parquet", np.zeros(16))

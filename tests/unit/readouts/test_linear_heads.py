@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from biasflow.base.errors import BiasflowError
-from biasflow.readouts.linear_heads import save_linear_heads, train_heads
+from biasflow.readouts.linear_heads import epoch_order, save_linear_heads, train_heads
 from tests.unit.reference_probe import load_linear_heads
 
 CLASSES = 4
@@ -52,6 +52,11 @@ def test_heads_on_several_matrices_end_as_on_one_alone():
         alone = trained(two[matrix], [seed])
         torch.testing.assert_close(together.weight[number], alone.weight[0], rtol=0, atol=1e-6)
         assert together.validation_accuracy[number] == alone.validation_accuracy[0]
+
+
+def test_every_seed_and_epoch_has_an_order_of_its_own():
+    orders = [epoch_order(seed, epoch, 50).tolist() for seed in (0, 1) for epoch in (0, 1)]
+    assert all(sorted(order) == [*range(50)] for order in orders) and len({*map(tuple, orders)}) == 4
 
 
 def test_first_of_equal_epochs_is_kept():
