@@ -170,10 +170,10 @@ def effect_interval(s: np.ndarray, size: int, ddof: int = 0, words: np.ndarray |
     at a time, or drawn within its set, with all that is about it; the attributes stay. The interval says how much the
     effect depends on the choice of target words; the permutation test says whether there is one.
 
-    d has a largest value (2 for equal sets). So the interval is Student's t of the difference of the means in standard
-    deviations within the sets, D = d / sqrt(1 - p q d^2), p and q the shares of X and Y, turned back into d. (The
-    percentiles of the resamples cover large effects of 8 words in 80 %: docs/scores/intervals.md.) NaN for fewer than
-    LEAST + 1 words."""
+    d has a largest value (2 for equal sets). So the interval is Student's t of arsinh(D / sqrt(8)), turned back into d,
+    where D = d / sqrt(1 - p q d^2) is the difference of the means in standard deviations within the sets, p and q the
+    shares of X and Y. The spread of D grows with D, that of its arsinh does not. (The percentiles of the resamples
+    cover large effects of 8 words in 80 %: docs/scores/intervals.md.) NaN for fewer than LEAST + 1 words."""
     n = len(s)
     words = np.arange(n) if words is None else words
     of_X = np.arange(words.max() + 1) <= words[:size].max()
@@ -198,11 +198,11 @@ def effect_interval(s: np.ndarray, size: int, ddof: int = 0, words: np.ndarray |
     everything, left_out = np.ones((1, len(of_X))), 1 - np.eye(len(of_X))
     (effect,), (balance,) = effects(everything), shares(everything)
     within, others = (
-        d / np.sqrt(np.maximum(1 - pq * d**2, ROUNDING))
+        np.arcsinh(d / np.sqrt(8 * np.maximum(1 - pq * d**2, ROUNDING)))
         for d, pq in ((effect / scale, balance), (effects(left_out) / scale, shares(left_out)))
     )
     variance = sum((len(z) - 1) * z.var() for z in (others[of_X], others[~of_X]))
-    ends = within + np.array([-1, 1]) * stdtrit(len(of_X) - 2, 0.975) * np.sqrt(variance)
+    ends = np.sqrt(8) * np.sinh(within + np.array([-1, 1]) * stdtrit(len(of_X) - 2, 0.975) * np.sqrt(variance))
     low, high = scale * ends / np.sqrt(1 + balance * ends**2)
     return Interval(np.minimum(low, effect), np.maximum(high, effect), resampled)
 
