@@ -24,6 +24,7 @@ from biasflow.papers.planted.designs import ratio_interval, welch_interval
 from biasflow.results.bootstrap import interval, percentiles, share_interval, weighted_mean
 from biasflow.results.changes import distance_differences
 from biasflow.results.comparison import difference_interval, distances, with_items
+from biasflow.results.differences import with_seeds
 from biasflow.results.statistics import (
     LEAST_RANKS,
     cluster_interval,
@@ -355,6 +356,20 @@ def coverage_over_seeds(seeds: int, spread: float, *, replications: int) -> dict
     return dict(zip(("t", "with items"), hits / replications, strict=True))
 
 
+def equal_encoders_called_different(seeds: Sequence[int], spread: float, *, replications: int) -> dict:
+    """How often two encoders that do not differ are called different (`differences.apart`): by the items alone
+    (`items`), and where the spread of seeds enters (`with seeds`; NaN for one seed each). seeds: how many either has;
+    the items of either have an error of 1, and the seeds a standard deviation of `spread`."""
+    rng, called = np.random.default_rng(0), np.zeros(2)
+    for _ in range(replications):
+        sides = [rng.normal() + rng.normal(0, spread, n) for n in seeds]
+        first, second = (side.mean() for side in sides)
+        over_items = difference_interval(*((mean, mean - 1.96, mean + 1.96) for mean in (first, second)))
+        both = with_seeds(first - second, sides, over_items) if max(seeds) > 1 else (np.nan, np.nan)
+        called += [np.nan if np.isnan(low) else not low <= 0 <= high for low, high in (over_items, both)]
+    return dict(zip(("items", "with seeds"), called / replications, strict=True))
+
+
 def coverage_of_gaps_over_seeds(classifier: Classifier, *, replications: int, seeds: int = 3) -> dict:
     """The same of the TPR gaps of so many seeds with the same true gaps: of their correlation with the shares of women
     and of their sum."""
@@ -446,6 +461,12 @@ def _over_seeds(replications: int) -> Iterator[dict]:
     for people, kept in product((20, 60), (1.0, 0.5, 0.0)):
         shares = coverage_of_gap_changes(Classifier(12, people, 0.5), kept, replications=replications)
         yield {"what": "change of gaps over seeds", "people": people, "kept": kept, **shares}
+
+
+def _equal_encoders(replications: int) -> Iterator[dict]:
+    for seeds, spread in product(((1, 1), (2, 2), (3, 3), (5, 5), (5, 1)), (0.2, 1.0, 3.0)):
+        shares = equal_encoders_called_different(seeds, spread, replications=replications)
+        yield {"what": "equal encoders", "seeds": " and ".join(map(str, seeds)), "spread": spread, **shares}
 
 
 def _changes(replications: int) -> Iterator[dict]:
@@ -545,6 +566,7 @@ TABLES = {
     "correlations": (_correlations, 1000),
     "changes": (_changes, 1000),
     "over seeds": (_over_seeds, 100),
+    "equal encoders": (_equal_encoders, 4000),
 }
 
 

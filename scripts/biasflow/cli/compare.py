@@ -13,8 +13,14 @@ def compare(
     first: Run,
     second: Run,
     csv: Annotated[Path | None, typer.Option(help="write every difference into this CSV file")] = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option(
+            help="where the picture of both is written, as .svg and .png (default: beside the second's folder)"
+        ),
+    ] = None,
 ) -> None:
-    """Say which of two runs is more biased by which measures.
+    """Say which of two runs is more biased by which measures, and draw both.
 
     Then says which scores differ by more than their intervals,
     and which only one run has.
@@ -23,7 +29,9 @@ def compare(
     and with 2 if a run cannot be read, as diff does."""
     from biasflow.base.errors import MOST_NAMES, BiasflowError
     from biasflow.base.tabular import write_csv
-    from biasflow.results.differences import KINDS, differences, in_words, more_biased
+    from biasflow.overview.pictures import save_picture, two_runs_picture
+    from biasflow.overview.two_runs import two_runs, verdicts
+    from biasflow.results.differences import KINDS, differences, in_words
     from biasflow.results.models import models_of_run
     from biasflow.results.scores import read_scores
 
@@ -40,15 +48,25 @@ def compare(
         if len(models) > MOST_NAMES:
             say(f"{run}: and {len(models) - MOST_NAMES} more encoders, see {path.parent / 'names.csv'}", err=True)
     rows = differences(*tables)
-    for run, measures in zip((first, second), more_biased(rows), strict=True):
-        shown = ", ".join(dict.fromkeys(measures)) or "no measure shows it"
-        say_columns([(f"{run} is more biased by:", shown)])
+    beside = two_runs([path.parent for path in paths], tables)
+    for line in verdicts(beside, (first, second)):
+        say_columns([line])
+    say_columns((row.name, row.in_words) for row in beside if row.more is not None)
+    same = paths[0].samefile(paths[1])
+    if beside and not same:
+        folders = [path.parent for path in paths]
+        place = picture or folders[1].with_name(f"{folders[1].name}-compared-with-{folders[0].name}")
+        name = place.name.removesuffix(".svg").removesuffix(".png")
+        files = [place.with_name(f"{name}{end}") for end in (".svg", ".png")]
+        names = [folder.name for folder in folders]
+        save_picture(two_runs_picture(beside, names if len({*names}) > 1 else (first, second)), *files)
+        say_columns([("picture:", " and ".join(map(str, files)))])
     say_columns((row["what"], in_words(row)) for row in rows.to_dict("records"))
     if csv is not None:
         write_csv(rows, csv)
     counts = rows["what"].value_counts()
     summary = "; ".join(f"{counts[kind]} {kind}" for kind in KINDS if kind in counts) or "no difference"
-    if paths[0].samefile(paths[1]):
+    if same:
         summary = "the same run, compared with itself"
     say(f"{first} has {len(tables[0])} scores, {second} {len(tables[1])}: {summary}", err=True)
     raise typer.Exit(int(bool(len(rows))))

@@ -10,11 +10,14 @@ import pandas as pd
 import yaml
 
 from biasflow.base.files import read_text
+from biasflow.base.sample import SUFFIX
 from biasflow.base.shipped import shipped
+from biasflow.overview.judgements import brief
 from biasflow.papers.calibrated.values import ALL, SEEN, TEXTS
 from biasflow.papers.judge import follows
 from biasflow.registry import METRICS
 
+SPREAD = "sd_dose_0"  # of seeds without a planted bias
 CARDS = shipped("data/cards")
 EMBEDDED = "planted"  # the corpus of encoders that are pre-trained on the embedded language
 SHIPPED = "planted_bert"  # the folder of such an encoder that comes with the package
@@ -89,15 +92,33 @@ def trust(measure: str, test: str, kind: str | None, of_run: pd.DataFrame | None
     no kind that is known). test: the dataset, whose own rows count where a calibration has several; of_run: the
     calibration of this very encoder, which counts alone."""
     rows = _rows(measure, kind) if of_run is None else of_run[of_run["measure"].map(label_of) == LABELS[measure]]
-    if "occupations" in rows and (rows["occupations"] == ALL).any():
-        rows = rows[rows["occupations"] == ALL]
-    of_test = rows["measure"].str.endswith(f"({test})")
-    rows = rows[of_test] if of_test.any() else rows
+    rows = _of_test(rows, test)
     if rows.empty or (of_run is not None and not learnt(of_run)):
         return Trust(None)
     followed = follows(rows)
     where = rows["encoder"] if "encoder" in rows else pd.Series("", rows.index)
     return Trust(bool(followed.any()), list(dict.fromkeys(where[followed == followed.any()])))
+
+
+def moved_by_seeds(measure: str, test: str) -> dict[str, float]:
+    """Encoder -> how much another seed moved a measure of the registry on it: the standard deviation of six encoders
+    that were trained further without a planted bias. Of encoders that were calibrated with this test; test: the
+    dataset, or a sample of it."""
+    rows = _of_test(rows_of("calibration", measure), test.partition(SUFFIX)[0]).drop_duplicates("encoder", keep=False)
+    return dict(zip(rows["encoder"], rows[SPREAD], strict=True)) if rows[SPREAD].notna().all() else {}
+
+
+def moved_in_words(measure: str, test: str) -> str:
+    """What `moved_by_seeds` says: "by 0.04 (splade-tiny) and by 0.42 (litwiki-bert)"; "" where nothing is known."""
+    return " and ".join(f"by {brief(sd)} ({encoder})" for encoder, sd in moved_by_seeds(measure, test).items())
+
+
+def _of_test(rows: pd.DataFrame, test: str) -> pd.DataFrame:
+    """The rows of a calibration for a dataset, where it has several, over all occupations."""
+    if "occupations" in rows and (rows["occupations"] == ALL).any():
+        rows = rows[rows["occupations"] == ALL]
+    of_test = rows["measure"].str.endswith(f"({test})")
+    return rows[of_test] if of_test.any() else rows
 
 
 def learnt(of_run: pd.DataFrame) -> bool:

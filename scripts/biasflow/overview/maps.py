@@ -97,7 +97,7 @@ def name_of(strategy: str, method: str, setting: str) -> str:
 def _judged(cells: pd.DataFrame) -> pd.DataFrame:
     cells = cells.assign(
         name=[name_of(*keys) for keys in cells[ROW].itertuples(index=False, name=None)],
-        header=_headers(cells),
+        header=headers(cells),
         grid=cells.groupby("method")["setting"].transform("nunique") > SETTINGS,
         section=[_section(measure, group) for measure, group in zip(cells["measure"], cells["group"], strict=True)],
     )
@@ -107,7 +107,7 @@ def _judged(cells: pd.DataFrame) -> pd.DataFrame:
     return cells.iloc[np.argsort(cells["name"] != UNTOUCHED, kind="stable")]
 
 
-def _headers(cells: pd.DataFrame) -> list[str]:
+def headers(cells: pd.DataFrame) -> list[str]:
     """The label of a measure, with what its test compares, or with its dataset where it has several here or is
     limited."""
     several, tests = cells.groupby("measure")["dataset"].nunique() > 1, meanings("tests")

@@ -12,7 +12,7 @@ import jinja2
 from biasflow.base.files import whole_file
 from biasflow.base.shipped import shipped
 from biasflow.overview.about import About
-from biasflow.overview.calibrated import stored
+from biasflow.overview.calibrated import moved_in_words, stored
 from biasflow.overview.contents import Contents, Model
 from biasflow.overview.glossary import Glossary
 from biasflow.overview.judgements import brief, percent, printed
@@ -31,7 +31,7 @@ _TEMPLATES = jinja2.Environment(
     undefined=jinja2.StrictUndefined,
 )
 _TEMPLATES.filters |= {"brief": brief, "percent": percent, "printed": printed, "counted": counted}
-_TEMPLATES.globals |= {"isnan": math.isnan, "groups": GROUPS}
+_TEMPLATES.globals |= {"isnan": math.isnan, "groups": GROUPS, "moved": moved_in_words}
 PICTURES = (bias_picture, "biases"), (methods_picture, "methods")  # of a model, and what they draw
 
 

@@ -1,4 +1,5 @@
-"""The two pictures of the first screen: how biased is a model, and does a method help, at which price?"""
+"""The two pictures of the first screen: how biased is a model, and does a method help, at which price? And that of two
+runs beside each other."""
 
 import html
 import io
@@ -15,12 +16,14 @@ from biasflow.base.files import whole_file
 from biasflow.overview.bias import BiasRow
 from biasflow.overview.helps import MethodRow
 from biasflow.overview.judgements import LIMIT, brief
+from biasflow.overview.two_runs import TwoSided
 from biasflow.results.figures import BLUE, GREEN, GREY, LIGHT_GREY, PURPLE, VERMILION, legend_below, legend_entry, style
 
 INK = "#1A1A1A"
 MARK = "\u2713"  # of what followed a planted bias
 WIDTH = 4.9  # inches: as wide as a phone shows letters of this size
 COLOURS = (BLUE, VERMILION, GREEN, PURPLE, "#E69F00", "#56B4E9", "#B5A900", "#7A4B2A")  # of methods, in their order
+OF_RUNS = ((BLUE, "o"), (VERMILION, "s"))  # colour and mark of the first and the second of two runs
 MOST = 115  # percent of bias left, up to which the axis reaches at least
 NAMES = 14  # for which there is room beside the picture of methods
 LINEAR = 20  # percent of quality lost, up to which the axis is not logarithmic
@@ -121,6 +124,45 @@ def methods_picture(rows: Sequence[MethodRow]) -> Figure | None:
     return figure
 
 
+@style()
+def two_runs_picture(rows: Sequence[TwoSided], runs: Sequence[str]) -> Figure:
+    """Two lines for each score, one for each run: where it lies between neutral and the largest bias that is possible,
+    with its interval, filled where bias is shown; the value of a run that is shown to be more biased is bold."""
+    figure = Figure(figsize=(WIDTH, 1.0 + 0.34 * max(len(rows), 3)), layout="constrained")
+    axes = figure.subplots()
+    axes.axvline(0, color=INK, linewidth=0.8)
+    for y, row in enumerate(rows):
+        for place, (side, (colour, marker)) in enumerate(zip(row.sides, OF_RUNS, strict=True)):
+            height = y + (place - 0.5) * 0.36
+            if np.isfinite(side.low):
+                axes.plot([side.low, side.high], [height, height], color=colour, linewidth=1.8, zorder=2)
+            face = colour if side.shown else "#FFFFFF"
+            axes.plot(side.place, height, marker, color=colour, markerfacecolor=face, markersize=4.5, zorder=3)
+            beside = {"xycoords": ("axes fraction", "data"), "va": "center", "fontsize": 7, "color": colour}
+            axes.annotate(
+                f"{brief(side.value)} more" if row.more == place else brief(side.value),
+                (1.03, height),
+                weight="bold" if row.more == place else "normal",
+                **beside,
+            )
+    _plain(axes)
+    axes.set_yticks(range(len(rows)), [_short(row.name, 36) for row in rows])
+    least = min([0.0, *(min(side.place, *np.nan_to_num([side.low])) for row in rows for side in row.sides)])
+    axes.set(xlim=(max(least - 0.04, -1.02), 1.02), ylim=(len(rows) - 0.5, -0.5))
+    axes.set_xlabel("distance from neutral (1: the largest that is possible)", color=INK)
+    entries = [
+        (legend_entry(_short(run, 30), marker=marker, color=colour), True)
+        for run, (colour, marker) in zip(runs, OF_RUNS, strict=True)
+    ]
+    sides = [side for row in rows for side in row.sides]
+    entries += [
+        (legend_entry("filled: bias shown", marker="o", color=GREY), any(side.shown for side in sides)),
+        (legend_entry("more: more biased, beyond the interval"), any(row.more is not None for row in rows)),
+    ]
+    _legend(figure, entries, columns=2)
+    return figure
+
+
 def _marks(drawn: Sequence[MethodRow]) -> list[tuple[Line2D, bool]]:
     """The entries of the legend, and whether they occur."""
     methods = [row for row in drawn if row.control_of is None and not row.grid]
@@ -161,9 +203,9 @@ def _names(axes: Axes, points: Sequence[tuple[str, float, float, str]]) -> None:
         )
 
 
-def _legend(figure: Figure, entries: Sequence[tuple[Line2D, bool]]) -> None:
+def _legend(figure: Figure, entries: Sequence[tuple[Line2D, bool]], columns: int = 3) -> None:
     """A legend of the entries that occur."""
-    legend_below(figure, [entry for entry, occurs in entries if occurs], columns=3)
+    legend_below(figure, [entry for entry, occurs in entries if occurs], columns)
     for text in figure.legends[0].get_texts():
         text.set_color(INK)
 

@@ -1,18 +1,21 @@
 """Where the scores of two runs differ: beyond their intervals, or in what is there at all."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+from scipy.special import stdtrit
 
 from biasflow.registry import COST
-from biasflow.results.changes import are_changes
-from biasflow.results.comparison import difference_interval, distances, has_width
-from biasflow.results.matrix import by_rows
-from biasflow.results.scores import KEYS, MODEL, NA, NONE, ROUNDING
+from biasflow.results import changes
+from biasflow.results.bootstrap import RESAMPLED
+from biasflow.results.comparison import ITEMS, SAME_ITEMS, SEEDS, difference_interval, distances, has_width, with_items
+from biasflow.results.matrix import OWN, PLAIN, by_rows, claimable
+from biasflow.results.scores import KEYS, MEASURE, NA, NONE, ROUNDING
 
 SCORE = ["value", "low", "high"]
-COLUMNS = [*KEYS, *(f"{name}_{run}" for run in ("first", "second") for name in SCORE)]
+RUNS = ["first", "second"]
+COLUMNS = [*KEYS, *(f"{name}_{run}" for run in RUNS for name in SCORE)]
 COLUMNS += ["difference", "difference_low", "difference_high", "what"]
 DIFFERS, UNTESTED, ONLY_FIRST, ONLY_SECOND = (
     "differs",
@@ -20,6 +23,9 @@ DIFFERS, UNTESTED, ONLY_FIRST, ONLY_SECOND = (
     "only in the first",
     "only in the second",
 )
+MODELS = ["encoder", "task", "strategy", "head", "dataset", *MEASURE]  # what tells rows of `apart` from each other
+APART = [*MODELS, "label", *(f"{name}_{run}" for run in RUNS for name in (*SCORE, "seeds"))]
+APART += ["apart", "apart_low", "apart_high", "over", "more"]
 KINDS = [DIFFERS, ONLY_FIRST, ONLY_SECOND, UNTESTED]
 
 
@@ -46,7 +52,7 @@ def differences(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
     zero = (both["difference_low"] <= 0) & (both["difference_high"] >= 0)
     both.loc[(both["what"] == DIFFERS) & ~tested, "what"] = UNTESTED
     both.loc[(both["what"] == DIFFERS) & zero, "what"] = ""
-    both.loc[both["what"].isin([ONLY_FIRST, ONLY_SECOND]) & are_changes(both["metric"]), "what"] = ""
+    both.loc[both["what"].isin([ONLY_FIRST, ONLY_SECOND]) & changes.are_changes(both["metric"]), "what"] = ""
     different = both.loc[both["what"] != "", COLUMNS]
     return different.sort_values("what", key=lambda kinds: kinds.map(KINDS.index), kind="stable", ignore_index=True)
 
@@ -66,21 +72,104 @@ def in_words(row: Mapping) -> str:
     return f"{name}: {values}, difference {row['difference']:.4g}{interval}"
 
 
-def more_biased(rows: pd.DataFrame) -> tuple[list[str], list[str]]:
-    """By which measures the untouched models of the first run, and by which those of the second, are shown to be more
-    biased; of `differences`.
+def apart(
+    first: pd.DataFrame,
+    second: pd.DataFrame,
+    drawn: tuple[pd.DataFrame, pd.DataFrame] | None = None,
+    families: tuple[Mapping[str, str], Mapping[str, str]] = ({}, {}),
+) -> pd.DataFrame:
+    """How far apart the untouched models of two runs are in bias: a row for each measure that both have, APART.
 
-    Shown is it where the 95 % interval of the difference of both distances from neutral leaves out 0."""
-    first, second, measures = [], [], by_rows()
-    for row in rows[(rows["what"] == DIFFERS) & (rows["method"] == NONE)].to_dict("records"):
-        measure = measures.get((row["metric"], row["part"], row["variant"]))
-        if measure is None or measure.group == COST:
-            continue
-        sides = [
-            distances(*(row[f"{name}_{run}"] for name in SCORE), measure.neutral, measure.better)
-            for run in ("second", "first")
-        ]
-        low, high = difference_interval(*(tuple(map(float, side)) for side in sides))
-        model = ", ".join(row[key] for key in (*MODEL, "dataset") if row[key] != NA)
-        (second if low > 0 else first if high < 0 else []).append(f"{measure.label} ({model})")
-    return first, second
+    first, second: tables of scores; drawn: the resamples of either (results.changes.COLUMNS); families
+    (results.power): encoder -> the first that differs from it in its seed alone. value, low, high: the mean score over
+    seeds, with the mean ends of its intervals; seeds: how many there are.
+
+    apart: the distance of the first from neutral minus that of the second, and its 95 % interval: of the same resamples
+    where both were measured on the same items (over: SAME_ITEMS), otherwise of items drawn for each (ITEMS). Where a
+    run has several seeds, their spread enters (`with_seeds`): over ends in SEEDS. more: "first" or "second", which is
+    more biased, where the interval leaves out 0."""
+    sides = [_untouched(scores, of_run) for scores, of_run in zip((first, second), families, strict=True)]
+    resamples = [_resamples(table) for table in drawn] if drawn else [{}, {}]
+    groups = [dict(list(side.groupby(MODELS, sort=False))) for side in sides]
+    rows = [
+        dict(zip(MODELS, key, strict=True)) | _apart([group[key] for group in groups], resamples)
+        for key in groups[0]
+        if key in groups[1]
+    ]
+    return pd.DataFrame(rows, columns=APART)
+
+
+def _untouched(scores: pd.DataFrame, families: Mapping[str, str]) -> pd.DataFrame:
+    """The scores of bias of untouched models; unit: what tells their seeds apart; encoder: the first of its family."""
+    rows = claimable(scores)
+    rows = rows[(rows["method"] == NONE) & rows["strategy"].isin(PLAIN) & rows["head"].isin(OWN)]
+    bias = [key for key, measure in by_rows().items() if measure.group != COST]
+    rows = rows[pd.MultiIndex.from_frame(rows[MEASURE]).isin(bias) & rows["value"].notna()]
+    family = rows["encoder"].map(lambda name: families.get(name, name))
+    several = rows.groupby(family)["encoder"].transform("nunique") > 1
+    return rows.assign(name=rows["encoder"], encoder=family, unit=rows["encoder"].where(several, rows["seed"]))
+
+
+def _resamples(drawn: pd.DataFrame) -> dict[tuple[str, ...], Mapping]:
+    """The keys of a score -> its row with resamples, of untouched models."""
+    rows = drawn.reindex(columns=changes.COLUMNS)
+    return {tuple(row[key] for key in KEYS): row for row in rows[rows["method"] == NONE].to_dict("records")}
+
+
+def _apart(sides: Sequence[pd.DataFrame], resamples: Sequence[Mapping[tuple[str, ...], Mapping]]) -> dict[str, object]:
+    measure = by_rows()[tuple(sides[0][MEASURE].iloc[0])]
+    scores = [tuple(float(side[name].mean(skipna=False)) for name in SCORE) for side in sides]
+    seeds = [side.groupby("unit")["value"].mean().to_numpy() for side in sides]
+    (first, _, _), (second, _, _) = far = [
+        tuple(map(float, distances(*score, measure.neutral, measure.better))) for score in scores
+    ]
+    kept = [
+        [of_run.get(keys) for keys in side.assign(encoder=side["name"])[KEYS].itertuples(index=False, name=None)]
+        for side, of_run in zip(sides, resamples, strict=True)
+    ]
+    over = _over(*kept)
+    if over == SAME_ITEMS:
+        values = [np.array([score[0]]) for score in scores]
+        drawn = [np.mean([row[RESAMPLED] for row in rows], axis=0)[None] for rows in kept]
+        ends = tuple(
+            float(end[0]) for end in changes.distance_differences(values, drawn, measure.neutral, measure.better)[1:]
+        )
+    else:
+        ends = difference_interval(*far)
+    if max(map(len, seeds)) > 1:
+        over, ends = f"{over} and {SEEDS}", with_seeds(first - second, seeds, ends)
+    low, high = ends
+    shown = has_width(low, high)
+    return {
+        "label": measure.label,
+        **{
+            f"{name}_{run}": end
+            for run, score in zip(RUNS, scores, strict=True)
+            for name, end in zip(SCORE, score, strict=True)
+        },
+        **{f"seeds_{run}": len(values) for run, values in zip(RUNS, seeds, strict=True)},
+        "apart": first - second,
+        "apart_low": low,
+        "apart_high": high,
+        "over": over,
+        "more": RUNS[0] if shown and low > 0 else RUNS[1] if shown and high < 0 else "",
+    }
+
+
+def _over(first: Sequence[Mapping | None], second: Sequence[Mapping | None]) -> str:
+    """SAME_ITEMS if all scores of both runs are known to be of the same items, with as many resamples each; ITEMS."""
+    rows = [*first, *second]
+    if any(row is None for row in rows) or len({len(row[RESAMPLED]) for row in rows}) > 1:
+        return ITEMS
+    return SAME_ITEMS if all(changes.on_same_items(rows[0], row) for row in rows) else ITEMS
+
+
+def with_seeds(value: float, seeds: Sequence[np.ndarray], over_items: tuple[float, float]) -> tuple[float, float]:
+    """The interval of a difference over other items and other seeds. seeds: the scores of either side's, which are
+    taken to spread alike: Student's t of two samples, of which one may be a single seed. NaN stays NaN."""
+    freedom = sum(map(len, seeds)) - 2
+    spread = np.sqrt(sum(((side - side.mean()) ** 2).sum() for side in seeds) / freedom)
+    reach = -stdtrit(freedom, 0.025) * spread * np.sqrt(sum(1 / len(side) for side in seeds))
+    return (
+        with_items(value, (value - reach, value + reach), over_items) if np.isfinite(over_items).all() else over_items
+    )

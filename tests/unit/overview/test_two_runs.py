@@ -1,0 +1,50 @@
+"""Two runs beside each other: what is said of seeds, and what is drawn."""
+
+import pandas as pd
+import pytest
+
+from biasflow.overview.judgements import DIFFERS
+from biasflow.overview.pictures import two_runs_picture
+from biasflow.overview.two_runs import two_runs, verdicts
+from biasflow.results.scores import tidy, write_scores
+
+
+def crows_pairs(folder, value: float, seeds: int = 1):
+    """The scores of a run whose encoders differ in their seeds alone, and its folder."""
+    about = {"metric": "crows_pairs_score", "part": "all", "variant": "exact", "method": "none"}
+    about |= {"dataset": "crows-pairs-gender"}
+    rows = [
+        {**about, "encoder": f"bert{seed}", "value": value, "low": value - 0.05, "high": value + 0.05, "n": 262}
+        for seed in range(seeds)
+    ]
+    folder.mkdir()
+    scores = tidy(pd.DataFrame(rows))
+    write_scores(scores, folder / "scores.csv")
+    names = [
+        f"bert{seed},encoder,{attribute}" for seed in range(seeds) for attribute in ("source,pretrain", f"seed,{seed}")
+    ]
+    (folder / "names.csv").write_text("name,kind,attribute,value\n" + "\n".join(names) + "\n")
+    return folder, scores
+
+
+@pytest.mark.parametrize("seeds", [1, 3])
+def test_that_no_other_seed_was_tried_is_said_with_what_one_moved_elsewhere(tmp_path, seeds):
+    runs = [crows_pairs(tmp_path / "one", 0.75, seeds), crows_pairs(tmp_path / "two", 0.5)]
+    (row,) = two_runs(*zip(*runs, strict=True))
+    assert row.more == 0 and [side.says == DIFFERS for side in row.sides] == [True, False]
+    assert row.sides[0].place == pytest.approx(0.5)  # half of the way from 0.5 to 1
+    said = dict(verdicts([row], ("one", "two")))
+    assert "CrowS-Pairs" in said["one is more biased by:"] and "no measure" in said["two is more biased by:"]
+    assert ("another seed:" in said) == (seeds == 1)
+    if seeds == 1:
+        assert "0.02 (splade-tiny)" in said["another seed:"] and "items alone" in said["another seed:"]
+
+
+def test_the_picture_has_both_runs_and_says_which_is_more_biased(tmp_path):
+    runs = [crows_pairs(tmp_path / "one", 0.75), crows_pairs(tmp_path / "two", 0.5)]
+    figure = two_runs_picture(two_runs(*zip(*runs, strict=True)), ("one", "two"))
+    (axes,) = figure.axes
+    marks = {line.get_marker(): line.get_xdata()[0] for line in axes.lines if line.get_marker() != "None"}
+    assert marks == pytest.approx({"o": 0.5, "s": 0.0})
+    assert [text.get_text() for text in axes.texts] == ["0.75 more", "0.50"]
+    assert [text.get_text() for text in figure.legends[0].get_texts()][:2] == ["one", "two"]
