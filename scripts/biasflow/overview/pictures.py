@@ -17,12 +17,21 @@ from biasflow.overview.bias import BiasRow
 from biasflow.overview.helps import MethodRow
 from biasflow.overview.judgements import LIMIT, brief
 from biasflow.overview.two_runs import TwoSided
-from biasflow.results.figures import BLUE, GREEN, GREY, LIGHT_GREY, PURPLE, VERMILION, legend_below, legend_entry, style
+from biasflow.results.figures import (
+    BLUE,
+    GREEN,
+    GREY,
+    LIGHT_GREY,
+    VERMILION,
+    colour_of,
+    legend_below,
+    legend_entry,
+    style,
+)
 
 INK = "#1A1A1A"
 MARK = "\u2713"  # of what followed a planted bias
 WIDTH = 4.9  # inches: as wide as a phone shows letters of this size
-COLOURS = (BLUE, VERMILION, GREEN, PURPLE, "#E69F00", "#56B4E9", "#B5A900", "#7A4B2A")  # of methods, in their order
 OF_RUNS = ((BLUE, "o"), (VERMILION, "s"))  # colour and mark of the first and the second of two runs
 MOST = 115  # percent of bias left, up to which the axis reaches at least
 NAMES = 14  # for which there is room beside the picture of methods
@@ -91,10 +100,9 @@ def methods_picture(rows: Sequence[MethodRow]) -> Figure | None:
     wide = max(abs(x) for x, _ in points.values()) > LINEAR
     axes.axhline(100, color=INK, linewidth=0.8)
     axes.axvspan(-1e6, 100 * LIMIT, color=GREEN, alpha=0.12, linewidth=0)
-    colours = {row.name: COLOURS[place % len(COLOURS)] for place, row in enumerate(named)}
     for row in drawn:
         x, y = points[row.name]
-        colour = colours.get(row.name) or colours.get(row.control_of, GREY)
+        colour = colour_of(row.control_of or row.name)
         if row.grid:
             axes.plot(x, y, ".", color=GREY, markersize=3, zorder=1)
             continue
@@ -118,7 +126,7 @@ def methods_picture(rows: Sequence[MethodRow]) -> Figure | None:
     axes.set_ylim(0, 1.15 * max(MOST, *(y for _, y in points.values())))  # longer bars are cut
     axes.set_xlabel("quality lost by the cost that decides, %", color=INK)
     axes.set_ylabel("bias left, % of the untouched distance", color=INK)
-    _names(axes, [(row.name, *points[row.name], colours[row.name]) for row in named])
+    _names(axes, [(row.name, *points[row.name], colour_of(row.name)) for row in named])
     _plain(axes)
     _legend(figure, _marks(drawn))
     return figure

@@ -2,6 +2,7 @@
 
 import contextlib
 import textwrap
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,11 +14,23 @@ from matplotlib.lines import Line2D
 
 from biasflow.base.files import whole_file
 from biasflow.base.shipped import shipped
+from biasflow.registry import ERASERS
 
 # Okabe and Ito (2008): told apart with every common form of colour blindness. Shapes repeat what colours say.
 BLUE, VERMILION, GREEN, PURPLE, BLACK, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#8A8A8A"
 LIGHT_GREY = "#DDDDDD"  # lines of a grid
+METHODS = (  # of methods, by their erasers in the order of the registry; more erasers begin again
+    BLUE, "#56B4E9", "#E69F00", VERMILION, GREEN, "#B5A900", PURPLE, "#7A4B2A", "#5B4B9E", "#00737A",
+)  # fmt: skip
 STYLE = shipped("results/assets/biasflow.mplstyle")
+
+
+def colour_of(method: str) -> str:
+    """The colour of a method in every figure: that of the eraser with whose name its own begins, so that "hard" and
+    "hard-last" have one; of another name (a strategy, or a user's method), one that the name alone decides."""
+    names = [name.replace("_", "-") for name in ERASERS]
+    eraser = max((name for name in names if method.startswith(name)), key=len, default=None)
+    return METHODS[(names.index(eraser) if eraser else zlib.crc32(method.encode())) % len(METHODS)]
 
 
 def style() -> contextlib.AbstractContextManager:

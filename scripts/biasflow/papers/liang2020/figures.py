@@ -23,9 +23,10 @@ from biasflow.results.scores import NA, NONE
 
 _OCCTMP = {"diff": "mean |log p(he) - log p(she)|", "signed_diff": "mean log p(he) - log p(she)"}
 _PERPLEXITY = {"perplexity": "perplexity", "batch_perplexity": "batch perplexity (as released)"}
+_DENSRAY = draw.colour_of(placed.DENSRAY.eraser)
 _LINES = {  # placement -> line
     placed.Placement("", ""): ("--", draw.BLACK, "no layer (untouched)"),
-    placed.DENSRAY: ("-", draw.VERMILION, "all layers"),
+    placed.DENSRAY: (":", _DENSRAY, "all layers"),
 }
 _VALUES, _OUTPUT = "attention.value", ""
 _FULL = 0.98  # the quantile of distances from which on colours are full
@@ -85,7 +86,7 @@ def _by_layer(ours: placed.Rows, table: pd.DataFrame, measures: Mapping[str, str
         axes.set_xlabel("the layer that DensRay is active in (from 0)")
     lines = [draw.legend_entry(label, linestyle=dashes, color=color) for dashes, color, label in _LINES.values()]
     draw.legend_below(
-        figure, [draw.legend_entry("one layer", linestyle="-", marker="o", markersize=4, color=draw.BLUE), *lines], 3
+        figure, [draw.legend_entry("one layer", linestyle="-", marker="o", markersize=4, color=_DENSRAY), *lines], 3
     )
     return figure
 
@@ -189,7 +190,7 @@ def _draw_layers(axes: Axes, block: pd.DataFrame, measure: str) -> None:
     for placement, (dashes, color, _) in _LINES.items():
         for value in block.loc[(block[placed.PLACEMENT] == placement).all(axis=1), measure]:
             axes.axhline(value, color=color, linestyle=dashes, linewidth=1)
-    axes.plot(layers["layer"], layers[measure], color=draw.BLUE, marker="o", markersize=4, linewidth=1)
+    axes.plot(layers["layer"], layers[measure], color=_DENSRAY, marker="o", markersize=4, linewidth=1)
     axes.set_xticks(layers["layer"], [f"{layer:.0f}" for layer in layers["layer"]])
     draw.light_grid(axes, "y")
 
