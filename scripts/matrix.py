@@ -6,7 +6,7 @@ from pathlib import Path
 from _rule import by_role, rule
 from biasflow.base.provenance import git_commit
 from biasflow.base.tabular import read_text_csv, write_csv
-from biasflow.corpora.verified import remark
+from biasflow.corpora.verified import differing, remark
 from biasflow.overview import agreement
 from biasflow.overview.about import about
 from biasflow.overview.calibrated import calibrations_of_run, kind_of
@@ -34,11 +34,11 @@ def main(smk) -> None:
         tables = {name: first_table(matrix_table, task) for name, task in smk.params.tables.items()}
         tables["power"] = FirstTable(power.power(scores, groups), {}, power.CAPTION)
         tables["agreement"] = FirstTable(overview.pairs, {}, agreement.CAPTION)
-        about_files, linked = remark(read_text_csv(smk.input.files)), {}
+        files, linked = read_text_csv(smk.input.files), {}
         for name, table in tables.items():
             paths = by_role(smk.output, [f"{name}_table"])[f"{name}_table"]
             linked[name] = os.path.relpath(paths[-1], Path(smk.output.page).parent)
-            shown = {"caption": f"{table.caption} {about_files}".strip(), "decimals": 3, "headers": table.headers}
+            shown = {"caption": f"{table.caption} {remark(files)}".strip(), "decimals": 3, "headers": table.headers}
             write_table(table.frame, *paths, **shown)
         write_page(
             overview,
@@ -49,7 +49,8 @@ def main(smk) -> None:
             commit=git_commit() or "",
             papers=[PaperLinks(**links) for links in smk.params.papers],
             tables=linked,
-            files=about_files,
+            files=remark(files),
+            differing=differing(files),
             ledger=read_text_csv(*smk.input.ledger).to_dict("records") if smk.input.ledger else [],
         )
         write_pictures(overview, smk.output.pictures)

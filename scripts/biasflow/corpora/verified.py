@@ -128,6 +128,11 @@ def origin_of(file: str | Path) -> dict:
     return record["origin"] if record else {"name": Path(file).name, "source": "unknown", "verified_by": "nothing"}
 
 
+def differing(files: "pd.DataFrame") -> list[str]:
+    """Return the names of the external files of a run that are known to differ from their publishers'."""
+    return files.loc[files["byte_equal_to_upstream"] == "False", "name"].tolist()
+
+
 def remark(files: "pd.DataFrame") -> str:
     """Return the remark on a run's external files for captions of tables; "" if all are from upstream.
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from biasflow.base.sample import limit_of
 from biasflow.overview.about import permutation_tests
 from biasflow.overview.agreement import Conflict, InShort, agreement, conflicts, in_short, mean_ranks, observations
 from biasflow.overview.bias import BiasRow, bias_rows, trusted
@@ -53,8 +54,9 @@ class Model:
 
     @property
     def best(self) -> MethodRow | None:
-        """The method that leaves the least bias of those that keep quality, if one was judged."""
-        return next((row for row in self.methods if _candidate(row) and row.keeps_quality), None)
+        """Of the methods that help the one that leaves the least bias, of those that keep quality if there are any."""
+        helping = [row for row in self.methods if row.is_method and row.helped]
+        return min(helping, key=lambda row: not row.keeps_quality, default=None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,12 +76,12 @@ class Section:
 
 @dataclass(frozen=True, eq=False)
 class Contents:
-    """All that the page says. sampled: whether a dataset is a sample; limits: which datasets are samples, and of which
+    """All that the page says. sampled: how many datasets are samples; limits: which datasets are samples, and of which
     items were left out; models: with their own heads; pairs: `agreement` of every two measures of bias, which is a
     table of its own; ranks: rows of `mean_ranks` with an interval, by task; other_seeds: encoders that are not
     shown."""
 
-    sampled: bool
+    sampled: int
     limits: Sequence[str]
     models: Sequence[Model]
     other_seeds: Sequence[str]
@@ -140,11 +142,11 @@ def contents(
         if model_map.is_own
     ]
     shown_scores = scores[scores["encoder"].isin(first.values())]
-    samples = limited(matrix.loc[matrix["value"].notna(), "dataset"])
+    datasets = matrix.loc[matrix["value"].notna(), "dataset"].unique()
     shown_names = {model_map.encoder for model_map in shown}
     return Contents(
-        bool(samples),
-        [*samples, *dropped, *left_out(shown_scores)],
+        sum(1 for name in datasets if limit_of(name)),
+        [*limited(datasets), *dropped, *left_out(shown_scores)],
         models,
         list(dict.fromkeys(model_map.encoder for model_map in all_maps if model_map.encoder not in shown_names)),
         [_section(model_map, scores) for model_map in shown],
@@ -174,14 +176,10 @@ def _model(
         measured,
         biases,
         [row for row in biases if row.name in headers],
-        method_rows(model_map, headers, alike),
+        method_rows(model_map, headers, [row.name for row in biases if row.judged], alike),
         calibration is None or learnt(calibration),
         len(alike),
     )
-
-
-def _candidate(row: MethodRow) -> bool:
-    return row.control_of is None and not row.grid and np.isfinite(row.left[0])
 
 
 def _alike(model_map: Map, all_maps: Sequence[Map], families: Mapping[str, str]) -> list[Map]:

@@ -10,9 +10,10 @@ import pandas as pd
 
 from biasflow.matrix import RANDOM
 from biasflow.overview import costs
-from biasflow.overview.judgements import COST, FARTHER, NEARER, VIABLE, compared, moved, turned
+from biasflow.overview.judgements import COST, FARTHER, HELPS, UNCOMPARED, VIABLE, compared, turned
 from biasflow.overview.maps import UNTOUCHED, Map
 from biasflow.plan.methods import control_of
+from biasflow.results.scores import NA
 from biasflow.results.statistics import t_interval
 
 LEAST_ENCODERS = 3  # that differ in their seed alone, for an interval over these
@@ -31,9 +32,10 @@ class MethodRow:
     """A method on one model. method: its name without strategy and setting; quality: of `judgements`; left: the mean
     share of the untouched distance from neutral that is left, with an interval, NaN for a method that lacks one of the
     measures that judge; cost: the one that decides about quality, and lost: by which share it is worse, with an
-    interval; nearer, farther: what it moves so, by the interval of the change; nearer only if it is also shown to be
-    nearer than under its control, farther also where a measure makes no claim; past: what it moves to the other side of
-    neutral; grid: whether it is one of many settings."""
+    interval; control: the name of its control, "" without one; helped: the scores that are shown to be nearer to
+    neutral than untouched and than under the control; farther: those that are shown to be farther; past: those that are
+    moved to the other side of neutral, of measures that make a claim; setting: whether it is a single setting of a
+    method, which is no method."""
 
     name: str
     method: str
@@ -41,10 +43,11 @@ class MethodRow:
     left: tuple[float, float, float]
     cost: str
     lost: tuple[float, float, float]
-    nearer: Sequence[Change]
+    control: str
+    helped: Sequence[Change]
     farther: Sequence[Change]
     past: Sequence[Change]
-    grid: bool
+    setting: bool
 
     @property
     def control_of(self) -> str | None:
@@ -53,21 +56,24 @@ class MethodRow:
         return of and self.name.replace(self.method, of)
 
     @property
-    def helps(self) -> bool:
-        """Whether it is shown to leave less bias than there was."""
-        return self.left[2] < 1
+    def is_method(self) -> bool:
+        """Whether it is judged as a method: no control, and no single setting."""
+        return self.control_of is None and not self.setting
 
     @property
     def keeps_quality(self) -> bool:
         return self.quality == VIABLE
 
 
-def method_rows(model_map: Map, judging: Collection[str], alike: Sequence[Map]) -> list[MethodRow]:
+def method_rows(
+    model_map: Map, judging: Collection[str], claiming: Collection[str], alike: Sequence[Map]
+) -> list[MethodRow]:
     """A row for every method of a map but the untouched model and an untrained encoder, the least bias first; controls
     come last.
 
-    judging: the headers of the measures that judge (`common`); alike: this map, and those of encoders that differ from
-    it in their seed alone, over which shares and costs are averaged."""
+    judging: the headers of the measures that judge (`common`); claiming: those of which the untouched score makes a
+    claim, as no other measure says that a method helps or makes something worse; alike: this map, and those of encoders
+    that differ from it in their seed alone, over which shares and costs are averaged."""
     cells = model_map.cells
     cells = cells[(cells["name"] != UNTOUCHED) & (cells["strategy"] != RANDOM)]
     prices = costs.over_encoders([costs.costs(other.cells) for other in alike])
@@ -76,6 +82,7 @@ def method_rows(model_map: Map, judging: Collection[str], alike: Sequence[Map]) 
     for name, of in cells.groupby("name", sort=False):
         price = costs.decisive(prices[prices["name"] == name])
         biases = list(of[of["group"] != COST].itertuples())
+        claims = [(cell, compared(cell)) for cell in biases if cell.header in claiming]
         rows.append(
             MethodRow(
                 name,
@@ -84,10 +91,11 @@ def method_rows(model_map: Map, judging: Collection[str], alike: Sequence[Map]) 
                 tuple(left.get(name, (np.nan,) * 3)),
                 "" if price is None else price["cost"],
                 (np.nan,) * 3 if price is None else tuple(map(float, price[["worse", "low", "high"]])),
-                [_change(cell) for cell in biases if compared(cell) == NEARER and cell.helps != "no"],
-                [_change(cell) for cell in biases if moved(cell) == FARTHER],
-                [_change(cell) for cell in biases if turned(cell)],
-                bool(of["grid"].iloc[0]),
+                next((cell.control for cell in biases if cell.control != NA), ""),
+                [_change(cell) for cell, says in claims if says == HELPS],
+                [_change(cell) for cell, says in claims if says == FARTHER],
+                [_change(cell) for cell, says in claims if says != UNCOMPARED and turned(cell)],
+                bool(of["setting"].iloc[0] != NA),
             )
         )
     return sorted(rows, key=lambda row: (row.control_of is not None, np.nan_to_num(row.left[0], nan=np.inf)))

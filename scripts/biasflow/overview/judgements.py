@@ -10,7 +10,8 @@ DIFFERS, SAME, NO_CLAIM = "bias shown", "no bias shown", "no claim"
 NO_INTERVAL = "it has no 95 % interval"
 NO_WIDTH = "its 95 % interval has no width: all resamples give the same score"
 UNSIGNED = "such a value is off neutral in every model, biased or not"
-NEARER, NO_CHANGE, FARTHER, UNCOMPARED = "nearer", "no change shown", "farther", "not compared"
+HELPS, NEARER, NO_CHANGE = "helps", "nearer", "no change shown"
+FARTHER, UNCOMPARED = "farther", "not compared"
 COST = "cost"
 VIABLE, NOT_VIABLE, UNCLEAR = "keeps quality", "loses quality", "quality unclear"
 UNMEASURED = "cost not measured"
@@ -40,22 +41,19 @@ def verdict(low: float, high: float, neutral: float, better: str) -> str:
 
 def compared(cell) -> str:
     """Whether a cell of the matrix is nearer to neutral than the untouched model, farther, or neither is shown:
-    by the interval of the change of the distance, if the two numbers differ as they are printed. UNCOMPARED without an
-    interval, and where a caution forbids a claim: that against a method's own cost does not, as it may be what the
-    method has done."""
+    by the interval of the change of the distance, if the two numbers differ as they are printed. HELPS for a method
+    that is shown to be nearer than its control, too (results.matrix). UNCOMPARED without an interval, and where a
+    caution forbids a claim: that against a method's own cost does not, as it may be what the method has done."""
     if cell.untouched_caution or (cell.caution and cell.group != COST):
         return UNCOMPARED
-    return moved(cell)
-
-
-def moved(cell) -> str:
-    """The same, whatever is to be said against the two scores."""
     low, high = cell.change_low, cell.change_high
     if np.isnan(low) or np.isnan(high):
         return UNCOMPARED
     if printed(cell.value) == printed(cell.untouched):
         return NO_CHANGE
-    return NEARER if high < 0 else FARTHER if low > 0 else NO_CHANGE
+    if high < 0:
+        return HELPS if cell.helps == "yes" else NEARER
+    return FARTHER if low > 0 else NO_CHANGE
 
 
 def turned(cell) -> bool:

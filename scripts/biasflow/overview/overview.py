@@ -2,7 +2,6 @@
 
 import datetime
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -57,14 +56,15 @@ def write_page(
     papers: Sequence[PaperLinks],
     tables: Mapping[str, str],
     files: str,
+    differing: Sequence[str] = (),
     ledger: Sequence[Mapping[str, str]],
 ) -> None:
     """Write the page, whole or not at all; nothing in it is fetched from elsewhere.
 
     about: what is known of each encoder; glossary: the words that the page explains; tables: name -> file beside the
-    page of the run's own tables; files: a sentence on the external files, or ""; ledger: a row per paper of its summary
-    (papers.ledger.summary), as texts, none without a paper that prints numbers; commit: of the code, or "" where it is
-    not known."""
+    page of the run's own tables; files: a sentence on the external files, or ""; differing: the names of those that are
+    not as their publishers offer them; ledger: a row per paper of its summary (papers.ledger.summary), as texts, none
+    without a paper that prints numbers; commit: of the code, or "" where it is not known."""
     text = _TEMPLATES.get_template("page.html").render(
         contents=contents,
         about=about,
@@ -75,7 +75,7 @@ def write_page(
         papers=papers,
         tables=tables,
         files=files,
-        data=re.sub(r" \(sha256 [^)]*\)", "", files),  # in one line on top; which copies these are stands below
+        differing=differing,
         ledger=ledger,
         picture=_inline,
         agree=any((contents.agreement, contents.conflicts, contents.ranks)),

@@ -30,6 +30,7 @@ from biasflow.results.figures import (
 )
 
 INK = "#1A1A1A"
+HOLLOW = {"markerfacecolor": "#FFFFFF"}
 MARK = "\u2713"  # of what followed a planted bias
 WIDTH = 4.9  # inches: as wide as a phone shows letters of this size
 OF_RUNS = ((BLUE, "o"), (VERMILION, "s"))  # colour and mark of the first and the second of two runs
@@ -69,17 +70,11 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
     entries = [
         (legend_entry("bias shown", marker="o", color=VERMILION), any(row.shown for row in rows)),
         (
-            legend_entry("not shown", marker="o", color=BLUE, markerfacecolor="#FFFFFF"),
+            legend_entry("not shown", marker="o", color=BLUE, **HOLLOW),
             any(row.judged and not row.shown for row in rows),
         ),
-        (
-            legend_entry("no claim", marker="o", color=GREY, markerfacecolor="#FFFFFF"),
-            not all(row.judged for row in rows),
-        ),
-        (
-            legend_entry("published models", marker="|", color=GREY, markersize=8),
-            any(len(row.published) for row in rows),
-        ),
+        (legend_entry("no claim", marker="o", color=GREY, **HOLLOW), not all(row.judged for row in rows)),
+        (legend_entry("published models", marker="|", color=GREY), any(row.published for row in rows)),
         (legend_entry(f"{MARK} followed a planted bias"), any(row.trust.followed for row in rows)),
     ]
     _legend(figure, entries)
@@ -88,12 +83,12 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
 
 @style()
 def methods_picture(rows: Sequence[MethodRow]) -> Figure | None:
-    """Bias left against quality lost, a point a method and a hollow one for its control, joined by a line; the names
-    stand beside, joined to their points. None where no method has both."""
+    """Bias left against quality lost, a point a method, filled if it is shown to help, and a small one for its control,
+    joined by a line; the names stand beside, joined to their points. None where no method has both."""
     drawn = [row for row in rows if np.isfinite(row.left[0]) and np.isfinite(row.lost[0])]
     if not drawn:
         return None
-    named = [row for row in drawn if not row.grid and row.control_of not in {other.name for other in drawn}]
+    named = [row for row in drawn if not row.setting and row.control_of not in {other.name for other in drawn}]
     figure = Figure(figsize=(WIDTH, 1.4 + 0.21 * max(NAMES, len(named))), layout="constrained")
     axes = figure.subplots()
     points = {row.name: (100 * row.lost[0], 100 * row.left[0]) for row in drawn}
@@ -103,7 +98,7 @@ def methods_picture(rows: Sequence[MethodRow]) -> Figure | None:
     for row in drawn:
         x, y = points[row.name]
         colour = colour_of(row.control_of or row.name)
-        if row.grid:
+        if row.setting:
             axes.plot(x, y, ".", color=GREY, markersize=3, zorder=1)
             continue
         if row.control_of in points:
@@ -113,10 +108,16 @@ def methods_picture(rows: Sequence[MethodRow]) -> Figure | None:
                 low, high = 100 * ends[0], 100 * ends[1]
                 line = ([low, high], [y, y]) if along == "x" else ([x, x], [low, high])
                 axes.plot(*line, color=colour, linewidth=1, alpha=0.6, zorder=2)
-        if row.control_of is not None:
-            axes.plot(x, y, "o", color=colour, markerfacecolor="#FFFFFF", markersize=4, zorder=3)
-        else:
-            axes.plot(x, y, "v" if row.farther else "D" if row.past else "o", color=colour, markersize=6, zorder=3)
+        mark = "v" if row.farther else "D" if row.past else "o"
+        shape = {"marker": "o", "markersize": 4} if row.control_of else {"marker": mark, "markersize": 6.5}
+        axes.plot(
+            x,
+            y,
+            color=colour,
+            markerfacecolor=colour if row.helped else "#FFFFFF",
+            zorder=4 if row.helped else 3,
+            **shape,
+        )
     if wide:
         axes.set_xscale("symlog", linthresh=100 * LIMIT, linscale=1)
         axes.xaxis.set_major_formatter("{x:g}")
@@ -173,19 +174,20 @@ def two_runs_picture(rows: Sequence[TwoSided], runs: Sequence[str]) -> Figure:
 
 def _marks(drawn: Sequence[MethodRow]) -> list[tuple[Line2D, bool]]:
     """The entries of the legend, and whether they occur."""
-    methods = [row for row in drawn if row.control_of is None and not row.grid]
+    methods = [row for row in drawn if row.is_method]
     return [
-        (legend_entry("method", marker="o", color=GREY), bool(methods)),
-        (legend_entry("also makes a score worse", marker="v", color=GREY), any(row.farther for row in methods)),
+        (legend_entry("helps", marker="o", color=GREY), any(row.helped for row in methods)),
+        (legend_entry("not shown to help", marker="o", color=GREY, **HOLLOW), not all(row.helped for row in methods)),
+        (legend_entry("makes a score worse", marker="v", color=GREY), any(row.farther for row in methods)),
         (
             legend_entry("goes past neutral", marker="D", color=GREY),
             any(row.past and not row.farther for row in methods),
         ),
         (
-            legend_entry("control: random directions", marker="o", color=GREY, markerfacecolor="#FFFFFF"),
-            any(row.control_of is not None for row in drawn),
+            legend_entry("control (small)", marker="o", color=GREY, markersize=4, **HOLLOW),
+            any(row.control_of for row in drawn),
         ),
-        (legend_entry("one of many settings", marker=".", color=GREY), any(row.grid for row in drawn)),
+        (legend_entry("single setting", marker=".", color=GREY), any(row.setting for row in drawn)),
         (legend_entry("keeps quality", marker="s", color=GREEN, alpha=0.3), True),
     ]
 

@@ -61,7 +61,7 @@ def test_a_method_of_one_seed_is_judged_by_the_untouched_model_of_that_seed():
     scored.loc[scored["method"] == "alpha", "value"] -= 0.1
     (only,) = maps(matrix(scored, made_up.plan(scored)))
     assert only.rows.loc["alpha", "quality"] == UNCLEAR  # one seed has no interval
-    (row,) = method_rows(only, ["TPR gap (P)"], [only])
+    (row,) = method_rows(only, ["TPR gap (P)"], [], [only])
     assert row.lost[0] > 0  # a lower accuracy than on the same seed, though above the mean over seeds
 
 
@@ -70,12 +70,13 @@ def test_what_was_measured_on_seeds_of_its_own_is_compared_with_nothing():
     scored = scored[(scored["method"] == "none") != (scored["seed"] == "2")]  # alpha on seed 2 alone
     (only,) = maps(matrix(scored, made_up.plan(scored)))
     assert only.table("left").loc["alpha"].isna().all() and only.rows.loc["alpha", "quality"] == UNMEASURED
-    (row,) = method_rows(only, ["TPR gap (P)"], [only])
+    (row,) = method_rows(only, ["TPR gap (P)"], [], [only])
     assert np.isnan([row.left[0], row.lost[0]]).all()
 
 
-def test_what_got_worse_without_a_claim_or_was_turned_over_stands_in_the_row_of_the_method():
-    """LEACE on splade-tiny: OCCTMP, of a head that expects no pronoun, and GEST, which is nearer on the other side."""
+@pytest.mark.parametrize(("beyond", "helps"), [((-0.15, -0.2, -0.1), True), ((-0.15, -0.4, 0.1), False)])
+def test_a_method_helps_if_it_is_nearer_than_untouched_and_than_its_control(beyond, helps):
+    """LEACE on splade-tiny: GEST is nearer on the other side; OCCTMP, of a head that expects no pronoun, is silent."""
     of_gest = {"metric": "gest_stereotype_rate", "part": "all", "variant": "base10"}
     rows = [
         {"method": method, **keys, "value": value, "low": low, "high": high, "n": 300}
@@ -86,12 +87,16 @@ def test_what_got_worse_without_a_claim_or_was_turned_over_stands_in_the_row_of_
             ("none", of_gest, 1.21, 1.16, 1.26),
             ("leace", of_gest, 0.95, 0.90, 0.99),
             ("leace", {**of_gest, "metric": "gest_stereotype_rate_distance_change"}, -0.16, -0.21, -0.11),
+            ("leace-random0", of_gest, 1.20, 1.15, 1.25),
+            ("leace-random0", {**of_gest, "metric": "gest_stereotype_rate_distance_against_control"}, *beyond),
         )
     ]
     scored = tidy(pd.DataFrame(rows).fillna({"part": "-", "variant": "-"}), encoder="bert", dataset="data")
     (only,) = contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored).models
-    (leace,) = only.methods
-    assert leace.nearer == leace.past == [("GEST rate", 1.21, 0.95)] and leace.farther == [("OCCTMP", 1.17, 1.77)]
+    leace, control = only.methods
+    assert leace.control == "leace-random0" and control.control_of == "leace" and not control.is_method
+    assert leace.helped == ([("GEST rate", 1.21, 0.95)] if helps else []) and (only.best is leace) == helps
+    assert leace.past == [("GEST rate", 1.21, 0.95)] and not leace.farther
     assert [row.name for row in only.judging] == ["GEST rate"]  # OCCTMP judges nothing
 
 
@@ -111,13 +116,14 @@ def test_what_a_method_leaves_and_takes_is_a_share_with_its_interval(whole):
     assert rows["zeta"].left == pytest.approx((0.5, 0.5 - half, 0.5 + half))
     assert rows["alpha"].left[0] == 0.25 and rows["beta"].left[0] == 1.5
     assert rows["alpha"].cost == "perplexity" and rows["alpha"].lost[0] == 1
-    assert {name: (row.quality, row.helps) for name, row in rows.items()} == {
-        "alpha": (NOT_VIABLE, True),
-        "beta": (VIABLE, False),
-        "gamma": (VIABLE, True),
-        "zeta": (VIABLE, True),
+    assert {name: row.quality for name, row in rows.items()} == {
+        "alpha": NOT_VIABLE,
+        "beta": VIABLE,
+        "gamma": VIABLE,
+        "zeta": VIABLE,
     }
-    assert whole.models[0].best.name == "zeta" and whole.models[0].methods[0].name == "alpha"
+    assert whole.models[0].methods[0].name == "alpha"
+    assert whole.models[0].best is None  # none has a control
 
 
 def test_three_encoders_that_differ_in_their_seed_give_an_interval_over_them():
@@ -128,12 +134,12 @@ def test_three_encoders_that_differ_in_their_seed_give_an_interval_over_them():
     assert zeta.left == pytest.approx((shares.mean(), *t_interval(shares)))
 
 
-def test_a_method_that_lacks_a_measure_has_no_share_and_is_not_the_best():
+def test_a_method_that_lacks_a_measure_has_no_share():
     scored = made_up.scores()
     scored = scored[~((scored["method"] == "zeta") & (scored["metric"] == "strength"))]
     (model,) = contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored).models
     zeta = next(row for row in model.methods if row.name == "zeta")
-    assert np.isnan(zeta.left[0]) and model.best.name == "gamma"
+    assert np.isnan(zeta.left[0])
 
 
 def test_settings_of_a_grid_that_lack_a_measure_do_not_take_it_from_the_methods():
@@ -156,6 +162,7 @@ def test_settings_of_a_grid_that_lack_a_measure_do_not_take_it_from_the_methods(
     planned = made_up.plan(scored)
     (model,) = contents(matrix(scored, planned), planned, scored).models
     left = {row.name: row.left for row in model.methods}
+    assert {row.name for row in model.methods if row.is_method} == {"leace"}  # a single setting is no method
     assert {row.name for row in model.judging} == {"WEAT", "Strength"}
     assert left["leace"][0] == 0.25 and np.isnan(left["grid g0"][0])
 
@@ -267,7 +274,7 @@ def test_a_limited_run_says_so_first_and_in_every_limited_column():
     limited = scored.assign(dataset=scored["dataset"] + "-limit500")
     plan = made_up.plan(limited)
     found = contents(matrix(limited, plan), plan, limited)
-    assert found.sampled and found.limits[0].startswith("These datasets are samples")
+    assert found.sampled == 1 and found.limits[0].startswith("These datasets are samples")
     rows = [row for section in found.sections for rows in section.rows.values() for row in rows]
     headers = [measure.header for measure, _ in rows]
     assert headers and all("-limit500" in header for header in headers)

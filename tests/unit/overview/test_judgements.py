@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from biasflow.overview.judgements import (
     DIFFERS,
     FARTHER,
+    HELPS,
     NEARER,
     NO_CHANGE,
     NO_CLAIM,
@@ -19,7 +20,6 @@ from biasflow.overview.judgements import (
     compared,
     kept,
     left,
-    moved,
     printed,
     turned,
     verdict,
@@ -46,8 +46,8 @@ def test_better_than_neutral_is_no_bias():
 
 
 def test_what_an_interval_of_a_change_says():
-    def cell(low, high, value=0.5, untouched=0.6, group="inside", caution="", untouched_caution=""):
-        about = {"group": group, "caution": caution, "untouched_caution": untouched_caution}
+    def cell(low, high, value=0.5, untouched=0.6, group="inside", caution="", untouched_caution="", helps=""):
+        about = {"group": group, "caution": caution, "untouched_caution": untouched_caution, "helps": helps}
         return SimpleNamespace(change_low=low, change_high=high, value=value, untouched=untouched, **about)
 
     def says(*numbers, **about):
@@ -59,7 +59,8 @@ def test_what_an_interval_of_a_change_says():
     assert says(0.1, 0.2, caution="guesses") == says(0.1, 0.2, untouched_caution="guesses") == UNCOMPARED
     assert says(0.1, 0.2, caution="guesses", group="cost") == FARTHER  # which is what the method has done
     assert says(0.1, 0.2, untouched_caution="guesses", group="cost") == UNCOMPARED
-    assert moved(cell(0.1, 0.2, untouched_caution="guesses")) == FARTHER
+    assert says(-0.2, -0.1, helps="yes") == HELPS and says(-0.1, 0.1, helps="yes") == NO_CHANGE
+    assert says(-0.2, -0.1, helps="no") == NEARER
 
 
 def test_a_score_turns_over_only_with_its_whole_interval():
