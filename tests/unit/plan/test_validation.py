@@ -46,3 +46,7 @@ def test_a_key_of_another_source_names_the_source():
     message = fault({"source": "hub", "id": "x", "path": "y"}, SOURCED, key="encoders.mine")
     assert message.startswith("unknown key 'encoders.mine.path' beside source: hub (if an earlier --configfile sets it")
     assert message.endswith("known: id, source")
+
+
+def test_of_several_faults_an_unknown_key_is_told():
+    assert fault({"rate": "much", "limits": 3}, SCHEMA).startswith("unknown key 'limits'")
