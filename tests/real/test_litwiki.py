@@ -56,6 +56,6 @@ def test_sentences_of_stereoset_have_the_probability_of_the_heads_own_logits(enc
     p = dict(zip(zip(table["item"], table["label"], strict=True), expected, strict=True))
     wins = [p[item, "stereotype"] > p[item, "anti-stereotype"] for item in table["item"].unique()]
     related = [p[item, label] > p[item, "unrelated"] for item, label in p if label != "unrelated"]
-    value = score_intersentence(tmp_path / "p.parquet").set_index(["metric", "variant"])["value"]
-    assert value["intersentence_stereotype_score", "items"] == pytest.approx(np.mean(wins))
-    assert value["intersentence_language_model_score", "items"] == pytest.approx(np.mean(related))
+    value = score_intersentence(tmp_path / "p.parquet").set_index(["metric", "part", "variant"])["value"]
+    assert value["intersentence_stereotype_score", "-", "items"] == pytest.approx(np.mean(wins))
+    assert value["intersentence_language_model_score", "-", "items"] == pytest.approx(np.mean(related))

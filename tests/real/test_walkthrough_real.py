@@ -26,6 +26,8 @@ def followed(tmp_path_factory) -> Path:
     folder = Project(tmp_path_factory.mktemp("walk") / "biasflow").folder
     (folder / "cognition").mkdir()
     (folder / "cognition/model").symlink_to(FOLDER)
+    measured = f"run: mine\nencoder: cognition/model\nlimit: 50\nmirror: {DATA}\n"  # as the command writes it, sampled
+    (folder / "mine.yaml").write_text(measured, encoding="utf-8")
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "HF_HUB_OFFLINE": "1"}
     blocks = re.findall(r"^```(\w*)\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     assert [kind for kind, _ in blocks] == ["", "", "", "yaml", "", "python"]

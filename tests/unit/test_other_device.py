@@ -6,6 +6,7 @@ import importlib
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -13,6 +14,7 @@ from biasflow.encoders.examples import Sentences
 from biasflow.encoders.first_token import first_token_vectors
 from biasflow.encoders.load import load_encoder
 from biasflow.methods.fitted import NONE, Active, Fitted
+from biasflow.methods.states import PairStates, word_states
 from biasflow.readouts.files import save_arrays
 from biasflow.readouts.gender_shares import gender_places, gender_shares
 from biasflow.readouts.linear_heads import train_heads as train_linear_heads
@@ -28,7 +30,7 @@ from biasflow.tasks.coreference.segments import Segmenter, SpecialTokens
 from biasflow.training import pretrain
 from tests.unit.conftest import HIDDEN, random_eraser
 from tests.unit.encoders import test_batches
-from tests.unit.encoders.test_batches import READINGS, SENTENCES, TOKENIZER, occurrences, pairs, reader, regression
+from tests.unit.encoders.test_batches import READINGS, SENTENCES, TOKENIZER, reader, regression
 from tests.unit.other_device import CPU, MixedDevicesError, other_device
 from tests.unit.readouts import test_professions
 from tests.unit.tasks.coreference import made_up
@@ -36,6 +38,16 @@ from tests.unit.training import test_pretrain
 
 TOLERANCE = 1e-5
 folder, regression = test_professions.folder, regression
+
+
+def pairs(model):
+    kept = pd.DataFrame({"masculine": ["he sang", "he left well", "he sang then and left"] * 4})
+    kept = kept.assign(feminine=kept["masculine"].str.replace("he ", "she ", n=1), kept=True)
+    return PairStates(model, TOKENIZER, 8, kept)
+
+
+def occurrences(model):
+    return word_states(model, TOKENIZER, SENTENCES, (["he"], ["she"]), batch_size=8, n=10, max_length=16)
 
 
 def on_both(run, tolerance=TOLERANCE):

@@ -55,11 +55,12 @@ def quality(compared: pd.DataFrame, names: Iterable[str]) -> pd.Series:
 def decisive(compared: pd.DataFrame) -> pd.Series | None:
     """The cost of one method that decides about its quality; None without any. compared: `costs` of the method.
 
-    Of those that say the worst it is the one that is worse by most, as far as the interval says."""
+    Of those that say the worst it is the one that is worse by most: by its value if quality is kept, otherwise as far
+    as the interval says."""
     if compared.empty:
         return None
     rows = compared[compared["quality"] == quality(compared, compared["name"]).iloc[0]]
-    end = "low" if rows["quality"].iloc[0] == NOT_VIABLE else "high"
+    end = {VIABLE: "worse", NOT_VIABLE: "low"}.get(rows["quality"].iloc[0], "high")
     return rows.loc[rows[end].fillna(rows["worse"]).idxmax()]
 
 

@@ -32,6 +32,7 @@ from biasflow.results.figures import (
 INK = "#1A1A1A"
 HOLLOW = {"markerfacecolor": "#FFFFFF"}
 MARK = "\u2713"  # of what followed a planted bias
+DISPUTED = "*"  # of a score that shows bias in one reading of its test and not in another
 WIDTH = 4.9  # inches: as wide as a phone shows letters of this size
 OF_RUNS = ((BLUE, "o"), (VERMILION, "s"))  # colour and mark of the first and the second of two runs
 MOST = 115  # percent of bias left, up to which the axis reaches at least
@@ -48,6 +49,7 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
     figure = Figure(figsize=(WIDTH, 0.8 + 0.24 * max(len(rows), 4)), layout="constrained")
     axes = figure.subplots()
     axes.axvline(0, color=INK, linewidth=0.8)
+    beside = {"xycoords": ("axes fraction", "data"), "va": "center"}
     for y, row in enumerate(rows):
         colour = (VERMILION if row.shown else BLUE) if row.judged else GREY
         strong = {"alpha": 1.0 if row.trust.followed is not False else 0.45}
@@ -56,10 +58,11 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
             axes.plot([row.low, row.high], [y, y], color=colour, linewidth=2, zorder=2, **strong)
         face = colour if row.shown else "#FFFFFF"
         axes.plot(row.place, y, "o", color=colour, markerfacecolor=face, markersize=5.5, zorder=3, **strong)
-        beside = {"xycoords": ("axes fraction", "data"), "va": "center"}
-        axes.annotate(brief(row.value), (1.03, y), color=INK, fontsize=7, **beside)
+        disputed = DISPUTED * bool(row.shown and row.score.contrary)
+        axes.annotate(f"{brief(row.value)}{disputed}", (1.03, y), color=INK, fontsize=7, **beside)
         if row.trust.followed:
             axes.annotate(MARK, (1.18, y), ha="center", color=GREEN, fontsize=8, **beside)
+    axes.annotate("score", (1.03, -0.85), color=GREY, fontsize=6.5, annotation_clip=False, **beside)
     _plain(axes)
     axes.set_yticks(range(len(rows)), [_short(row.name, 36) for row in rows])
     for label, row in zip(axes.get_yticklabels(), rows, strict=True):
@@ -76,6 +79,11 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
         (legend_entry("no claim", marker="o", color=GREY, **HOLLOW), not all(row.judged for row in rows)),
         (legend_entry("published models", marker="|", color=GREY), any(row.published for row in rows)),
         (legend_entry(f"{MARK} followed a planted bias"), any(row.trust.followed for row in rows)),
+        (legend_entry("pale: did not follow it"), any(row.trust.followed is False for row in rows)),
+        (
+            legend_entry(f"{DISPUTED} not in other readings"),
+            any(row.shown and row.score.contrary for row in rows),
+        ),
     ]
     _legend(figure, entries)
     return figure
@@ -125,8 +133,8 @@ def methods_picture(rows: Sequence[MethodRow]) -> Figure | None:
     right = max(*xs, 100 * LIMIT) * (1.5 if wide else 1.15)
     axes.set_xlim(min(*xs, 0, -1) * 1.15, right)
     axes.set_ylim(0, 1.15 * max(MOST, *(y for _, y in points.values())))  # longer bars are cut
-    axes.set_xlabel("quality lost by the cost that decides, %", color=INK)
-    axes.set_ylabel("bias left, % of the untouched distance", color=INK)
+    axes.set_xlabel("quality lost by the worst cost, %", color=INK)
+    axes.set_ylabel("bias left, % of the untouched distance (mean)", color=INK)
     _names(axes, [(row.name, *points[row.name], colour_of(row.name)) for row in named])
     _plain(axes)
     _legend(figure, _marks(drawn))
@@ -176,8 +184,8 @@ def _marks(drawn: Sequence[MethodRow]) -> list[tuple[Line2D, bool]]:
     """The entries of the legend, and whether they occur."""
     methods = [row for row in drawn if row.is_method]
     return [
-        (legend_entry("helps", marker="o", color=GREY), any(row.helped for row in methods)),
-        (legend_entry("not shown to help", marker="o", color=GREY, **HOLLOW), not all(row.helped for row in methods)),
+        (legend_entry("helps (filled)", marker="o", color=GREY), any(row.helped for row in methods)),
+        (legend_entry("not shown to (open)", marker="o", color=GREY, **HOLLOW), not all(row.helped for row in methods)),
         (legend_entry("makes a score worse", marker="v", color=GREY), any(row.farther for row in methods)),
         (
             legend_entry("goes past neutral", marker="D", color=GREY),
@@ -208,7 +216,7 @@ def _names(axes: Axes, points: Sequence[tuple[str, float, float, str]]) -> None:
             color=colour,
             fontsize=7.5,
             weight="bold",
-            arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.5, "alpha": 0.6, "relpos": (0, 0.5)},
+            arrowprops={"arrowstyle": "-", "color": GREY, "linewidth": 0.6, "linestyle": ":", "relpos": (0, 0.5)},
             annotation_clip=False,
         )
 

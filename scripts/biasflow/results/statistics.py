@@ -188,13 +188,12 @@ def holm(p_values: ArrayLike) -> np.ndarray:
 
 
 def t_interval(values: ArrayLike, *, confidence: float = 0.95) -> tuple[float, float]:
-    """Student's t interval of the mean, mean -/+ t(n - 1) sd / sqrt(n), of values [n]; NaN for fewer than three, and
-    for equal ones, which do not say how far another one can lie.
+    """Student's t interval of the mean, mean -/+ t(n - 1) sd / sqrt(n), of values [n]; NaN for fewer than three.
 
     Of two values it would reach 12.7 times their distance from the mean to either side: out of all that a score can be.
     """
     values, n = np.asarray(values, dtype=float), len(values)
-    if n < 3 or np.ptp(values) == 0:
+    if n < 3:
         return float("nan"), float("nan")
     half = stdtrit(n - 1, (1 + confidence) / 2) * values.std(ddof=1) / np.sqrt(n)
     return float(values.mean() - half), float(values.mean() + half)
@@ -209,14 +208,13 @@ def mean_of_units(values: ArrayLike) -> tuple[float, float, float, float]:
     """The mean of values [n], one a unit (encoder, seed), its 95 % t interval (low, high), and the two-sided p of the t
     test that the mean is 0. Interval and p are NaN for fewer than LEAST units: too few for a claim.
 
-    Of equal values, such as rank correlations of 1, the interval is the mean, and p is 0, or 1 if they are 0."""
+    Of equal values p is 0, or 1 if they are 0."""
     values = np.asarray(values, dtype=float)
     mean, n = float(values.mean()), len(values)
     if n < LEAST:
         return mean, *(float("nan"),) * 3
-    if np.ptp(values) == 0:
-        return mean, mean, mean, float(mean == 0)
-    p = float(2 * stdtr(n - 1, -abs(mean) / (values.std(ddof=1) / np.sqrt(n))))
+    error = values.std(ddof=1) / np.sqrt(n)
+    p = float(2 * stdtr(n - 1, -abs(mean) / error)) if error > 0 else float(mean == 0)
     return mean, *t_interval(values), p
 
 

@@ -2,7 +2,6 @@
 
 import pytest
 
-from biasflow.plan.datasets import context_words
 from biasflow.plan.own_words import warnings
 from tests.unit.fake_tokenizer import word_tokenizer
 from tests.unit.plan.configs import SCHEMA, asking, planned, resolve, setup_of
@@ -45,8 +44,6 @@ def test_own_tests_are_read_beside_the_others():
 
 def test_contexts_of_own_words_are_not_those_of_others():
     """So that an edited list looks for its own contexts anew, and scores its own test."""
-    options = resolve(own(), SCHEMA)["metrics"]["ceat"]
-    assert context_words(options, "race") == {"own": "sets.csv"} and "words" in context_words(options, "ceat")
     found = read(planned(own()))
     assert found["associations", "C6"]["contexts"] != found["associations", "race"]["contexts"]
 

@@ -100,7 +100,7 @@ def blanks_learner(bias: float) -> pd.DataFrame:
 
 
 def test_blanks_of_a_perfect_learner_are_even_without_bias_and_stereotypical_with_it():
-    keys = {"variant": "left-to-right-items"}
+    keys = {"part": "-", "variant": "left-to-right-items"}
     found = scores_of(blanks_learner, blanks_summary, "intrasentence_stereotype_score", *BIASES, **keys)
     assert found[0] == EVEN and (np.diff(found) > 0).all() and found[-1] > 0.9
     related = scores_of(blanks_learner, blanks_summary, "intrasentence_language_model_score", *BIASES, **keys)

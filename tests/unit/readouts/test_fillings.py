@@ -14,6 +14,7 @@ from tests.unit.conftest import SIZES
 from tests.unit.fake_tokenizer import byte_tokenizer
 from tests.unit.readouts.conftest import ORDINARY
 
+UNIT = ("pair",)  # of this module as a list of items
 SPECIAL = {f"{kind}_token": token for kind, token in (("bos", "<s>"), ("cls", "<s>"), ("eos", "</s>"), ("sep", "</s>"))}
 SPECIAL |= {"pad_token": "<pad>", "unk_token": "<unk>", "mask_token": "<mask>", "model_max_length": 32}
 
