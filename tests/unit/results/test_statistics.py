@@ -17,7 +17,6 @@ from biasflow.results.statistics import (
     mean_of_units,
     paired_permutation,
     paired_permutations,
-    t_interval,
 )
 
 METHODS = ("spearman", "pearson", "kendall")
