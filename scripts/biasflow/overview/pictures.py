@@ -60,7 +60,7 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
         axes.plot(row.place, y, "o", color=colour, markerfacecolor=face, markersize=5.5, zorder=3, **strong)
         disputed = DISPUTED * bool(row.shown and row.score.contrary)
         axes.annotate(f"{brief(row.value)}{disputed}", (1.03, y), color=INK, fontsize=7, **beside)
-        if row.trust.followed:
+        if row.trust.followed and row.judged:
             axes.annotate(MARK, (1.18, y), ha="center", color=GREEN, fontsize=8, **beside)
     axes.annotate("score", (1.03, -0.85), color=GREY, fontsize=6.5, annotation_clip=False, **beside)
     _plain(axes)
@@ -78,7 +78,7 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
         ),
         (legend_entry("no claim", marker="o", color=GREY, **HOLLOW), not all(row.judged for row in rows)),
         (legend_entry("published models", marker="|", color=GREY), any(row.published for row in rows)),
-        (legend_entry(f"{MARK} followed a planted bias"), any(row.trust.followed for row in rows)),
+        (legend_entry(f"{MARK} followed a planted bias"), any(row.trust.followed and row.judged for row in rows)),
         (legend_entry("pale: did not follow it"), any(row.trust.followed is False for row in rows)),
         (
             legend_entry(f"{DISPUTED} not in other readings"),
@@ -185,7 +185,10 @@ def _marks(drawn: Sequence[MethodRow]) -> list[tuple[Line2D, bool]]:
     methods = [row for row in drawn if row.is_method]
     return [
         (legend_entry("helps (filled)", marker="o", color=GREY), any(row.helped for row in methods)),
-        (legend_entry("not shown to (open)", marker="o", color=GREY, **HOLLOW), not all(row.helped for row in methods)),
+        (
+            legend_entry("not shown to help (open)", marker="o", color=GREY, **HOLLOW),
+            not all(row.helped for row in methods),
+        ),
         (legend_entry("makes a score worse", marker="v", color=GREY), any(row.farther for row in methods)),
         (
             legend_entry("goes past neutral", marker="D", color=GREY),
