@@ -34,12 +34,11 @@ def main(smk) -> None:
         tables = {name: first_table(matrix_table, task) for name, task in smk.params.tables.items()}
         tables["power"] = FirstTable(power.power(scores, groups), {}, power.CAPTION)
         tables["agreement"] = FirstTable(overview.pairs, {}, agreement.CAPTION)
-        files, linked = read_text_csv(smk.input.files), {}
+        files = read_text_csv(smk.input.files)
+        paths = {name: by_role(smk.output, [f"{name}_table"])[f"{name}_table"] for name in tables}
         for name, table in tables.items():
-            paths = by_role(smk.output, [f"{name}_table"])[f"{name}_table"]
-            linked[name] = os.path.relpath(paths[-1], Path(smk.output.page).parent)
             shown = {"caption": f"{table.caption} {remark(files)}".strip(), "decimals": 3, "headers": table.headers}
-            write_table(table.frame, *paths, **shown)
+            write_table(table.frame, *paths[name], **shown)
         write_page(
             overview,
             smk.output.page,
@@ -48,7 +47,7 @@ def main(smk) -> None:
             run=smk.config["run"],
             commit=git_commit() or "",
             papers=[PaperLinks(**links) for links in smk.params.papers],
-            tables=linked,
+            tables={name: os.path.relpath(of[-1], Path(smk.output.page).parent) for name, of in paths.items()},
             files=remark(files),
             differing=differing(files),
             ledger=read_text_csv(*smk.input.ledger).to_dict("records") if smk.input.ledger else [],

@@ -72,7 +72,7 @@ def _write(file: Path, text: str, keys: dict, files: list[str], settings: list[s
     from biasflow.plan.prepared import prepared
 
     if file.exists() and not keys.items() <= configuration([str(file)], None)[0].items():
-        raise BiasflowError(f"{file} is there already, for another encoder; name another run with --run")
+        raise BiasflowError(f"{file} is there already, for another encoder; name another run with --run, or delete it")
     config, _ = configuration([*files, *[str(file)] * file.exists()], settings)
     prepared(config | keys)
     if not file.exists():

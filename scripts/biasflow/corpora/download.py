@@ -122,8 +122,8 @@ def _without_network(missing: list[Entry], mirror: str | Path | None, failure: N
     others = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
     error = BiasflowError(
         f"no network: {missing[0].name}{others} cannot be downloaded ({failure}); name a folder that has the files, "
-        f"--config mirror=FOLDER (docs/cluster.md), or a path for each in the configuration, files: "
-        f"{{{missing[0].name}: PATH}}"
+        "--config mirror=FOLDER (biasflow measure: --mirror FOLDER; docs/cluster.md), or a path for each in the "
+        f"configuration, files: {{{missing[0].name}: PATH}}"
     )
     for entry in missing:
         place = f"; to {Path(mirror) / entry.mirror_path} with its row in {Path(mirror) / MANIFEST}" if mirror else ""

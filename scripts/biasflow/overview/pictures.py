@@ -31,7 +31,7 @@ from biasflow.results.figures import (
 
 INK = "#1A1A1A"
 HOLLOW = {"markerfacecolor": "#FFFFFF"}
-MARK = "\u2713"  # of what followed a planted bias
+MARK = "\u2713"  # of what followed a planted bias, once for each encoder up to two
 DISPUTED = "*"  # of a score that shows bias in one reading of its test and not in another
 WIDTH = 4.9  # inches: as wide as a phone shows letters of this size
 OF_RUNS = ((BLUE, "o"), (VERMILION, "s"))  # colour and mark of the first and the second of two runs
@@ -61,7 +61,9 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
         disputed = DISPUTED * bool(row.shown and row.score.contrary)
         axes.annotate(f"{brief(row.value)}{disputed}", (1.03, y), color=INK, fontsize=7, **beside)
         if row.trust.followed and row.judged:
-            axes.annotate(MARK, (1.18, y), ha="center", color=GREEN, fontsize=8, **beside)
+            axes.annotate(
+                MARK * min(len(row.trust.where), 2), (1.18, y), ha="center", color=GREEN, fontsize=8, **beside
+            )
     axes.annotate("score", (1.03, -0.85), color=GREY, fontsize=6.5, annotation_clip=False, **beside)
     _plain(axes)
     axes.set_yticks(range(len(rows)), [_short(row.name, 36) for row in rows])
@@ -78,7 +80,10 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
         ),
         (legend_entry("no claim", marker="o", color=GREY, **HOLLOW), not all(row.judged for row in rows)),
         (legend_entry("published models", marker="|", color=GREY), any(row.published for row in rows)),
-        (legend_entry(f"{MARK} followed a planted bias"), any(row.trust.followed and row.judged for row in rows)),
+        (
+            legend_entry(f"{MARK} followed a planted bias ({MARK * 2}: twice)"),
+            any(row.trust.followed and row.judged for row in rows),
+        ),
         (legend_entry("pale: did not follow it"), any(row.trust.followed is False for row in rows)),
         (
             legend_entry(f"{DISPUTED} not in other readings"),

@@ -115,7 +115,9 @@ def verdicts(rows: Sequence[TwoSided], runs: Sequence[str]) -> list[tuple[str, s
     said = []
     for place, run in enumerate(runs):
         shown = ", ".join(row.name for row in rows if row.more == place)
-        said.append((f"{run} is more biased by:", shown or "no measure shows it"))
+        said += [(f"{run} is more biased by:", shown)] if shown else []
+    if not said:
+        said.append(("more biased:", "no measure shows either run to be"))
     alone = [row for row in rows if row.more is not None and not row.seeds_known]
     if alone:
         said.append(

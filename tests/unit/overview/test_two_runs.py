@@ -34,7 +34,7 @@ def test_that_no_other_seed_was_tried_is_said_with_what_one_moved_elsewhere(tmp_
     assert row.more == 0 and [side.says == DIFFERS for side in row.sides] == [True, False]
     assert row.sides[0].place == pytest.approx(0.5)  # half of the way from 0.5 to 1
     said = dict(verdicts([row], ("one", "two")))
-    assert "CrowS-Pairs" in said["one is more biased by:"] and "no measure" in said["two is more biased by:"]
+    assert "CrowS-Pairs" in said["one is more biased by:"] and "two is more biased by:" not in said
     assert ("another seed:" in said) == (seeds == 1)
     if seeds == 1:
         assert "0.02 (splade-tiny)" in said["another seed:"] and "items alone" in said["another seed:"]
