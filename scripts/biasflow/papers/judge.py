@@ -93,7 +93,7 @@ def trend_within_seeds(table: np.ndarray, doses: Sequence[float], sign: int = 1)
         ranks = stats.rankdata(np.stack(columns, axis=-1), axis=-1)
         ranks = ranks - ranks.mean(axis=-1, keepdims=True)
         spread = np.maximum(ranks.std(axis=-1), ROUNDING)
-        return (ranks @ x / spread).mean(axis=axis)
+        return (ranks @ x / spread).mean(axis=axis).round(10)  # equal ones are ties
 
     result = stats.permutation_test(
         tuple(table.T),
