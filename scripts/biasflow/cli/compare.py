@@ -22,8 +22,7 @@ def compare(
 ) -> None:
     """Say which of two runs is more biased by which measures, and draw both.
 
-    Then says which scores differ by more than their intervals,
-    and which only one run has.
+    Then says which scores differ by more than their intervals, and which only one run has.
 
     A score without an interval differs if it is not the same. Ends with 0 if nothing differs, with 1 if something does,
     and with 2 if a run cannot be read, as diff does."""

@@ -17,6 +17,7 @@ NOT_RUN = "not run: "
 _METHODS = {"densray": "DensRay", "hard": "hard debiasing", "leace": "LEACE", "densray-random0": "random"}
 _AGREEMENT = "no calibration of it with six seeds is stored; the page of your run has a table of agreement"
 _MOST = 3  # others that a card names
+_MEASURES = {key: measure for entry in METRICS.values() for key, measure in entry.measures.items()}
 _NOT_JUDGED = "the stored study of planted bias has no such row (docs/findings/planted.md says why)"
 _NO_PRICE = "the speed of a BERT-base was not measured for it"
 _NO_NUMBERS = "we know no scores of single items from which numbers were printed (docs/conformance.md)"
@@ -76,10 +77,11 @@ def _short(key: str) -> str:
 
 
 def _reversed(key: str) -> str:
-    """Where a measure of bias fell with the dose, beyond its interval; "" if nowhere."""
+    """Where a measure of bias moved against the dose, beyond its interval; "" if nowhere."""
     rows = _whole(rows_of("calibration", key))
-    fell = rows[(rows["group"] != COST) & (rows["slope_high"] < 0)]
-    return f" (it fell with the dose in {', '.join(fell['encoder'].unique())})" if len(fell) else ""
+    against = rows["slope_low"] > 0 if _MEASURES[key].better == "high" else rows["slope_high"] < 0
+    moved = rows.loc[against & (rows["group"] != COST), "encoder"].unique()
+    return f" (it moved against the dose in {', '.join(moved)})" if len(moved) else ""
 
 
 def _whole(rows: pd.DataFrame) -> pd.DataFrame:
