@@ -34,8 +34,8 @@ class MethodRow:
     measures that judge; cost: the one that decides about quality, and lost: by which share it is worse, with an
     interval; control: the name of its control, "" without one; helped: the scores that are shown to be nearer to
     neutral than untouched and than under the control; farther: those that are shown to be farther; past: those that are
-    moved to the other side of neutral, of measures that make a claim; setting: whether it is a single setting of a
-    method, which is no method."""
+    moved to the other side of neutral, of measures that make a claim; same_as: the method whose changes it practically
+    repeats (results.matrix), or ""; setting: whether it is a single setting of a method, which is no method."""
 
     name: str
     method: str
@@ -47,6 +47,7 @@ class MethodRow:
     helped: Sequence[Change]
     farther: Sequence[Change]
     past: Sequence[Change]
+    same_as: str
     setting: bool
 
     @property
@@ -95,6 +96,7 @@ def method_rows(
                 [_change(cell) for cell, says in claims if says == HELPS],
                 [_change(cell) for cell, says in claims if says == FARTHER],
                 [_change(cell) for cell, says in claims if says != UNCOMPARED and turned(cell)],
+                of["same_as"].max(),
                 bool(of["setting"].iloc[0] != NA),
             )
         )

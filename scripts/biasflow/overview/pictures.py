@@ -4,7 +4,7 @@ runs beside each other."""
 import html
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 from biasflow.base.files import whole_file
 from biasflow.overview.bias import BiasRow
 from biasflow.overview.helps import MethodRow
-from biasflow.overview.judgements import LIMIT, brief
+from biasflow.overview.judgements import LIMIT, brief, percent
 from biasflow.overview.two_runs import TwoSided
 from biasflow.results.figures import (
     BLUE,
@@ -35,9 +35,8 @@ MARK = "\u2713"  # of what followed a planted bias, once for each encoder up to 
 DISPUTED = "*"  # of a score that shows bias in one reading of its test and not in another
 WIDTH = 4.9  # inches: as wide as a phone shows letters of this size
 OF_RUNS = ((BLUE, "o"), (VERMILION, "s"))  # colour and mark of the first and the second of two runs
-MOST = 115  # percent of bias left, up to which the axis reaches at least
-NAMES = 14  # for which there is room beside the picture of methods
-LINEAR = 20  # percent of quality lost, up to which the axis is not logarithmic
+MOST = 125  # percent of bias left, up to which the axis reaches at least
+FARTHEST = 200, 20  # percent of bias left and of quality lost, beyond which an arrow stands at the end of the axis
 IN_PAGE = {INK: "ink", BLUE: "near", LIGHT_GREY: "line", GREY: "quiet", "#FFFFFF": "paper"}  # colours of base.css
 
 
@@ -96,54 +95,83 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
 
 @style()
 def methods_picture(rows: Sequence[MethodRow]) -> Figure | None:
-    """Bias left against quality lost, a point a method, filled if it is shown to help, and a small one for its control,
-    joined by a line; the names stand beside, joined to their points. None where no method has both."""
-    drawn = [row for row in rows if np.isfinite(row.left[0]) and np.isfinite(row.lost[0])]
-    if not drawn:
+    """A row for each method: the bias that it leaves, and in a second column the quality that it costs, with intervals;
+    filled where help, or a cost, is shown; ticks: its control. Methods without a control stand below, and then a row
+    for the single settings of each method. None where no bias left is known."""
+    if not any(np.isfinite(row.left[0]) for row in rows):
         return None
-    named = [row for row in drawn if not row.setting and row.control_of not in {other.name for other in drawn}]
-    figure = Figure(figsize=(WIDTH, 1.4 + 0.21 * max(NAMES, len(named))), layout="constrained")
-    axes = figure.subplots()
-    points = {row.name: (100 * row.lost[0], 100 * row.left[0]) for row in drawn}
-    wide = max(abs(x) for x, _ in points.values()) > LINEAR
-    axes.axhline(100, color=INK, linewidth=0.8)
-    axes.axvspan(-1e6, 100 * LIMIT, color=GREEN, alpha=0.12, linewidth=0)
-    for row in drawn:
-        x, y = points[row.name]
-        colour = colour_of(row.control_of or row.name)
-        if row.setting:
-            axes.plot(x, y, ".", color=GREY, markersize=3, zorder=1)
-            continue
-        if row.control_of in points:
-            axes.plot(*zip((x, y), points[row.control_of], strict=True), color=colour, linewidth=0.7, zorder=1)
-        for ends, along in ((row.lost[1:], "x"), (row.left[1:], "y")):
-            if np.isfinite(ends).all():
-                low, high = 100 * ends[0], 100 * ends[1]
-                line = ([low, high], [y, y]) if along == "x" else ([x, x], [low, high])
-                axes.plot(*line, color=colour, linewidth=1, alpha=0.6, zorder=2)
-        mark = "v" if row.farther else "D" if row.past else "o"
-        shape = {"marker": "o", "markersize": 4} if row.control_of else {"marker": mark, "markersize": 6.5}
-        axes.plot(
-            x,
-            y,
-            color=colour,
-            markerfacecolor=colour if row.helped else "#FFFFFF",
-            zorder=4 if row.helped else 3,
-            **shape,
-        )
-    if wide:
-        axes.set_xscale("symlog", linthresh=100 * LIMIT, linscale=1)
-        axes.xaxis.set_major_formatter("{x:g}")
-    xs = [x for x, _ in points.values()]
-    right = max(*xs, 100 * LIMIT) * (1.5 if wide else 1.15)
-    axes.set_xlim(min(*xs, 0, -1) * 1.15, right)
-    axes.set_ylim(0, 1.15 * max(MOST, *(y for _, y in points.values())))  # longer bars are cut
-    axes.set_xlabel("quality lost by the worst cost, %", color=INK)
-    axes.set_ylabel("bias left, % of the untouched distance (mean)", color=INK)
-    _names(axes, [(row.name, *points[row.name], colour_of(row.name)) for row in named])
-    _plain(axes)
-    _legend(figure, _marks(drawn))
+    known = {row.name: row for row in rows}
+    controls = {row.control_of: row for row in rows if row.control_of}
+    lines = [row for row in rows if not row.setting and row.control_of not in known]
+    lines.sort(key=lambda row: (not row.control, np.nan_to_num(row.left[0], nan=np.inf)))
+    judged = sum(bool(row.control) for row in lines)
+    settings = list(dict.fromkeys(row.method for row in rows if row.setting and np.isfinite(row.left[0])))
+    heights = [place + (place >= judged) for place in range(len(lines) + len(settings))]  # below a line of text
+    figure = Figure(figsize=(WIDTH, 1.2 + 0.34 * max(heights[-1] + 1, 5)), layout="constrained")
+    columns = figure.subplots(1, 2, sharey=True, width_ratios=(1.15, 1))
+    for axes, share, (least, most), untouched in zip(columns, ("left", "lost"), _reaches(rows), (100, 0), strict=True):
+        axes.axvline(untouched, color=INK, linewidth=0.8)
+        axes.set(xlim=(least, most), ylim=(heights[-1] + 0.6, -0.6))
+        for height, row in zip(heights, lines, strict=False):
+            _share(axes, height, row, share, controls.get(row.name))
+        for height, method in zip(heights[len(lines) :], settings, strict=True):
+            shares = [100 * getattr(row, share)[0] for row in rows if row.setting and row.method == method]
+            axes.plot(shares, [height] * len(shares), ".", color=GREY, markersize=3)
+        _plain(axes)
+    columns[1].axvspan(-1e6, 100 * LIMIT, color=GREEN, alpha=0.12, linewidth=0)
+    columns[1].tick_params(axis="y", length=0)
+    columns[0].set_title("bias left (untouched: 100 %)", color=INK, fontsize=8)
+    columns[1].set_title("quality lost (by the worst cost)", color=INK, fontsize=8)
+    columns[0].set_yticks(heights, [_short(name, 24) for name in (*(row.name for row in lines), *settings)])
+    beside = {"xycoords": ("axes fraction", "data"), "ha": "right", "annotation_clip": False, "fontsize": 6.5}
+    if judged < len(heights):
+        no_control = {"color": INK, "va": "center", "style": "italic"}
+        columns[0].annotate("no control, so not judged:", (-0.03, judged + 0.25), **no_control, **beside)
+    for height, row in zip(heights, lines, strict=False):
+        columns[0].annotate(_short(_remark(row), 34), (-0.03, height + 0.42), color=GREY, va="center", **beside)
+    _legend(figure, _marks(lines, controls, settings))
     return figure
+
+
+def _reaches(rows: Sequence[MethodRow]) -> list[tuple[float, float]]:
+    """The ends of both axes, in percent: they hold all shares up to FARTHEST, and at least what is kept as it is."""
+    lost = [100 * share for row in rows for share in row.lost if np.isfinite(share)]
+    left = [100 * row.left[0] for row in rows if np.isfinite(row.left[0])]
+    least = max(min(-2, *lost, 0), -FARTHEST[1])
+    return [(0, min(max(MOST, *left, 0), FARTHEST[0])), (1.1 * least, 1.1 * min(max(8, *lost, 0), FARTHEST[1]))]
+
+
+def _share(axes: Axes, height: float, row: MethodRow, share: str, control: MethodRow | None) -> None:
+    """A share of a method ("left", "lost") in its line: its interval, its control, its mark and its number."""
+    value, low, high = (100 * part for part in getattr(row, share))
+    beside = {"xycoords": ("axes fraction", "data"), "va": "center", "fontsize": 7}
+    if not np.isfinite(value):
+        axes.annotate("some scores not run" if share == "left" else "not run", (0.03, height), color=GREY, **beside)
+        return
+    colour, (least, most) = colour_of(row.control_of or row.name), axes.get_xlim()
+    if control:
+        axes.plot(100 * getattr(control, share)[0], height, "|", color=INK, markersize=10, zorder=2)
+    if np.isfinite(low):
+        axes.plot([low, high], [height, height], color=colour, linewidth=2, zorder=1)
+    shown = row.helped if share == "left" else low > 0
+    mark = ("v" if row.farther else "D" if row.past else "o") if share == "left" else "o"
+    axes.plot(
+        np.clip(value, 0.97 * least, 0.97 * most),
+        height,
+        marker="<" if value < least else ">" if value > most else mark,
+        color=colour,
+        markerfacecolor=colour if shown else "#FFFFFF",
+        markersize=6,
+        zorder=3,
+    )
+    axes.annotate(percent(value / 100), (1.03, height), color=INK, **beside)
+
+
+def _remark(row: MethodRow) -> str:
+    """What stands below the name of a method: which score it makes worse, or takes past neutral; what it repeats."""
+    said = [f"worse: {row.farther[0].name}"] if row.farther else []
+    said += [f"past neutral: {row.past[0].name}"] if row.past else []
+    return "; ".join([*said, *([f"repeats {row.same_as}"] if row.same_as else [])])
 
 
 @style()
@@ -185,48 +213,19 @@ def two_runs_picture(rows: Sequence[TwoSided], runs: Sequence[str]) -> Figure:
     return figure
 
 
-def _marks(drawn: Sequence[MethodRow]) -> list[tuple[Line2D, bool]]:
+def _marks(
+    lines: Sequence[MethodRow], controls: Mapping[str, MethodRow], settings: Sequence[str]
+) -> list[tuple[Line2D, bool]]:
     """The entries of the legend, and whether they occur."""
-    methods = [row for row in drawn if row.is_method]
     return [
-        (legend_entry("helps (filled)", marker="o", color=GREY), any(row.helped for row in methods)),
-        (
-            legend_entry("not shown to help (open)", marker="o", color=GREY, **HOLLOW),
-            not all(row.helped for row in methods),
-        ),
-        (legend_entry("makes a score worse", marker="v", color=GREY), any(row.farther for row in methods)),
-        (
-            legend_entry("goes past neutral", marker="D", color=GREY),
-            any(row.past and not row.farther for row in methods),
-        ),
-        (
-            legend_entry("control (small)", marker="o", color=GREY, markersize=4, **HOLLOW),
-            any(row.control_of for row in drawn),
-        ),
-        (legend_entry("single setting", marker=".", color=GREY), any(row.setting for row in drawn)),
+        (legend_entry("shown: helps, or costs", marker="o", color=GREY), any(row.helped for row in lines)),
+        (legend_entry("not shown", marker="o", color=GREY, **HOLLOW), not all(row.helped for row in lines)),
+        (legend_entry("control (random)", marker="|", color=INK, markersize=8), bool(controls)),
+        (legend_entry("makes a score worse", marker="v", color=GREY), any(row.farther for row in lines)),
+        (legend_entry("goes past neutral", marker="D", color=GREY), any(row.past and not row.farther for row in lines)),
+        (legend_entry("single setting", marker=".", color=GREY), bool(settings)),
         (legend_entry("keeps quality", marker="s", color=GREEN, alpha=0.3), True),
     ]
-
-
-def _names(axes: Axes, points: Sequence[tuple[str, float, float, str]]) -> None:
-    """Names beside the axes, from top to bottom in the order of the points, each with a line to its point."""
-    low, high = axes.get_ylim()
-    gap = (high - low) / max(NAMES, len(points))
-    ordered, height = sorted(points, key=lambda point: -point[2]), high + gap
-    for place, (name, x, y, colour) in enumerate(ordered, start=1):
-        height = max(min(y, height - gap), low + (len(ordered) - place) * gap)  # below the last, with room for the rest
-        axes.annotate(
-            _short(name, 24),
-            (x, y),
-            (1.04, height),
-            textcoords=("axes fraction", "data"),
-            va="center",
-            color=colour,
-            fontsize=7.5,
-            weight="bold",
-            arrowprops={"arrowstyle": "-", "color": GREY, "linewidth": 0.6, "linestyle": ":", "relpos": (0, 0.5)},
-            annotation_clip=False,
-        )
 
 
 def _legend(figure: Figure, entries: Sequence[tuple[Line2D, bool]], columns: int = 3) -> None:

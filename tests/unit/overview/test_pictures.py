@@ -1,5 +1,6 @@
-"""The legend of the picture of methods names the marks that are drawn."""
+"""The picture of methods: its rows, marks and colours, and the legend, which names the marks that are drawn."""
 
+import numpy as np
 import pytest
 
 from biasflow.overview.helps import Change, MethodRow
@@ -11,9 +12,9 @@ from biasflow.results.figures import colour_of
 CHANGED = [Change("GEST rate", 1.2, 0.9)]
 
 
-def row(name, farther=(), past=(), helped=(), setting=False):
-    shares = (0.5, 0.4, 0.6), "perplexity", (0.01, 0.0, 0.02)
-    return MethodRow(name, name, VIABLE, *shares, "", helped, farther, past, setting)
+def row(name, farther=(), past=(), helped=(), setting=False, control="", left=0.5, lost=0.01, same_as=""):
+    shares = (left, left - 0.1, left + 0.1), "perplexity", (lost, lost - 0.02, lost + 0.01)
+    return MethodRow(name, name, VIABLE, *shares, control, helped, farther, past, same_as, setting)
 
 
 @pytest.mark.parametrize(
@@ -33,12 +34,31 @@ def test_the_legend_names_the_marks_that_are_drawn(more, marks):
     assert {mark for mark in rare if any(mark in text for text in said)} == marks
 
 
+def test_a_method_is_a_row_with_its_control_and_what_is_known_against_it():
+    rows = [
+        row("free", left=0.2, lost=9.9, past=CHANGED),  # without a control: below, and beyond the axis of quality
+        row("b", control="b-random0", left=0.4, lost=0.1, helped=CHANGED, same_as="free"),
+        row("a", control="a-random0", left=0.3, lost=0.01),
+        row("lacking", left=np.nan),
+        row("b-random0", left=0.9),
+    ]
+    left, lost = methods_picture(rows).axes
+    assert [label.get_text() for label in left.get_yticklabels()] == ["a", "b", "free", "lacking"]
+    texts = [text.get_text() for text in left.texts]
+    assert {"repeats free", "past neutral: GEST rate", "some scores not run", "30 %"} <= {*texts}
+    assert any("no control" in text for text in texts) and "990 %" in [text.get_text() for text in lost.texts]
+    marks = {line.get_marker(): line for line in lost.lines if line.get_marker() != "None"}
+    assert marks["|"].get_xdata()[0] == pytest.approx(1) and lost.get_xlim()[1] > marks[">"].get_xdata()[0]
+    filled = [line.get_markerfacecolor() != "#FFFFFF" for line in left.lines if line.get_marker() in "oD"]
+    assert filled == [False, True, False]  # what helps; at the right what costs beyond its interval
+    assert [line.get_markerfacecolor() != "#FFFFFF" for line in lost.lines if line.get_marker() == "o"][:2] == [0, 1]
+
+
 def test_a_method_has_one_colour_in_every_figure():
     """Of its eraser, whatever stands beside it; a control has that of its method."""
     for rows in ([row("leace"), row("hard")], [row("hard-last"), row("mean-projection"), row("leace")]):
-        (axes,) = methods_picture(rows).axes
-        drawn = {text.get_text(): text.get_color() for text in axes.texts}
-        assert drawn == {one.name: colour_of(one.name) for one in rows}
+        drawn = [line.get_color() for line in methods_picture(rows).axes[0].lines if line.get_marker() == "o"]
+        assert drawn == [colour_of(one.name) for one in rows]
     assert colour_of("hard-last") == colour_of("hard") != colour_of("leace")
     erasers = [name.replace("_", "-") for name in ERASERS if name != "random"]
     assert len({colour_of(name) for name in erasers}) == len(erasers)
