@@ -112,7 +112,7 @@ def imports() -> dict[Path, set[Path]]:
         modules = (name for name in names(list(ast.walk(ast.parse(path.read_text())))) if name.startswith("biasflow."))
         reached |= {file for name in modules if (file := module_file(name, ROOT)).is_file()} - {path}
     found[PACKAGE / "plan/setup.py"] |= {module_file(plan_module(name), ROOT) for name in TASKS}
-    found[PACKAGE / "plan/blocks.py"] |= {PACKAGE / f"papers/{paper}/blocks.py" for paper in PAPERS}
+    found[PACKAGE / "plan/blocks.py"] |= set(PACKAGE.glob("papers/*/blocks.py"))
     return found
 
 

@@ -1,11 +1,13 @@
 """The paper.yaml of a paper: its tables, figures and pages, what makes them, what of them the ledger compares with
 printed numbers, and its citation. Imports no pandas."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 import yaml
+from jinja2 import StrictUndefined, UndefinedError
+from jinja2.nativetypes import NativeEnvironment
 
 from biasflow.base.errors import BiasflowError
 from biasflow.matrix import RUN, Cell
@@ -69,8 +71,8 @@ class PaperText:
     """A paper.yaml. tables, figures and pages by name (without the paper's); printed: what its file
     printed.csv holds; encoders: name in this file -> the hub's id and revision that we read it to be; ledger: what is
     compared with printed numbers, beside the tables without a function; other_data: the function of the run that says
-    why its data are others than a number is `of`: word of that column -> reason, "" where they are the same; asks: of a
-    paper without code, the blocks that it needs, written as under `ask` but for the encoders; folder: of its files."""
+    why its data are others than a number is `of`: word of that column -> reason, "" where they are the same; asks: the
+    blocks that it needs (`blocks`); folder: of its files."""
 
     name: str
     title: str
@@ -97,6 +99,22 @@ class PaperText:
     def module_of(self, function: str) -> str:
         """The full name of the module of a function that is named "<module>.<function>"."""
         return f"{__package__}.{self.name}.{function.rpartition('.')[0]}"
+
+    def blocks(self, options: Mapping, config: Mapping) -> dict[str, dict]:
+        """The blocks that `asks` has, by name, which begins with the paper's: written as under `ask`; without
+        `encoders` they are of those of the paper's options; none without encoders, or whose `asked` is false or empty.
+
+        Text in {{ }} is an expression of Jinja of the options, of the whole `config`, and of `each`, where an entry has
+        `each`, a list, and its `blocks` for each name in it. BiasflowError for an option that there is not."""
+        try:
+            return dict(_blocks(self.asks, self.name, {**options, "config": config}))
+        except UndefinedError as error:
+            raise BiasflowError(f"{self.folder / PAPER}: key 'asks': {error}; mend the expression") from error
+
+    @property
+    def computed_blocks(self) -> str:
+        """The module of a paper of ours that computes its blocks, or looks at its options first; "" without one."""
+        return f"{__package__}.{self.name}.blocks" if (HERE / self.name / "blocks.py").is_file() else ""
 
     def targets(self, kind: str) -> list[str]:
         """The names of all "tables", "figures" or "pages" as files and rules have them: <paper>_<name>."""
@@ -135,6 +153,37 @@ class PaperText:
             for target, caption in self.captions(kind).items()
             if target not in without
         ]
+
+
+_EXPRESSIONS = NativeEnvironment(undefined=StrictUndefined)
+# The names in a list, each written as a pattern says ("with-{}"); the untouched model remains what it is.
+_EXPRESSIONS.filters["named"] = lambda names, pattern: [
+    name if name == "none" else pattern.format(name) for name in names
+]
+
+
+def _blocks(asks: Mapping[str, Mapping], paper: str, values: Mapping) -> Iterator[tuple[str, dict]]:
+    """The blocks of `PaperText.blocks`, in the order of `asks`; values: what expressions may name."""
+    for name, about in asks.items():
+        if "each" in about:
+            for each in _filled(about["each"], values):
+                yield from _blocks(about["blocks"], paper, {**values, "each": each})
+            continue
+        block = _filled({"asked": True, "encoders": "{{ encoders }}", **about}, values)
+        if block.pop("asked") and block["encoders"]:
+            yield "-".join(filter(None, [paper, _filled(name, values)])), block
+
+
+def _filled(value: object, values: Mapping) -> object:
+    """A value of paper.yaml with its expressions computed."""
+    if isinstance(value, Mapping):
+        return {key: _filled(part, values) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_filled(part, values) for part in value]
+    if not isinstance(value, str) or "{{" not in value:
+        return value
+    result = _EXPRESSIONS.from_string(value).render(values)
+    return str(result) if isinstance(result, StrictUndefined) else result  # whose text is the error
 
 
 def _lacking(paper: str, needs: Sequence[Mapping], options: Mapping, cells: Sequence[Cell]) -> str:

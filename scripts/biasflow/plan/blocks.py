@@ -10,7 +10,7 @@ from biasflow.base.names import require
 from biasflow.matrix import FINETUNED, PRETRAINED, RANDOM, Block
 from biasflow.papers.paper import load
 from biasflow.plan.methods import not_in_training
-from biasflow.registry import METRICS, PAPERS, STRATEGIES, WITH, module_of
+from biasflow.registry import METRICS, PAPERS, STRATEGIES, WITH
 
 DEFAULTS = {"task": None, "trainings": None, "metrics": [], "items": {}, "limit": None}
 DEFAULTS |= {"strategies": ["plain"], "seeds": [0], "methods": ["none"]}
@@ -33,11 +33,10 @@ def blocks_of(config: Mapping) -> list[Block]:
 
 
 def _of_paper(paper: str, options: Mapping, config: Mapping) -> dict[str, Mapping]:
-    """The blocks of a paper by name: what its code asks for, or, if it is a folder of the user's, its paper.yaml."""
-    if paper in PAPERS:
-        return importlib.import_module(f"{module_of(PAPERS[paper])}.blocks").blocks(options, config)
-    asks = load(paper, options["folder"]).asks
-    return {f"{paper}-{name}": {**keys, "encoders": options["encoders"]} for name, keys in asks.items()}
+    """The blocks of a paper by name: those that its paper.yaml asks for, or that a module of its own computes."""
+    text = load(paper, options.get("folder"))
+    computed = text.computed_blocks
+    return (importlib.import_module(computed) if computed else text).blocks(options, config)
 
 
 def _block(name: str, key: str, group: str, keys: Mapping, config: Mapping) -> Block:

@@ -16,7 +16,6 @@ from biasflow.plan.jobs import Job, Jobs, Plan
 from biasflow.plan.readings import reading_jobs, scoring_jobs
 from biasflow.plan.setup import Setup, plan_module
 from biasflow.plan.trainings import data_jobs, fit_jobs, training_jobs
-from biasflow.registry import PAPERS, module_of
 from biasflow.tasks.kinds import TaskPlan
 
 LEDGER = ("ledger", "ledger_summary", "released_errors")  # its tables
@@ -122,12 +121,12 @@ def given_item_files(setup: Setup, catalogue: Catalogue) -> dict[str, list[str]]
 def _page_jobs(setup: Setup, plan: Plan, catalogue: Catalogue) -> Iterator[Job]:
     """The plan as a table, what is known of encoders and trainings, and the page with its own tables."""
     root, config = setup.paths.root, setup.config
-    modules = [f"{module_of(PAPERS[name])}.blocks" for name in config["papers"] if name in PAPERS]
+    texts = texts_of(config)
+    modules = [text.computed_blocks for text in texts.values() if text.computed_blocks]
     modules += [plan_module(task["kind"]) for task in config["tasks"].values()]
     params = {"digest": _digest(setup)}
     yield Job("plan", [], [f"{root}/plan.csv", f"{root}/names.csv"], params=params, modules=modules)
     yield _description(setup, plan)
-    texts = texts_of(config)
     has_ledger = any(text.encoders for text in texts.values()) or given_item_files(setup, catalogue)
     files = {name: f"{root}/{name}.csv" for name in ("scores", "reasons", "plan", "files")}
     files["ledger"] = [f"{root}/tables/ledger_summary.csv"] if has_ledger else []

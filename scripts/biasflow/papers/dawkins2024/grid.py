@@ -27,7 +27,6 @@ import pandas as pd
 from biasflow.base.errors import BiasflowError
 from biasflow.methods.grid import LEVELS
 from biasflow.metrics.stereoset import part_of
-from biasflow.papers.dawkins2024.blocks import encoders_of_nli
 from biasflow.papers.frames import NLI_SCORES, Run, nli_rows, status
 from biasflow.registry import METRICS, WITH
 from biasflow.results.scores import NA, NONE
@@ -52,6 +51,13 @@ _PAPERS_ENCODER, _PAPERS_LAYERS = "bert-base-uncased", 12
 _SNLI = ["snli-train", "snli-test"]  # its task's data
 _OCCUPATIONS = "dev2020"
 PRINTED_SCORES = ["parity", "accuracy", "fairness", "snli_accuracy"]  # what the paper's table 7 prints of these
+
+
+def encoders_of_nli(options: Mapping) -> list[str]:
+    """The encoders that are fine-tuned: `nli_encoders`, or all; none where no task is named."""
+    if options["task"] is None:
+        return []
+    return list(options["encoders"] if options["nli_encoders"] is None else options["nli_encoders"])
 
 
 def encoders(run: Run) -> list[str]:

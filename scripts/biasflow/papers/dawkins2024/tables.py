@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike
 from biasflow.base.errors import BiasflowError
 from biasflow.methods.grid import SENTENCE_DEBIAS
 from biasflow.papers.dawkins2024 import grid
-from biasflow.papers.dawkins2024.blocks import encoders_of_nli
 from biasflow.papers.frames import RUN, Run
 from biasflow.papers.make import NOTE
 from biasflow.results.scores import NA
@@ -362,7 +361,7 @@ def finetuning(run: Run) -> pd.DataFrame:
         row |= {"cut": facts["cut"], "epoch": facts["epoch"], "epochs": len(facts["validation_scores"])}
         rows.append(row | {"validation_accuracy": facts["validation_score"], "status": RUN})
     tuned = {row["encoder"] for row in rows}
-    for encoder in encoders_of_nli(run.options):
+    for encoder in grid.encoders_of_nli(run.options):
         if encoder not in tuned:
             rows.append({"encoder": encoder, "status": grid.not_run(run, encoder, grid.NLI)})
     parts = [f"{part}_{fact}" for part in ("train", "validation", "test") for fact in ("source", "pairs")]

@@ -14,7 +14,6 @@ from biasflow.base.shipped import shipped
 from biasflow.base.tabular import read_parquet
 from biasflow.papers.frames import Run
 from biasflow.papers.liang2020 import placed
-from biasflow.papers.liang2020.blocks import EACH
 from biasflow.papers.liang2020.tables import gender_shares as read_gender_shares
 from biasflow.papers.liang2020.tables import perplexity_rows, readings
 from biasflow.results import figures as draw
@@ -70,12 +69,14 @@ def _by_layer(ours: placed.Rows, table: pd.DataFrame, measures: Mapping[str, str
 
     Dashed: the untouched encoder; solid line without marks: DensRay in all layers, if the run has it. Encoders without
     single layers are left out; without any, the figure says why."""
-    methods = dict.fromkeys([NONE, *(name for name, where in ours.methods.items() if where == placed.DENSRAY), EACH])
+    methods = dict.fromkeys(
+        [NONE, *(name for name, where in ours.methods.items() if where == placed.DENSRAY), placed.EACH]
+    )
     table = table[table["method"].isin(methods)]
     table = table.assign(layer=table["places"].str.extract(r"^layer\[(\d+)\]$")[0].astype(float))
     blocks = {name: block for name, block in table.groupby("encoder") if block["layer"].notna().any()}
     if not blocks:
-        return _nothing(ours, metric, EACH)
+        return _nothing(ours, metric, placed.EACH)
     figure, grid = draw.panels(len(blocks), len(measures), (7.2, 0.9 + 2.3 * len(blocks)))
     for row, (name, block) in zip(grid, blocks.items(), strict=True):
         for axes, measure in zip(row, measures, strict=True):

@@ -9,13 +9,14 @@ import pandas as pd
 
 from biasflow.base.errors import BiasflowError
 from biasflow.papers.frames import NOT_ASKED, RUN, Run, status
-from biasflow.papers.liang2020.blocks import EACH, finetuned, measured_inside, of_pretrained
 from biasflow.registry import PLAIN
 from biasflow.results.scores import KEYS, NA, NONE
 from biasflow.results.tables import arranged, merge_published
 
 PLACEMENT = ["eraser", "places"]
 KEY = ["encoder", "method", *PLACEMENT]  # of the tables
+EACH = "densray-each"  # DensRay in one layer at a time
+AFTER = "-mlm"  # how an encoder's name ends after an epoch of masked-LM training on the text
 PRETRAINED, FINETUNED = "pretrained", "finetuned"
 CHINESE = "chinese-professions"
 # How the places begin where these numbers stand; for those of the paper's own tables it is "table of".
@@ -88,7 +89,7 @@ class Rows:
             cells |= {"training": self._trainings(measure, unit.get("set"), unit.get("strategy"))}
             cells |= {"seed": unit["seed"]} if "seed" in unit else {}
         else:
-            cells |= {"encoder": [encoder, finetuned(encoder)], "training": PRETRAINED}
+            cells |= {"encoder": [encoder, encoder + AFTER], "training": PRETRAINED}
             cells |= {"dataset": unit["set"]} if "set" in unit else {}
             names = [*names, *map(of_pretrained, names)]
         return self.run.reason(**cells, **({"method": names} if names else {}))
@@ -109,7 +110,7 @@ def of_paper(run: Run, *, chinese: bool = False) -> Rows:
     options = run.options
     if not options.get("encoders"):
         raise BiasflowError("config: key 'papers.liang2020.encoders' names no encoder; name one")
-    methods = placements(run, measured_inside(options))
+    methods = placements(run, [NONE, *options["methods"], *options["inside_only"]])
     encoders = list(dict.fromkeys([*options["encoders"], *(options["chinese"] if chinese else [])]))
     scores = _decoded(run.scores, encoders, methods)
     layers = _decoded(run.scores, encoders, placements(run, [EACH]))
@@ -126,7 +127,7 @@ def published_rows(ours: Rows, source: str = NOTEBOOKS) -> pd.DataFrame:
     printed = printed[printed["table"].str.startswith(source)]
     absent = [key for key in KEYS if key not in printed and key != "method"]
     printed = printed.assign(**dict.fromkeys(absent, NA), set=printed["dataset"])
-    parents, stages = printed["encoder"].str.removesuffix(finetuned("")), printed["stage"].replace("", PRETRAINED)
+    parents, stages = printed["encoder"].str.removesuffix(AFTER), printed["stage"].replace("", PRETRAINED)
     printed = printed.assign(encoder=parents, stage=stages)
     rows = printed[printed["encoder"].isin(ours.encoders)].merge(names, on=PLACEMENT, how="left")
     return rows.fillna({"method": _PRINTED_ONLY})
@@ -156,7 +157,7 @@ def _decoded(scores: pd.DataFrame, encoders: Sequence[str], methods: Mapping[str
 
 def _staged(rows: pd.DataFrame, encoders: Sequence[str]) -> pd.DataFrame:
     """The rows of these encoders, with stage and set; what an encoder became by masked-LM training has its name."""
-    children = {finetuned(encoder): encoder for encoder in encoders}
+    children = {encoder + AFTER: encoder for encoder in encoders}
     before, after = (rows[rows["encoder"].isin(names)] for names in (list(encoders), children))
     after = after.assign(encoder=after["encoder"].map(children))
     staged = pd.concat([before.assign(stage=PRETRAINED), after.assign(stage=FINETUNED)], ignore_index=True)
@@ -214,6 +215,11 @@ def refuse_doubles(rows: pd.DataFrame, index: Sequence[str]) -> None:
     """Raise BiasflowError, naming it, if two rows have the same `index`: their mean would hide a mistake."""
     for row in rows[rows.duplicated([*index])].head(1).to_dict("records"):
         raise BiasflowError(f"{_named(row, index)}: more than one {row['metric']}; score it once")
+
+
+def of_pretrained(method: str) -> str:
+    """The name of the method as it is fitted on the encoder before training, which the printed perplexity needs."""
+    return method if method == NONE else f"{method}-pretrained"
 
 
 def other_data(run: Run) -> Mapping[str, str]:

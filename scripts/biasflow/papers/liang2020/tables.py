@@ -11,12 +11,12 @@ import pandas as pd
 from biasflow.metrics.glue import OFFICIAL
 from biasflow.papers.frames import NLI_SCORES, NOT_ASKED, RUN, Run, nli_rows
 from biasflow.papers.liang2020 import placed
-from biasflow.papers.liang2020.blocks import AT_EVALUATION, IN_TRAINING
 from biasflow.registry import METRICS, PLAIN, WITH
 from biasflow.results.scores import NA, NONE
 from biasflow.results.statistics import holm, t_interval
 from biasflow.results.tables import merge_published, with_bound
 
+IN_TRAINING, AT_EVALUATION = "in_training", "at_evaluation"  # when an eraser is active
 _GLUE = {"glue_score", "accuracy"}.union(*OFFICIAL.values())  # what is shown of the scores of predictions
 _INTRINSIC = METRICS["strength"].measures  # column -> part and variant of its rows
 _PLACE = r"^(?P<place>layer\[(?P<layer>\d+)\](?:\.(?P<part>[a-z_.]+))?)(?:\[(?P<head>\d+)\])?$"

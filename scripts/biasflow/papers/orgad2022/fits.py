@@ -13,13 +13,13 @@ from scipy import stats
 
 from biasflow.papers.frames import Run, status
 from biasflow.papers.orgad2022 import halves
-from biasflow.papers.orgad2022.blocks import named_encoders
 from biasflow.papers.orgad2022.runs import (
     ENCODER,
     REPLICA,
     Selection,
     beside,
     ceat_columns,
+    named_encoders,
     points,
     printed_values,
     select,

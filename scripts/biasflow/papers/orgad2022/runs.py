@@ -17,7 +17,6 @@ from biasflow.base.errors import BiasflowError
 from biasflow.corpora.seat import DENSRAY_TESTS
 from biasflow.papers.frames import NOT_ASKED, RUN, Run
 from biasflow.papers.orgad2022 import halves
-from biasflow.papers.orgad2022.blocks import named_encoders, random_seeds
 from biasflow.papers.printed import LABEL_OF_STRATEGY
 from biasflow.planted.association import PLANTED
 from biasflow.registry import PLAIN, STRATEGIES, WITH
@@ -128,9 +127,10 @@ def select(run: Run, half: halves.Half) -> Selection:
     named = named_encoders(options, half.encoders)
     rows = run.scores[run.scores["encoder"].isin(named)]
     rows = rows.merge(models, on=["task", "strategy", "method", "head"])
+    random = options["seeds"] if options.get("random_encoders") is None else options["random_encoders"]
     seed = rows["seed"].where(rows["seed"] != NA, rows["split_seed"])  # what has none of its own is told apart by this
     listed = seed.isin([NA, *map(str, options["seeds"])])
-    listed = listed.where(rows["stage"] != halves.RANDOM, seed.isin(map(str, random_seeds(options))))
+    listed = listed.where(rows["stage"] != halves.RANDOM, seed.isin(map(str, random)))
     listed |= rows["stage"] == halves.FROZEN  # the task has seeds of their own for them
     text = rows["dataset"].map({f"{task}-{end}": text for end, text in half.texts.items()})
     of_texts = {measure.metric for measure in half.measures} | {halves.CONTROL_VALUE, halves.UNDEFINED}
@@ -160,6 +160,12 @@ def select(run: Run, half: halves.Half) -> Selection:
         models={model: text for label, text in tuned.items() for model in sorted(models_by_label.get(label, [label]))},
         diverged={key: sorted(set(seeds), key=in_order) for key, seeds in lost},
     )
+
+
+def named_encoders(options: Mapping[str, object], key: str) -> list[str]:
+    """The encoders that an option names; all `encoders` if it is absent or null."""
+    names = options.get(key)
+    return options["encoders"] if names is None else names
 
 
 def in_order(seed: str) -> str:
