@@ -1,4 +1,5 @@
-# What all rules share: the plan of the run (JOBS), and what a rule takes from it by its name and wildcards. No rules here.
+# What all rules share: the jobs of the run (plan/compiled.py, plan/readings.py, plan/trainings.py; `biasflow explain FILE`
+# follows one), and what a rule takes from its job, by the rule's name and wildcards. No rules here.
 import re
 import sys
 from pathlib import Path
@@ -81,7 +82,7 @@ def memory(megabytes):
 
 wildcard_constraints:
     encoder=one_of(config["encoders"]),
-    training=r"pretrained|random/seed\d+|[^/]+/[^/]+/seed\d+",
+    training=r"pretrained|random/seed\d+|[^/]+/[^/]+/seed\d+",  # the last: task, strategy and seed
     block=one_of(block.name for block in PLAN.blocks),
     group=one_of({block.group: None for block in PLAN.blocks}),
     task=one_of(config["tasks"]),

@@ -110,7 +110,7 @@ def model_folder(files: str | Sequence[str]) -> Path:
     return Path(first) if Path(first).is_dir() else Path(first).parent
 
 
-def inputs_of(named, name: str) -> dict[str, tuple[Path, ...]]:
+def dataset_files(named, name: str) -> dict[str, tuple[Path, ...]]:
     """The input files of a dataset by role; name: with which their roles begin in the rule."""
     roles = [role for role in named.keys() if role.rpartition("/")[0] == name]  # noqa: SIM118
     return {role.rpartition("/")[2]: files for role, files in by_role(named, roles).items()}
@@ -118,7 +118,7 @@ def inputs_of(named, name: str) -> dict[str, tuple[Path, ...]]:
 
 def data_of(named, readout: Mapping, folder: Path) -> dict[str, tuple[Path, ...]]:
     """The files that a readout is made from, by role. folder: where what its job itself has read lies until it ends."""
-    data = inputs_of(named, readout["inputs"])
+    data = dataset_files(named, readout["inputs"])
     return data | {role: (data.get(role, (folder,))[0] / file,) for role, file in readout["made_from"].items()}
 
 

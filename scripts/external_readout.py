@@ -3,7 +3,7 @@ for."""
 
 import importlib
 
-from _rule import OF_OUTPUT, inputs_of, rule
+from _rule import OF_OUTPUT, dataset_files, rule
 from biasflow.base.errors import AbsentError
 from biasflow.base.files import whole_folder
 from biasflow.readouts.reasons import write_left_out, write_reasons
@@ -18,7 +18,7 @@ def main(smk) -> None:
             with whole_folder(output) as folder:
                 for readout in readouts:
                     module, path = importlib.import_module(readout["module"]), folder / readout["file"]
-                    data = inputs_of(smk.input, readout["inputs"])
+                    data = dataset_files(smk.input, readout["inputs"])
                     try:
                         about = module.read(data.pop("given"), data, path, **readout["options"])
                         write_left_out(path, about)

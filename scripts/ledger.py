@@ -1,5 +1,5 @@
-"""Rule `ledger`: every printed number of the run's papers and published scores beside ours, its summary, and errors in
-released code."""
+"""Rule `paper_ledger`: every printed number of the run's papers and published scores beside ours, its summary, and
+errors in released code."""
 
 import pandas as pd
 

@@ -1,4 +1,4 @@
-"""Rule `paper_<name>`: a paper's tables and figures."""
+"""Rule `paper_<name>`: a paper's tables and figures; `made_by` in its paper.yaml names the function that makes one."""
 
 from _rule import by_role, items, rule
 from biasflow.base.tabular import read_text_csv

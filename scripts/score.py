@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from _rule import inputs_of, rule
+from _rule import dataset_files, rule
 from biasflow.base.errors import AbsentError
 from biasflow.base.sample import marked
 from biasflow.base.tabular import write_csv, write_parquet
@@ -24,7 +24,7 @@ def main(smk) -> None:
             readout = Path(smk.input[job["readout"]]) / job["file"]
             reasons = reasons_of(readout)
             if not set(job["methods"]) <= set(reasons):
-                files = {role: path for role, (path,) in inputs_of(smk.input, job["inputs"]).items()}
+                files = {role: path for role, (path,) in dataset_files(smk.input, job["inputs"]).items()}
                 try:
                     score = scorer(importlib.import_module(job["module"]), job["metric"])
                     rows = score(readout, **files, **job["options"])
@@ -32,7 +32,7 @@ def main(smk) -> None:
                     # A training names its own parts.
                     datasets = [marked(name, job["limits"]) for name in rows["dataset"]] if "dataset" in rows else None
                     keys = {**smk.params.model, "dataset": datasets or job["dataset"]}
-                    come_from, left_out = inputs_of(smk.input, job["items"]), left_out_of(readout).reasons
+                    come_from, left_out = dataset_files(smk.input, job["items"]), left_out_of(readout).reasons
                     items = digest_of_items(come_from, job["chosen_by"], left_out)
                     drawn.append(resampled_measures(rows, job["measures"], items, **keys))
                     tables.append(tidy(rows, **keys))

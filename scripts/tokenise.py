@@ -1,4 +1,4 @@
-"""Rule `tokenise`: the tokens of a task's texts, for all trainings and readings of an encoder that take them."""
+"""Rules `tokenise_<kind>`: tokens of a task's texts, for all trainings and readings of an encoder that take them."""
 
 import importlib
 

@@ -33,9 +33,19 @@ NO_PROSE = re.compile(r"(<(?:a|code|pre|h\d|th|nav|svg)\b.*?</(?:a|code|pre|h\d|
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s#]*)(#[^)\s]*)?\)")
 
 
+def on_config(config):
+    """Add the card of every measure to the navigation."""
+    sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
+    from cards import LABELS
+
+    sections = [entry for section in config.nav for entries in section.values() for entry in entries]
+    (cards,) = (entry["Cards"] for entry in sections if "Cards" in entry)
+    cards += [{label: f"measures/{key}.md"} for key, label in LABELS.items()]
+    return config
+
+
 def on_files(files: Files, config) -> Files:
     """Add the generated pages and those from elsewhere to the pages of docs/."""
-    sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
     from reference import pages
 
     texts = pages() | {page: (ROOT / file).read_text(encoding="utf-8") for file, page in ELSEWHERE.items()}

@@ -117,7 +117,7 @@ strategy](../extending/strategy.md) show how to add one.
         )
     text += "\n## Strategies of training\n"
     rows = [
-        (f"`{name}`", meanings("strategies")[name], _words(entry.kinds) or "any", f"`{module_of(entry)}`")
+        (f"`{name}`", entry.meaning, _words(entry.kinds) or "any", f"`{module_of(entry)}`")
         for name, entry in STRATEGIES.items()
     ]
     rows.append((f"`{WITH}<method>`", "the method is active in every step of the training, and stays", "any", ""))

@@ -87,11 +87,13 @@ PLAIN, RAW = "plain", "raw"  # the training as it is; the texts of a task as the
 class Strategy:
     """A way to debias a task's training, or to train it otherwise, mostly by changing the data.
 
-    module: see `strategies`; that one itself has none of their functions; kinds: the kinds of task that have it (empty:
-    all); text: which version of the task's texts the training reads; adapts: of one that changes the model that is
-    trained, the key of the task with its options, whose JSON Schemas are `options` or in the schema of the task."""
+    meaning: what it is, in words that follow the name and a colon; module: see `strategies`; that one itself has none
+    of their functions; kinds: the kinds of task that have it (empty: all); text: which version of the task's texts the
+    training reads; adapts: of one that changes the model that is trained, the key of the task with its options, whose
+    JSON Schemas are `options` or in the schema of the task."""
 
     label: str
+    meaning: str
     module: str = "strategies"
     kinds: tuple[str, ...] = ()
     text: str = RAW
@@ -100,15 +102,43 @@ class Strategy:
 
 
 STRATEGIES = {
-    PLAIN: Strategy("none"),
-    "oversampling": Strategy("oversampling", "strategies.balance", ("occupation",)),
-    "oversampling-keep": Strategy("oversampling, all kept", "strategies.balance", ("occupation",)),
-    "subsampling": Strategy("subsampling", "strategies.balance", ("occupation",)),
-    "scrubbing": Strategy("scrubbing", kinds=("occupation",), text="scrubbed"),
-    "adversarial": Strategy("adversarial training", "strategies.adversarial", ("occupation",), adapts="adversary"),
-    "blind": Strategy("BLIND", "strategies.blind", ("occupation",), adapts="blind"),
+    PLAIN: Strategy("none", "fine-tuning on the data as they are"),
+    "oversampling": Strategy(
+        "oversampling",
+        "fine-tuning on data in which some people are repeated, so that every profession has as many women as men",
+        "strategies.balance",
+        ("occupation",),
+    ),
+    "oversampling-keep": Strategy(
+        "oversampling, all kept", "oversampling that keeps every person", "strategies.balance", ("occupation",)
+    ),
+    "subsampling": Strategy(
+        "subsampling",
+        "fine-tuning on data from which some people are left out, so that every profession has as many women as men",
+        "strategies.balance",
+        ("occupation",),
+    ),
+    "scrubbing": Strategy(
+        "scrubbing", "fine-tuning on texts without the words that tell gender", kinds=("occupation",), text="scrubbed"
+    ),
+    "adversarial": Strategy(
+        "adversarial training",
+        "fine-tuning against an adversary that learns to tell gender",
+        "strategies.adversarial",
+        ("occupation",),
+        adapts="adversary",
+    ),
+    "blind": Strategy(
+        "BLIND",
+        "fine-tuning in which an example counts less if a detector expects the classifier to be right about "
+        "it (BLIND); it needs nobody's gender",
+        "strategies.blind",
+        ("occupation",),
+        adapts="blind",
+    ),
     "lora": Strategy(
         "low-rank adapters",
+        "fine-tuning in which only updates of low rank of the encoder's matrices are trained (LoRA)",
         "strategies.lora",
         ("nli", "glue", "occupation", "coreference"),
         adapts="lora",
@@ -117,10 +147,30 @@ STRATEGIES = {
             "alpha": {"description": "The updates are multiplied by alpha / rank. Default: 16.", **_POSITIVE},
         },
     ),
-    "doubled": Strategy("none, data doubled", "tasks.coreference.strategies", ("coreference",)),
-    "anon": Strategy("anonymisation", "tasks.coreference.strategies", ("coreference",)),
-    "ca": Strategy("counterfactual augmentation", "tasks.coreference.strategies", ("coreference",)),
-    "anon+ca": Strategy("anonymisation, augmentation", "tasks.coreference.strategies", ("coreference",)),
+    "doubled": Strategy(
+        "none, data doubled",
+        "fine-tuning on every document twice, as a control for the added copies of ca",
+        "tasks.coreference.strategies",
+        ("coreference",),
+    ),
+    "anon": Strategy(
+        "anonymisation",
+        "fine-tuning on documents without the names of persons",
+        "tasks.coreference.strategies",
+        ("coreference",),
+    ),
+    "ca": Strategy(
+        "counterfactual augmentation",
+        "fine-tuning on documents and their gender-swapped copies (counterfactual augmentation)",
+        "tasks.coreference.strategies",
+        ("coreference",),
+    ),
+    "anon+ca": Strategy(
+        "anonymisation, augmentation",
+        "fine-tuning on documents without names and their gender-swapped copies",
+        "tasks.coreference.strategies",
+        ("coreference",),
+    ),
 }
 WITH = "with-"  # a strategy "with-<method>": that method is active in every forward pass of the training
 

@@ -76,8 +76,8 @@ def glossary(matrix: pd.DataFrame, names: pd.DataFrame) -> Glossary:
     groups["Methods"] = [
         *_methods(shown["method"].unique(), names[names["kind"] == "method"]),
         *(
-            Entry(_id(name), (name,), f"{meanings('strategies')[name]}.")
-            for name in STRATEGIES
+            Entry(_id(name), (name,), f"{entry.meaning}.")
+            for name, entry in STRATEGIES.items()
             if name in set(shown["strategy"]) - set(PLAIN)
         ),
     ]

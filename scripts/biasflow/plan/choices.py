@@ -91,7 +91,7 @@ def strategies(config: Mapping | None) -> Lines:
     """The ways to fine-tune, and the kinds of task that have each."""
     for name, entry in STRATEGIES.items():
         kinds = f"kind {', '.join(entry.kinds)}" if entry.kinds else "any kind"
-        yield name, f"{meanings('strategies')[name]}; for tasks of {kinds}"
+        yield name, f"{entry.meaning}; for tasks of {kinds}"
     yield f"{WITH}<method>", "the method is active in every step of the training"
 
 

@@ -1,4 +1,4 @@
-"""What the measures, erasers and strategies of the registry mean, for readers."""
+"""What the measures and erasers of the registry mean, and what tests compare, for readers."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -11,5 +11,5 @@ from biasflow.base.shipped import shipped
 
 @cache
 def meanings(kind: str) -> Mapping[str, str]:
-    """Name -> meaning, in words that follow the name and a colon. kind: "measures", "erasers" or "strategies"."""
+    """Name -> meaning, in words that follow the name and a colon. kind: "measures", "erasers" or "tests"."""
     return yaml.safe_load(read_text(shipped("data/meanings.yaml")))[kind]

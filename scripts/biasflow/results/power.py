@@ -6,6 +6,8 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
+from biasflow.registry import Measure
+from biasflow.results.comparison import distance
 from biasflow.results.matrix import OWN, PLAIN, by_rows
 from biasflow.results.scores import NONE
 from biasflow.results.statistics import sd_interval, seeds_needed
@@ -52,21 +54,21 @@ def power(scores: pd.DataFrame, families: Mapping[str, str]) -> pd.DataFrame:
         ]
         for (family, task, dataset), cell in block.groupby(["family", "task", "dataset"], sort=False):
             rows.append({"encoder": family, "task": task, "dataset": dataset, "measure": measure.label})
-            rows[-1] |= _components(cell, measure.neutral)
+            rows[-1] |= _components(cell, measure)
     columns = ["encoder", "task", "dataset", "measure", "seeds", "value", "distance", "sd_items", "sd_seeds"]
     columns += ["sd_low", "sd_high", *(f"seeds_for_{size}" for size in SIZES), "note"]
     integers = ["seeds", *(f"seeds_for_{size}" for size in SIZES)]
     return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(integers, "Int64"))
 
 
-def _components(cell: pd.DataFrame, neutral: float) -> dict[str, object]:
+def _components(cell: pd.DataFrame, measure: Measure) -> dict[str, object]:
     by = "encoder" if cell["encoder"].nunique() > 1 else "seed"
     values = cell.groupby(by)["value"].mean().dropna().to_numpy()
     mean = values.mean() if len(values) else np.nan
     components = {
         "seeds": len(values),
         "value": mean,
-        "distance": abs(mean - neutral),
+        "distance": distance(mean, measure.neutral, measure.better),
         "sd_items": ((cell["high"] - cell["low"]) / NORMAL).mean(),
         "note": "",
     }
