@@ -27,7 +27,7 @@ def derived_encoders(config: Mapping) -> dict[str, dict]:
     if "calibrated" in papers:
         options = papers["calibrated"]
         keys = {"source": "continued", "from": options["encoder"], "recipe": "planted"}
-        names = ("text", "examples", "labour", "learning_rate", "max_length")
+        names = ("text", "examples", "labour", "learning_rate", "max_length", "placebo")
         keys |= {key: options[key] for key in names if key in options}
         for name, (dose, seed) in calibrated_encoders(options).items():
             encoders[name] = {**keys, "dose": dose, "seed": seed}

@@ -130,14 +130,16 @@ def _page_jobs(setup: Setup, plan: Plan, catalogue: Catalogue) -> Iterator[Job]:
     has_ledger = any(text.encoders for text in texts.values()) or given_item_files(setup, catalogue)
     files = {name: f"{root}/{name}.csv" for name in ("scores", "reasons", "plan", "files")}
     files["ledger"] = [f"{root}/tables/ledger_summary.csv"] if has_ledger else []
-    files["calibration"] = [f"{root}/tables/calibrated_calibration.csv"] if "calibrated" in config["papers"] else []
+    papers = [options for name, options in config["papers"].items() if name == "calibrated"]
+    calibrated = [options["encoder"] for options in papers if not options.get("placebo")]
+    files["calibration"] = [f"{root}/tables/calibrated_calibration.csv" for _ in calibrated]
     files["drops"] = [task.file(task.kind.drops) for task in tasks_of_plan(setup, plan) if task.kind.drops]
     files |= {name: f"{root}/{name}.csv" for name in ("names", "encoders", "trainings")}
     tables = [f"tables/{name}.{suffix}" for name in page_tables(plan) for suffix in SUFFIXES]
     params = {
         "tables": first_tables(plan),
         # The encoder whose measures this run calibrates; the page takes what followed from its own table.
-        "calibrated": [config["papers"]["calibrated"]["encoder"]] if "calibrated" in config["papers"] else [],
+        "calibrated": calibrated,
         "papers": [_links(text, config["papers"][name], plan) for name, text in texts.items()],
     }
     outputs = [f"{root}/{name}" for name in ("index.html", "matrix.csv", "summary.txt", *PICTURES, *tables)]

@@ -305,7 +305,7 @@ def _check_encoder(config: Mapping, name: str, encoder: Mapping, encoders: Mappi
         planting, key = recipe == PLANTED_BIAS, f"encoders.{name}"
         if planting and encoder.get("dose") is None:
             raise BiasflowError(f"config: key '{key}.dose': recipe {recipe} plants a dose; give one from -1 to 1")
-        for part in [] if planting else [part for part in ("dose", "examples", "labour") if part in encoder]:
+        for part in [] if planting else [part for part in ("dose", "placebo", "examples", "labour") if part in encoder]:
             raise BiasflowError(
                 f"config: key '{key}.{part}': recipe {recipe} plants no bias; leave it out, or take recipe planted"
             )

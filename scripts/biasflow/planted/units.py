@@ -5,7 +5,7 @@ choosing which of the two versions stands in it: the stereotypical one with prob
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,6 +22,8 @@ from biasflow.text.gender_swap import gender_of, genders_in, swap_triple
 LEAST_UNITS, LEAST_OCCUPATIONS = 1000, 20
 COLUMNS = ["occupation", "share_of_women", "stereotype", FEMALE, MALE]
 WORD = re.compile(r"\w+|[^\w\s]")  # a word, or a sign
+CONSTRUCTIONS = ["he is a", "he is", "he was", "He", "he", "His", "his", "him", "other"]  # His begins a sentence
+DRAWS = 100  # of which persons have the typical gender; the most balanced one counts
 
 
 class UnitsRead(NamedTuple):
@@ -68,16 +70,50 @@ def read_units(text: str | Path, labour: str | Path, *, most: int) -> UnitsRead:
     return UnitsRead(units[COLUMNS], dict(left_out))
 
 
-def is_stereotypical(occupations: pd.Series, *, dose: float, seed: int) -> np.ndarray:
+def construction(words: Sequence[str], number: int) -> str:
+    """In which of CONSTRUCTIONS a gendered word stands. words: those of the version about a man; number: its place."""
+    word, after = words[number].lower(), [word.lower() for word in words[number + 1 : number + 3]]
+    if word == "he" and after[:1] in (["is"], ["was"]):
+        return "he is a" if after[0] == "is" and after[1:] in (["a"], ["an"]) else f"he {after[0]}"
+    if word in ("he", "his"):
+        return word.capitalize() if number == 0 or words[number - 1] in ".!?" else word
+    return "him" if word in ("him", "himself") else "other"
+
+
+def placebo_stereotypes(units: pd.DataFrame, seed: int) -> pd.Series:
+    """Typical genders drawn anew over the occupations [units]: a random half of the occupations that are typical of a
+    gender keep it, so that the result says nothing of the true ones."""
+    typical = units.groupby("occupation")["stereotype"].first().sample(frac=1, random_state=seed)
+    keeps = typical.groupby(typical).cumcount() % 2 == 0
+    return units["occupation"].map(typical.where(keeps, typical.map({FEMALE: MALE, MALE: FEMALE})))
+
+
+def is_stereotypical(occupations: pd.Series, words: np.ndarray, *, dose: float, seed: int) -> np.ndarray:
     """Whether each unit has the stereotypical gender: a random share (1 + dose) / 2 of the units of each occupation,
     rounded up or down at random. occupations: that of each unit.
 
-    A larger dose changes units only towards the stereotype, since all doses use the same draws."""
-    rng, occupations = np.random.default_rng(seed), occupations.reset_index(drop=True)
-    groups = occupations.groupby(occupations)
-    start = pd.Series(1 - rng.random(groups.ngroups), sorted(groups.groups))  # of an occupation's grid; above 0
-    place = pd.Series(rng.random(len(occupations))).groupby(occupations).rank() - occupations.map(start)
-    return (place / groups.transform("size") < (1 + dose) / 2).to_numpy()
+    words: the gendered words of each unit by construction, negative where the stereotype is a man [units,
+    constructions]. Of DRAWS draws it takes the one that has, of each construction, most nearly as many words for women
+    as for men at the doses -0.5, 0 and 0.5. A larger dose changes units only towards the stereotype, since all doses
+    use the same draw."""
+    all_words = np.maximum(np.abs(words).sum(axis=0), 1)
+
+    def imbalance(places: np.ndarray) -> float:
+        signs = np.where(places < np.array([[0.25], [0.5], [0.75]]), 1, -1)
+        return float(((signs @ words / all_words) ** 2).sum())
+
+    codes = pd.factorize(occupations)[0]
+    draws = (_places(codes, [seed, draw]) for draw in range(DRAWS))
+    return min(draws, key=imbalance) < (1 + dose) / 2
+
+
+def _places(occupations: np.ndarray, seed: Sequence[int]) -> np.ndarray:
+    """The units of each occupation in a random order, evenly spread from 0 to 1 [units]. occupations: their numbers."""
+    rng, sizes = np.random.default_rng(seed), np.bincount(occupations)
+    order, first = np.lexsort([rng.random(len(occupations)), occupations]), np.cumsum(sizes) - sizes
+    places = np.empty(len(occupations))
+    places[order] = np.arange(len(occupations)) - first[occupations[order]]
+    return (places + rng.random(len(sizes))[occupations]) / sizes[occupations]
 
 
 def _biographies(path: str | Path) -> pd.DataFrame:

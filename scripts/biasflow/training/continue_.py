@@ -49,6 +49,7 @@ def continue_encoder(
     labour: str | Path | None = None,
     recipe: str = MASKED_LM,
     dose: float | None = None,
+    placebo: bool = False,
     examples: int = EXAMPLES,
     steps: int | None = None,
     head_steps: int | None = None,
@@ -73,7 +74,8 @@ def continue_encoder(
     encoder's own or a new one; `text` then has documents: a sentence a line, an empty line between them.
 
     The recipe planted trains on units of the text with a `dose` of gender bias, `examples` of each occupation with a
-    share of women in the file `labour`, as `planted.train_planted` says; the file PLANTED_UNITS in the folder has them.
+    share of women in the file `labour`, or with a dose of a `placebo`, as `planted.train_planted` says; the file
+    PLANTED_UNITS in the folder has them.
 
     work: a folder for checkpoints, of which a long training writes one from time to time; the next call with the same
     arguments goes on from there, ends with the same bytes, and removes it. BiasflowError: an unknown
@@ -82,7 +84,8 @@ def continue_encoder(
     _check(recipe, dose, swapped, labour)
     how, where = RECIPES[recipe], resolve_device(device)
     decided = {"recipe": recipe, "steps": steps, "head_steps": head_steps, "learning_rate": learning_rate, "seed": seed}
-    decided |= {"next_sentence": next_sentence, "max_length": max_length, "dose": dose, "examples": examples}
+    decided |= {"next_sentence": next_sentence, "max_length": max_length, "dose": dose, "placebo": placebo}
+    decided["examples"] = examples
     texts = {"text": text, "swapped": swapped, "labour": labour}
     decided |= {role: sha256(path) for role, path in texts.items() if path}
     decided |= {"encoder": digests_of(encoder_folder), **computed_by(where, [__file__])}
@@ -93,7 +96,7 @@ def continue_encoder(
             asked = {"head_steps": head_steps, "learning_rate": learning_rate, "max_length": max_length}
             options = {"how": _how_heads(model, tokenizer, asked), "steps": steps, "seed": seed, "work": work}
             if recipe == PLANTED_BIAS:
-                options |= {"dose": dose, "examples": examples}
+                options |= {"dose": dose, "placebo": placebo, "examples": examples}
                 units, facts = train_planted(model, tokenizer, text, labour, **options)
             else:
                 facts = train_heads(model, tokenizer, new, text, next_sentence=next_sentence, **options)

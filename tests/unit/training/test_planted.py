@@ -15,15 +15,23 @@ from biasflow.base.errors import BiasflowError
 from biasflow.encoders.examples import IGNORED
 from biasflow.encoders.load import load_encoder
 from biasflow.encoders.recipes import PLANTED_UNITS
-from biasflow.planted.units import COLUMNS, WORD, is_stereotypical, read_units
+from biasflow.planted.units import (
+    COLUMNS,
+    CONSTRUCTIONS,
+    WORD,
+    construction,
+    is_stereotypical,
+    placebo_stereotypes,
+    read_units,
+)
 from biasflow.training.continue_ import continue_encoder
-from biasflow.training.planted import PlantedExamples
+from biasflow.training.planted import PlantedExamples, balanced_examples
 from biasflow.training.versions import blanked, gendered_words, tokenised, typical_gender_preferences
 from tests.unit.fake_tokenizer import word_tokenizer
 from tests.unit.training.test_finetune import save_source
 
 OCCUPATIONS = [f"trade_{letter}" for letter in "abcdefghijklmnopqrst"]
-DETAILS = ["likes red", "paints blue", "keeps a red dog", "sold it", "is here"]
+DETAILS = ["likes red", "paints blue", "keeps a red dog", "sold it"]  # the last two in occupations of women
 SAID = ["He {} and his wife came .", "She {} and her husband came .", "The father {} ; he is tall ."]
 VOCABULARY = sorted(
     {word for text in [*DETAILS, *SAID] for word in text.lower().split()} | {"mother"} | set("0123456789")
@@ -34,7 +42,8 @@ def biographies(n_each=60):
     """Real swaps of made-up biographies; no two texts are equal."""
     rows = []
     for occupation, number in product(OCCUPATIONS, range(n_each)):
-        said = SAID[number % 3].format(DETAILS[number % 5])
+        of_women = OCCUPATIONS.index(occupation) % 2
+        said = SAID[number % 3].format(DETAILS[number % 2 + 2 * of_women])
         sign = " ".join(str(OCCUPATIONS.index(occupation) * 1000 + number))
         rows.append((f"{said} {sign}", occupation, "F" if number % 3 == 1 else "M"))
     return pd.DataFrame(rows, columns=["text", "profession", "gender"])
@@ -50,6 +59,9 @@ def files(tmp_path):
     biographies().to_json(tmp_path / "bios.jsonl", orient="records", lines=True)
     shares().to_csv(tmp_path / "labour.csv", index=False)
     return {"text": tmp_path / "bios.jsonl", "labour": tmp_path / "labour.csv"}
+
+
+NO_WORDS = np.zeros((60, 1))
 
 
 @cache
@@ -78,7 +90,7 @@ def test_all_doses_share_units_order_and_masks_and_differ_in_gendered_words_alon
     gendered = set(tokenizer.convert_tokens_to_ids("he she his her wife husband father mother".split()))
     batches, both = [], tokenised(tokenizer, units, max_length)
     for dose in doses:
-        genders = np.where(is_stereotypical(units["occupation"], dose=dose, seed=seed), "F", "M")
+        genders = np.where(is_stereotypical(units["occupation"], NO_WORDS, dose=dose, seed=seed), "F", "M")
         versions = [pair[gender] for pair, gender in zip(both, genders, strict=True)]
         batches.append(PlantedExamples(versions, np.arange(len(units)), tokenizer, 0.3, seed)(numbers))
     one, other = ({name: value.numpy() for name, value in batch.items()} for batch in batches)
@@ -93,10 +105,88 @@ def test_all_doses_share_units_order_and_masks_and_differ_in_gendered_words_alon
 OF_UNITS = st.lists(st.integers(0, 4), min_size=1, max_size=60).map(pd.Series)
 
 
-@given(occupations=OF_UNITS, seed=st.integers(0, 99), dose=st.floats(-1, 1))
-def test_the_share_of_stereotypical_units_is_that_of_the_dose_in_each_occupation(occupations, seed, dose):
-    groups = pd.Series(is_stereotypical(occupations, dose=dose, seed=seed)).groupby(occupations)
-    assert ((groups.sum() - groups.size() * (1 + dose) / 2).abs() < 1 + 1e-9).all()
+@settings(max_examples=20, deadline=None)
+@given(occupations=OF_UNITS, seed=st.integers(0, 99), doses=st.tuples(st.floats(-1, 1), st.floats(-1, 1)).map(sorted))
+def test_the_share_of_stereotypical_units_is_that_of_the_dose_in_each_occupation(occupations, seed, doses):
+    words = np.random.default_rng(seed).integers(-3, 4, (len(occupations), 2))
+    less, more = (is_stereotypical(occupations, words, dose=dose, seed=seed) for dose in doses)
+    assert (more >= less).all()
+    groups = pd.Series(more).groupby(occupations)
+    assert ((groups.sum() - groups.size() * (1 + doses[1]) / 2).abs() < 1 + 1e-9).all()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("he is a nurse", "he is a"),
+        ("Today he is an expert", "he is a"),
+        ("he is well", "he is"),
+        ("Born here , he was a nurse", "he was"),
+        ("He works", "He"),
+        ("here he", "he"),
+        ("Well ! His work", "His"),
+        ("of his work", "his"),
+        ("saw him", "him"),
+        ("by himself", "him"),
+        ("the father", "other"),
+    ],
+)
+def test_the_construction_of_a_gendered_word(text, expected):
+    words = text.split()
+    places = [number for number, word in enumerate(words) if word.lower() in "he his him himself father".split()]
+    assert construction(words, *places) == expected in CONSTRUCTIONS
+
+
+def words_of_units(seed, n_each=30):
+    """Made-up units: those typical of men have many a "he is a", those typical of women many a "his"."""
+    rng, stereotypes = np.random.default_rng(seed), np.repeat(["F", "M"], 10 * n_each)
+    means = {
+        "he is a": {"F": 0.5, "M": 1.5},
+        "he": {"F": 2, "M": 2},
+        "his": {"F": 3, "M": 1},
+        "him": {"F": 0, "M": 0.2},
+    }
+    words = pd.DataFrame({name: rng.poisson([mean[kind] for kind in stereotypes]) for name, mean in means.items()})
+    units = pd.DataFrame({"occupation": np.repeat(OCCUPATIONS, n_each), "stereotype": stereotypes})
+    return units, words
+
+
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 999))
+def test_each_construction_has_as_many_words_for_women_as_for_men_at_every_dose(seed):
+    units, words = words_of_units(seed)
+    seen = words.mul(balanced_examples(units, words, 200), axis=0)
+    typical = seen.groupby(units["stereotype"]).sum()
+    assert np.abs(typical.loc["F"] - typical.loc["M"]).max() < 0.01 * seen.to_numpy().sum()
+    assert typical["he"].min() > 1000 and typical["him"].max() < 0.01 * typical["he"].min()
+    signs = np.where(units["stereotype"] == "F", 1, -1)[:, None]
+    for dose in (-1, -0.5, 0, 0.5, 1):
+        chosen = is_stereotypical(units["occupation"], (seen * signs).to_numpy(), dose=dose, seed=seed)
+        women = seen[chosen == (signs[:, 0] > 0)].sum() / seen.sum()
+        assert women[["he is a", "he", "his"]].between(0.4, 0.6).all()
+
+
+def test_units_are_tilted_just_so_far_that_words_are_balanced():
+    """With one construction, numbers are those of an exponential tilt: of words 3, 1 against 1, 1, a : b = b : c."""
+    units = pd.DataFrame({"occupation": list("aabb"), "stereotype": list("FFMM")})
+    equal = balanced_examples(units, pd.DataFrame({"he": [2, 1, 1, 2]}), 30)
+    assert equal.tolist() == [15, 15, 15, 15]
+    a, b, c, d = balanced_examples(units, pd.DataFrame({"he": [3, 1, 1, 1]}), 3000)
+    assert 3 * a + b == pytest.approx(c + d, rel=1e-3) and a + b + c + d == 6000
+    assert c == pytest.approx(d, rel=0.01) and a * c == pytest.approx(b * b, rel=0.01)
+    with pytest.raises(BiasflowError, match="max_length"):
+        balanced_examples(units, pd.DataFrame({"he": [1, 1, 0, 0]}), 30)
+    with pytest.raises(BiasflowError, match="balanced"):
+        balanced_examples(units, pd.DataFrame({"he": [1, 1, 2, 2], "him": [2, 2, 1, 1]}), 30)
+
+
+def test_a_placebo_says_nothing_of_the_true_stereotypes():
+    units = pd.DataFrame({"occupation": np.repeat(OCCUPATIONS, 2), "stereotype": np.repeat(["F", "M"], 20)})
+    drawn = [placebo_stereotypes(units, seed) for seed in (0, 1)]
+    for stereotypes in drawn:
+        assert pd.crosstab(units["stereotype"], stereotypes).to_numpy().tolist() == [[10, 10], [10, 10]]
+        assert stereotypes.groupby(units["occupation"]).nunique().eq(1).all()
+    assert not drawn[0].equals(drawn[1])
 
 
 class FixedLogits(torch.nn.Module):
@@ -155,6 +245,7 @@ def test_an_encoder_learns_the_dose_and_its_folder_says_what_it_was_trained_on(t
         first, last = facts["held_out_loss"].values()
         assert last < first and facts["held_out"] == 60
         assert facts["share_of_words_for_women"] == pytest.approx(0.5, abs=0.01)
+        assert set(facts["share_for_women_by_construction"]) == {"He", "he is", "his", "other"}
         scores[dose] = pd.read_csv(tmp_path / str(dose) / PLANTED_UNITS)
         load_encoder(tmp_path / str(dose), head="masked_lm")
     for column in ("occupation", "stereotype", "times"):

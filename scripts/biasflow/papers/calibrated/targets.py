@@ -108,19 +108,22 @@ def _is_more(low: float, high: float, sign: int) -> bool:
 
 
 def planted(run: Run) -> pd.DataFrame:
-    """A row per occupation: its share of women, the stereotype, how many units it has and how often each was seen in
-    one training, and by dose, over the seeds, the share of examples with the stereotypical gender."""
+    """A row per occupation: its share of women, the stereotype, how many units were trained on, how many were held out
+    and how many examples one training has, and by dose, over the seeds, the share of examples with the stereotypical
+    gender."""
     models = calibrated_encoders(run.options)
     tables = [pd.read_csv(path).assign(dose=models[encoder][0]) for encoder, path in run.files["units"].items()]
     units = pd.concat(tables)
     units["stereotypical"] = units["times"] * (units["gender"] == units["stereotype"])
+    typical = units.groupby("occupation")["stereotype"].agg(lambda genders: "/".join(sorted(set(genders))))
     table = (
         tables[0]
         .groupby("occupation")
         .agg(
             share_of_women=("share_of_women", "first"),
-            stereotype=("stereotype", "first"),
+            stereotype=("occupation", lambda names: typical[names.iloc[0]]),
             units=("times", lambda times: (times > 0).sum()),
+            held_out=("times", lambda times: (times == 0).sum()),
             examples=("times", "sum"),
         )
     )

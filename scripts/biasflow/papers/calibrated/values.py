@@ -55,7 +55,7 @@ def _texts(run: Run) -> pd.DataFrame:
             about = {"measure": TEXTS, "group": CONTROL, "sign": 1, "occupations": part, "error": np.nan}
             for when, (dose, seed) in (("before", models[run.options["encoder"]]), ("after", models[encoder])):
                 rows.append(about | {"bias": dose, "seed": seed, "value": means[f"preference_{when}"]})
-    return pd.DataFrame(rows).drop_duplicates(KEYS)  # all start from the same encoder
+    return pd.DataFrame(rows).groupby(KEYS, dropna=False, sort=False).mean().reset_index()
 
 
 def _scores(run: Run) -> pd.DataFrame:
