@@ -15,8 +15,7 @@ from biasflow.base.tabular import write_csv
 from biasflow.metrics import fairness
 from biasflow.metrics.association import effect_interval
 from biasflow.metrics.intrasentence import LABELS, NAMES, TARGETS, summary
-from biasflow.metrics.noisy_correlation import correlation_interval
-from biasflow.metrics.occupation import GAP, PEOPLE, Tables, intervals
+from biasflow.metrics.occupation import GAP, PEOPLE, Tables, correlation_interval, intervals
 from biasflow.metrics.stereoset import mean_of_top, top_interval
 from biasflow.overview.agreement import agreement, conflicts
 from biasflow.papers.judge import spearman_interval, trend_within_seeds

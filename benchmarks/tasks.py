@@ -11,9 +11,8 @@ from benchmarks.timing import one_thread, peak_gib, row, seconds
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.nli import LABELS
 from biasflow.encoders.batches import grouped_by_length
-from biasflow.encoders.precision import flushed_denormals
-from biasflow.tasks.coreference.decisions import antecedent_loss
-from biasflow.tasks.coreference.model import TokenVectors
+from biasflow.encoders.device import flushed_denormals
+from biasflow.tasks.coreference.model import TokenVectors, antecedent_loss
 from biasflow.tasks.coreference.scorer import CoarseToFine, Scored, Sizes
 from biasflow.tasks.coreference.segments import Pieces, SpecialTokens
 from tests.unit.tasks.coreference.reference_scorer import plain_score

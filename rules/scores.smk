@@ -1,7 +1,7 @@
 # Scores: cheap, one job per model and block; then the one table, the plan and the names beside it, and the matrix, with
 # a table for readers of pretrained encoders and one of each task, and the one page that links to all of the run.
 from biasflow.plan.compiled import PICTURES, page_tables
-from biasflow.results.captions import shown_in_report
+from biasflow.results.page import shown_in_report
 
 
 rule score:

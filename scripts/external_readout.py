@@ -6,7 +6,7 @@ import importlib
 from _rule import OF_OUTPUT, dataset_files, rule
 from biasflow.base.errors import AbsentError
 from biasflow.base.files import whole_folder
-from biasflow.readouts.reasons import write_left_out, write_reasons
+from biasflow.readouts.files import write_left_out, write_reasons
 
 UNTOUCHED = "none"
 

@@ -16,9 +16,8 @@ from biasflow.overview.notes import dropped_of_tasks
 from biasflow.overview.overview import PaperLinks, write_page, write_pictures, write_summary
 from biasflow.results import power
 from biasflow.results.first_table import FirstTable, first_table
-from biasflow.results.holes import read_plan
 from biasflow.results.matrix import matrix, without_samples
-from biasflow.results.scores import read_scores
+from biasflow.results.scores import read_plan, read_scores
 from biasflow.results.tables import write_table
 
 

@@ -7,8 +7,7 @@ from biasflow.papers.frames import Run
 from biasflow.papers.make import make_paper
 from biasflow.papers.paper import load
 from biasflow.papers.printed import read_printed
-from biasflow.results.holes import read_plan
-from biasflow.results.scores import read_scores
+from biasflow.results.scores import read_plan, read_scores
 
 
 def main(smk) -> None:

@@ -14,7 +14,7 @@ def main(smk) -> None:
         from biasflow.base.progress import parts
         from biasflow.base.records import checkpoint_folder
         from biasflow.encoders.device import resolve_deterministic, resolve_device
-        from biasflow.readouts.reasons import not_fitted, reason_of, reasons_of, write_left_out, write_reasons
+        from biasflow.readouts.files import not_fitted, reason_of, reasons_of, write_left_out, write_reasons
         from biasflow.readouts.source import Source
 
         device = resolve_device(smk.params.device, gpus=smk.resources.gpu)

@@ -9,12 +9,10 @@ from _rule import dataset_files, rule
 from biasflow.base.errors import AbsentError
 from biasflow.base.sample import marked
 from biasflow.base.tabular import write_csv, write_parquet
-from biasflow.metrics.items import scorer
-from biasflow.metrics.left_out import left_out_rows
-from biasflow.readouts.reasons import left_out_of, reason_of, reasons_of
+from biasflow.metrics.items import left_out_rows, scorer
+from biasflow.readouts.files import left_out_of, reason_of, reasons_of
 from biasflow.results.changes import COLUMNS, digest_of_items, resampled_measures
-from biasflow.results.holes import HOLES
-from biasflow.results.scores import concatenate, tidy, write_scores
+from biasflow.results.scores import HOLES, concatenate, tidy, write_scores
 
 
 def main(smk) -> None:

@@ -5,8 +5,7 @@ import pandas as pd
 from _rule import rule
 from biasflow.base.tabular import read_parquet, read_text_csv, write_csv
 from biasflow.results.changes import COLUMNS, changes
-from biasflow.results.holes import HOLES
-from biasflow.results.scores import concatenate, read_scores, write_scores
+from biasflow.results.scores import HOLES, concatenate, read_scores, write_scores
 
 
 def main(smk) -> None:

@@ -21,7 +21,7 @@ from biasflow.overview.cards import NOT_RUN, card, in_short
 from biasflow.papers.judge import LEVEL
 from biasflow.papers.planted.blocks import BESIDE
 from biasflow.registry import COST, METRICS, Measure
-from biasflow.results.meanings import meanings
+from biasflow.results.page import meanings
 
 FOLDER = ROOT / "docs/measures"
 AGREEMENT = "calibration_agreement"  # the pairs of measures that are shown to agree, each from both sides

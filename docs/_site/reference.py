@@ -15,7 +15,7 @@ from biasflow.cli import app
 from biasflow.plan import choices
 from biasflow.plan.cells import name_of_head
 from biasflow.registry import ERASERS, METRICS, PACKAGE, READOUTS, STRATEGIES, WITH, Metric, module_of
-from biasflow.results.meanings import meanings
+from biasflow.results.page import meanings
 
 ROOT = Path(__file__).parents[2]
 GENERATED = "*This page is generated from the code whenever the site is built.*"

@@ -7,8 +7,8 @@ import pytest
 from biasflow.corpora.conll import read_conll, without_singletons, write_conll
 from biasflow.corpora.winobias import professions, read_pairs, two_professions
 from biasflow.metrics.coreference import conll_f1, f1_difference
+from biasflow.tasks.coreference.collect import rule_clusters
 from biasflow.tasks.coreference.professions import profession_rows
-from biasflow.tasks.coreference.rules import rule_clusters
 from biasflow.tasks.coreference.strategies import STRATEGIES, debias
 from tests.real.files import DATA, needs_data
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from biasflow.base.errors import FAILED, AbsentError, BiasflowError
-from biasflow.readouts.reasons import reasons_of
+from biasflow.readouts.files import reasons_of
 from biasflow.registry import METRICS, module_of
 from biasflow.results.scores import read_scores
 from tests.unit.readouts.conftest import folder  # noqa: F401

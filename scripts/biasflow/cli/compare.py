@@ -31,8 +31,7 @@ def compare(
     from biasflow.overview.pictures import save_picture, two_runs_picture
     from biasflow.overview.two_runs import two_runs, verdicts
     from biasflow.results.differences import KINDS, differences, in_words
-    from biasflow.results.models import models_of_run
-    from biasflow.results.scores import read_scores
+    from biasflow.results.scores import models_of_run, read_scores
 
     try:
         paths = [scores_file(run) for run in (first, second)]

@@ -45,7 +45,7 @@ def export(
     name = path.resolve().parent.name
     if format_ == EVERY_EVAL_EVER:
         from biasflow.base.tabular import read_text_csv
-        from biasflow.results.every_eval_ever import write_records
+        from biasflow.results.export import write_records
 
         output = output or Path(f"{name}-{EVERY_EVAL_EVER}")
         names, written = read_text_csv(path.parent / "names.csv"), path.stat().st_mtime

@@ -12,9 +12,9 @@ from transformers import BatchEncoding, PreTrainedModel, PreTrainedTokenizerBase
 from biasflow.base.errors import BiasflowError
 from biasflow.base.progress import Progress
 from biasflow.encoders.batches import Result, over_batches, shortened
+from biasflow.encoders.device import half, on_gpu
 from biasflow.encoders.linear_head import save_head
 from biasflow.encoders.load import load_encoder
-from biasflow.encoders.precision import half, on_gpu
 from biasflow.encoders.taps import last_state
 from biasflow.encoders.tokens import Tokens, load_tokens, tokenise
 

@@ -18,8 +18,8 @@ from torch import nn
 
 from biasflow.base.errors import AbsentError, BiasflowError
 from biasflow.encoders import places
+from biasflow.encoders.device import as_trained, full
 from biasflow.encoders.families import FAMILIES, Family
-from biasflow.encoders.precision import as_trained, full
 
 # The linear layer that reads the sentence vector, in the order in which they are looked for.
 CLASSIFICATION_LAYERS = ("cls.seq_relationship", "classifier.out_proj", "classifier", "head")

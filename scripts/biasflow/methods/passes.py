@@ -13,8 +13,8 @@ import torch
 from torch import nn
 
 from biasflow.encoders import places, taps
+from biasflow.encoders.device import as_trained, full
 from biasflow.encoders.edit import EditReport, Edits, edited
-from biasflow.encoders.precision import as_trained, full
 from biasflow.methods.fitted import NO_SETTING, Active
 
 Outputs = Mapping[int, object]  # number of a layer -> what it returned

@@ -22,9 +22,9 @@ from biasflow.base.files import reserve
 from biasflow.base.genders import OF_WORDS
 from biasflow.encoders import taps
 from biasflow.encoders.batches import at_occurrences, encode, over_batches, padded
+from biasflow.encoders.device import as_trained
 from biasflow.encoders.edit import Edits, edited, watched
 from biasflow.encoders.places import LAST_CLS, POOLED, has_tokens
-from biasflow.encoders.precision import as_trained
 from biasflow.methods.occurrences import Occurrences, find_occurrences_for
 from biasflow.text.sentence_pairs import check_pairs
 

@@ -14,8 +14,8 @@ from torch import nn
 
 from biasflow.base.errors import BiasflowError
 from biasflow.encoders import places, taps
+from biasflow.encoders.device import as_trained, full
 from biasflow.encoders.edit import EditReport, edited, watched
-from biasflow.encoders.precision import as_trained, full
 from biasflow.methods.fitted import NO_SETTING, NONE, Fitted
 from biasflow.methods.grid import (
     ATTENTION,

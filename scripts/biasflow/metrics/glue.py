@@ -9,8 +9,7 @@ from numpy.typing import ArrayLike
 
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.glue import glue_task
-from biasflow.metrics.labels import majority, numbered, numbers_of
-from biasflow.metrics.left_out import truncated_of_heads
+from biasflow.metrics.items import majority, numbered, numbers_of, truncated_of_heads
 from biasflow.readouts.files import load_arrays
 from biasflow.results.bootstrap import NOWHERE, RESAMPLED, SEED, Interval, ends, in_groups, interval, share_interval
 from biasflow.results.statistics import row_correlations

@@ -1,15 +1,21 @@
-"""Scores of a test from the table of its items: one summary for each method under which the items were read.
+"""What several metrics share: scores of a test from the table of its items, one summary for each method under which the
+items were read; rows that say which items were left out, since they cannot be measured (base.left_out), and how many
+texts were too long and cut; class labels as numbers.
 
 A summary is a pure function of the items of one model, whatever the source of their scores."""
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
+from scipy.special import bdtrc
 
 from biasflow.base.errors import BiasflowError
-from biasflow.readouts.files import METHOD, load_table
+from biasflow.readouts.files import METHOD, TRUNCATED, Arrays, left_out_of, load_table
 from biasflow.results.bootstrap import RESAMPLED
 
 SUMMARY = ["metric", "part", "variant", "value", "n", "low", "high", RESAMPLED]  # columns of a summary
@@ -38,3 +44,62 @@ def score_items(
             raise type(error)(f"{path}: {' '.join(method)}: {error}") from error
         tables.append(scores.assign(**dict(zip(METHOD, method, strict=True)))[[*METHOD, *scores.columns]])
     return pd.concat(tables, ignore_index=True)
+
+
+LEFT_OUT = "left_out"
+
+
+def left_out_rows(readout: str | Path, metric: str, methods: Sequence[str]) -> pd.DataFrame:
+    """Return rows of the metric `left_out` for a readout that a metric scores: for each method and reason (part) value,
+    the number of items that were left out, and n, of how many; variant: the metric. No row where none was."""
+    left_out = left_out_of(readout)
+    counts = Counter(left_out.reasons.values())
+    rows = [(method, why, float(number), left_out.of) for method in methods for why, number in counts.items()]
+    return pd.DataFrame(rows, columns=["method", "part", "value", "n"]).assign(metric=LEFT_OUT, variant=metric)
+
+
+def truncated_rows(axis: Sequence[tuple[str, str]], cut: int, texts: int, **keys: str) -> pd.DataFrame:
+    """Return a row of the metric `truncated` for each (method, setting): value, the number of texts cut, and n, of all.
+
+    There is no row if no text was cut. keys: whole columns, such as head."""
+    if not cut:
+        return pd.DataFrame()
+    rows = pd.DataFrame(list(axis), columns=METHOD)
+    return rows.assign(metric=TRUNCATED, value=float(cut), n=texts, **keys)
+
+
+def truncated_of_heads(predictions: Arrays, **keys: str) -> pd.DataFrame:
+    """Return `truncated_rows` of every head of a readout of predictions: for the model's own head the predicted texts,
+    for a retrained head its training texts."""
+    counts = predictions.meta.get(TRUNCATED, {})
+    rows = [truncated_rows(predictions.axis, *counts[head], head=head, **keys) for head in counts]
+    return pd.concat(rows, ignore_index=True) if rows else pd.DataFrame()
+
+
+def numbered(names: Sequence[str]) -> dict[Hashable, int]:
+    """Return label -> number, for the names in their order, and for the numbers themselves."""
+    return {name: number for number, name in enumerate(names)} | {number: number for number in range(len(names))}
+
+
+def numbers_of(name: str, values: Sequence, numbers: Mapping[Hashable, int], names: Sequence[str]) -> np.ndarray:
+    """Return the number of every value, [n]; BiasflowError names the first row (from 0) whose value is not among
+    `numbers`."""
+    values = list(values)
+    result = [numbers.get(value) for value in values]
+    if None in result:
+        row = result.index(None)
+        raise BiasflowError(f"{name}: row {row} holds {values[row]!r}; give one of {', '.join(names)}")
+    return np.array(result, dtype=int)
+
+
+def majority(classes: ArrayLike, hits: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """Return the share of the most frequent gold class, and the exact one-sided p of the hits against it, each [...].
+
+    classes: how many items each gold class has, [..., classes]; hits: how many items are classified right, [...]. p is
+    the probability that a binomial of this share has so many hits or more: a constant answer has p > 0.5, and a
+    classifier of which p is not small is not shown to be better than one. NaN without items."""
+    classes, hits = np.asarray(classes, dtype=float), np.asarray(hits, dtype=float)
+    n = classes.sum(axis=-1)
+    with np.errstate(invalid="ignore"):
+        share = classes.max(axis=-1) / n
+    return share, bdtrc(hits - 1, n, share)

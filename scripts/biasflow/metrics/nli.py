@@ -19,8 +19,7 @@ from numpy.typing import ArrayLike
 from biasflow.base.errors import BiasflowError, check_choice
 from biasflow.base.genders import GENDERS, OF_WORDS, SPELT_OUT
 from biasflow.corpora.nli import LABELS as CLASSES
-from biasflow.metrics.labels import numbered, numbers_of
-from biasflow.metrics.left_out import truncated_of_heads
+from biasflow.metrics.items import numbered, numbers_of, truncated_of_heads
 from biasflow.readouts.files import load_arrays
 from biasflow.results.bootstrap import RESAMPLED, interval, weighted_mean
 
@@ -43,40 +42,9 @@ class FairnessScore:
     eta: float
 
 
-@dataclass(frozen=True)
-class NliFairness:
-    """`FairnessScore` of many models at once, with both readings of parity; all arrays have the leading axes [...].
-
-    shares [..., 3]: the share of the predictions in each class, in the order of CLASSES."""
-
-    accuracy: np.ndarray
-    parity_majority: np.ndarray
-    parity_templates: np.ndarray
-    fairness_majority: np.ndarray
-    fairness_templates: np.ndarray
-    shares: np.ndarray
-
-    @classmethod
-    def of_means(cls, means: np.ndarray) -> "NliFairness":
-        """Return the scores from the means over occupations [..., 5] of `by_occupation`."""
-        shares, majority, templates = means[..., : len(CLASSES)], means[..., -2], means[..., -1]
-        accuracy = shares[..., _CLASS_NUMBERS[NEUTRAL]]
-        return cls(accuracy, majority, templates, accuracy * majority, accuracy * templates, shares)
-
-    def named(self) -> dict[tuple[str, str, str], np.ndarray]:
-        """Return (metric, part, variant) of the table of scores -> the values [...]."""
-        return {
-            ("nli_accuracy", "-", "-"): self.accuracy,
-            ("nli_parity", "-", "majority"): self.parity_majority,
-            ("nli_parity", "-", "templates"): self.parity_templates,
-            ("nli_fairness", "-", "majority"): self.fairness_majority,
-            ("nli_fairness", "-", "templates"): self.fairness_templates,
-            ("largest_label_share", "-", "-"): self.shares.max(axis=-1),
-        } | {("nli_share", name, "-"): self.shares[..., number] for number, name in enumerate(CLASSES)}
-
-
-def fairness_scores(predictions: ArrayLike) -> NliFairness:
-    """Return accuracy, parity and eta of models from class numbers [..., occupations, templates, 2, words].
+def fairness_scores(predictions: ArrayLike) -> dict[tuple[str, str, str], np.ndarray]:
+    """Return (metric, part, variant) of the table of scores -> the scores [...] of models from class numbers
+    [..., occupations, templates, 2, words]: accuracy, parity and eta in both readings, and the share of each class.
 
     The axis of length 2 is the gender of the hypothesis (0 masculine, 1 feminine); along `words` the two genders' words
     are aligned in pairs (man and woman, gentleman and lady). With c the predicted class,
@@ -92,7 +60,21 @@ def fairness_scores(predictions: ArrayLike) -> NliFairness:
     The second implies the first.
 
     Source: Dawkins et al. (2024)."""
-    return NliFairness.of_means(by_occupation(predictions).mean(axis=-2))
+    return _of_means(by_occupation(predictions).mean(axis=-2))
+
+
+def _of_means(means: np.ndarray) -> dict[tuple[str, str, str], np.ndarray]:
+    """The scores of `fairness_scores` from the means over occupations [..., 5] of `by_occupation`."""
+    shares, majority, templates = means[..., : len(CLASSES)], means[..., -2], means[..., -1]
+    accuracy = shares[..., _CLASS_NUMBERS[NEUTRAL]]
+    return {
+        ("nli_accuracy", "-", "-"): accuracy,
+        ("nli_parity", "-", "majority"): majority,
+        ("nli_parity", "-", "templates"): templates,
+        ("nli_fairness", "-", "majority"): accuracy * majority,
+        ("nli_fairness", "-", "templates"): accuracy * templates,
+        ("largest_label_share", "-", "-"): shares.max(axis=-1),
+    } | {("nli_share", name, "-"): shares[..., number] for number, name in enumerate(CLASSES)}
 
 
 def by_occupation(predictions: ArrayLike) -> np.ndarray:
@@ -184,13 +166,13 @@ def nli_scores(axis: Sequence[tuple[str, str]], predictions: ArrayLike) -> pd.Da
     occupations = by_occupation(predictions)  # [methods, occupations, 5]
 
     def named(means: np.ndarray) -> np.ndarray:
-        return np.stack([*NliFairness.of_means(means).named().values()], axis=-1)
+        return np.stack([*_of_means(means).values()], axis=-1)
 
     ends = interval(
         lambda counts: named(weighted_mean(counts, occupations.swapaxes(0, 1))), np.arange(occupations.shape[1])
     )
     values = named(occupations.mean(axis=1)), *ends  # each [methods, scores]
-    keys = NliFairness.of_means(occupations.mean(axis=1)).named()
+    keys = _of_means(occupations.mean(axis=1))
     rows = [
         (*pair, *key, *(of_all[number, column] for of_all in values))
         for number, pair in enumerate(axis)

@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from biasflow.base.errors import BiasflowError
-from biasflow.metrics.left_out import truncated_rows
+from biasflow.metrics.items import truncated_rows
 from biasflow.readouts.files import METHOD, TRUNCATED, load_table
 from biasflow.results.bootstrap import ENDS, RESAMPLED, SEED, Interval, interval, share_interval, weighted_mean
 

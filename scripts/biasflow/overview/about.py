@@ -9,8 +9,7 @@ import pandas as pd
 
 from biasflow.overview.judgements import COST
 from biasflow.results.matrix import OWN, PLAIN, by_rows
-from biasflow.results.models import models
-from biasflow.results.scores import NA, NONE
+from biasflow.results.scores import NA, NONE, models
 from biasflow.results.statistics import holm
 
 POOLED = {"cls": "the first token", "mean": "the mean of all tokens", "first-piece": "the first piece of a word"}

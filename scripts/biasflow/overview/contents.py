@@ -18,9 +18,8 @@ from biasflow.overview.judgements import COST, compared
 from biasflow.overview.maps import GROUPS, UNTOUCHED, Map, maps
 from biasflow.overview.measured import Measured, other_readings, untouched_scores
 from biasflow.overview.notes import Controls, controls, left_out
-from biasflow.results.holes import NOT_RUN
 from biasflow.results.matrix import claimable, criticisms, limited
-from biasflow.results.scores import NONE
+from biasflow.results.scores import NONE, NOT_RUN
 
 PLACE = r"^layer\[(?P<layer>\d+)\](?:\.attention\.value\[(?P<unit>\d+)\])?$"
 CONFLICTS = 10  # that are shown
@@ -116,7 +115,7 @@ def contents(
     calibrations: Mapping[str, pd.DataFrame] = MappingProxyType({}),
     dropped: Sequence[str] = (),
 ) -> Contents:
-    """What the page says: matrix (results.matrix), the plan with reasons (results.holes) and the table of scores.
+    """What the page says: matrix (results.matrix), the plan with reasons (results.scores) and the table of scores.
 
     kinds: encoder -> its kind (`calibrated.kind_of`), of those with weights. calibrations: encoder -> its calibration
     in this run (calibrated_calibration.csv). dropped: what the data of tasks leave out, in sentences. families

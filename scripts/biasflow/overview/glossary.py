@@ -13,7 +13,7 @@ from biasflow.overview.cards import card
 from biasflow.plan.methods import control_of, is_matched
 from biasflow.registry import ERASERS, STRATEGIES
 from biasflow.results.matrix import PLAIN, by_rows
-from biasflow.results.meanings import meanings
+from biasflow.results.page import meanings
 from biasflow.results.scores import NONE
 
 WORDS = shipped("overview/page/words.md")  # the site shows the same file

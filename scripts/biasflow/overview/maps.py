@@ -15,7 +15,7 @@ from biasflow.overview.judgements import VIABLE, left
 from biasflow.registry import COST, INSIDE, METRICS, OUTSIDE, READOUTS, WITH
 from biasflow.results.first_table import SETTINGS
 from biasflow.results.matrix import OWN, PLAIN, UNTRAINED, measures
-from biasflow.results.meanings import meanings
+from biasflow.results.page import meanings
 from biasflow.results.scores import NA, NONE
 
 UNTOUCHED = "none (untouched)"

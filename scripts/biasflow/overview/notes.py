@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from biasflow.corpora.bios import dropped
-from biasflow.metrics.left_out import LEFT_OUT
+from biasflow.metrics.items import LEFT_OUT
 from biasflow.overview.maps import Map
 from biasflow.plan.methods import control_of
 from biasflow.registry import METRICS

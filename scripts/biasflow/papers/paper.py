@@ -11,7 +11,7 @@ from jinja2.nativetypes import NativeEnvironment
 
 from biasflow.base.errors import BiasflowError
 from biasflow.matrix import RUN, Cell
-from biasflow.results.captions import first_sentence
+from biasflow.results.page import first_sentence
 
 HERE = Path(__file__).parent
 PAPER, PRINTED = "paper.yaml", "printed.csv"  # the files of a paper's folder

@@ -17,7 +17,7 @@ from biasflow.plan.facts import gather
 from biasflow.plan.methods import DRAWS, MATCHED, OF_PRETRAINED, RANDOM, VARIANT
 from biasflow.plan.setup import Setup
 from biasflow.registry import ERASERS, METRICS, PAPERS, READOUTS, STRATEGIES, TASKS, WITH
-from biasflow.results.meanings import meanings
+from biasflow.results.page import meanings
 
 Lines = Iterator[tuple[str, str]]
 MEANINGS = {  # of the places of a method

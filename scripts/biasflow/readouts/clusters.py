@@ -18,8 +18,7 @@ from biasflow.base.progress import Progress
 from biasflow.base.tabular import write_parquet
 from biasflow.corpora.conll import read_conll
 from biasflow.encoders.batches import batchwise
-from biasflow.encoders.device import resolve_device
-from biasflow.encoders.precision import flushed_denormals
+from biasflow.encoders.device import flushed_denormals, resolve_device
 from biasflow.encoders.taps import depth, name_of
 from biasflow.methods.fitted import Fitted
 from biasflow.readouts.files import METHOD

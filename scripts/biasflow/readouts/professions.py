@@ -20,8 +20,8 @@ from transformers import BatchEncoding
 from biasflow.base.errors import AbsentError
 from biasflow.corpora.winobias import Sentence, masked_words, read_professions, read_sentences
 from biasflow.encoders.batches import at_occurrences
+from biasflow.encoders.device import half
 from biasflow.encoders.first_token import dtype_on
-from biasflow.encoders.precision import half
 from biasflow.encoders.taps import depth, last_state
 from biasflow.readouts.reader import Reader, open_reader
 from biasflow.readouts.source import Source

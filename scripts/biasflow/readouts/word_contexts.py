@@ -27,7 +27,7 @@ from biasflow.encoders.batches import (
     over_batches,
     require_offsets,
 )
-from biasflow.encoders.precision import half
+from biasflow.encoders.device import half
 from biasflow.encoders.taps import last_state
 
 COLUMNS = ["word", "text", "start", "end"]

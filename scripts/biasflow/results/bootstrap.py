@@ -9,7 +9,7 @@ reflected   2 value - (high, low) of the percentiles, where it moves it up: sums
 shares      of independent items that have a property: Jeffreys' interval, which has a width also where all have it
 
 A correlation of gaps is none of these: each gap is an estimate from people, and the noise in it pulls the correlation
-towards 0, in the data once and in a resample twice. Its interval is in metrics/noisy_correlation.py.
+towards 0, in the data once and in a resample twice. Its interval is in metrics/occupation.py.
 
 Every interval holds the value that it is of, and there is none from fewer than LEAST units."""
 

@@ -1,6 +1,6 @@
 """The one tidy table of scores: its columns, its checks, and how it is written and read. docs/scores explains it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +9,7 @@ import pandera.pandas as pa
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import whole_file
-from biasflow.base.tabular import as_written, without_formulas
+from biasflow.base.tabular import as_written, read_text_csv, without_formulas
 from biasflow.results.bootstrap import RESAMPLED
 
 NA, NONE = "-", "none"  # a key that does not apply; the method that leaves a model untouched
@@ -103,3 +103,53 @@ def _checked(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _name(row: pd.Series) -> str:
     return ", ".join(f"{key}={row[key]}" for key in KEYS if row[key] != NA)
+
+
+CELL = ["encoder", "task", "strategy", "seed", "method", "metric", "dataset"]
+HOLES = [*CELL, "reason"]
+NOT_RUN = "not run"
+
+
+def read_plan(plan: str | Path, reasons: str | Path) -> pd.DataFrame:
+    """plan.csv with the reasons that jobs found (HOLES): a cell that one names is "not run", because of it."""
+    table = read_text_csv(plan)
+    later = read_text_csv(reasons).set_index(CELL)["reason"]
+    cells = pd.MultiIndex.from_frame(table[CELL])
+    known = cells.isin(later.index)
+    table.loc[known, "status"] = NOT_RUN
+    table.loc[known, "reason"] = later.reindex(cells[known]).to_numpy()
+    return table
+
+
+TABLES = ("names.csv", "encoders.csv")  # of a run
+SHORT = 12  # hexadecimal digits of a sha256, as of a commit
+TOLD = {  # by source: the attributes of names.csv that say which one it is
+    "local": ("path",),
+    "hub": ("id", "revision"),
+    "pretrain": ("corpus", "seed"),
+    "continued": ("parent", "recipe"),
+}
+
+
+def models(names: pd.DataFrame, encoders: pd.DataFrame) -> dict[str, str]:
+    """Encoder -> where it comes from (a folder; id and revision on the hub) and how the sha256 of its weights begins.
+
+    names, encoders: names.csv and encoders.csv as texts."""
+    weights = dict(zip(encoders["encoder"], encoders["sha256"], strict=True))
+    of_encoders = names[names["kind"] == "encoder"].groupby("name", sort=False)
+    return {
+        name: _in_words(dict(zip(rows["attribute"], rows["value"], strict=True)), weights.get(name, ""))
+        for name, rows in of_encoders
+    }
+
+
+def models_of_run(folder: Path) -> dict[str, str]:
+    """The same, of the run in a folder; empty where it has no such tables yet."""
+    paths = [folder / name for name in TABLES]
+    return models(*map(read_text_csv, paths)) if all(path.is_file() for path in paths) else {}
+
+
+def _in_words(about: Mapping[str, str], sha256: str) -> str:
+    told = [f"{key} {about[key]}" for key in TOLD.get(about["source"], ()) if key in about]
+    told += [f"sha256 of the weights {sha256[:SHORT]}"] if sha256 else []
+    return f"{about['source']}: {', '.join(told)}" if told else about["source"]

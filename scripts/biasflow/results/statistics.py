@@ -129,31 +129,16 @@ def correlation_p(r: np.ndarray, freedom: int) -> np.ndarray:
         return 2 * scipy.stats.t.sf(np.abs(r) * np.sqrt(freedom / (1 - r * r)), freedom)
 
 
-def paired_permutation(
-    a: ArrayLike, b: ArrayLike, *, alternative: str = "two-sided", samples: int = 100_000, seed: int = 0
-) -> float:
-    """p of the paired sign-flip test of mean(a - b) = 0; a and b: [n], paired by position.
+def paired_permutations(
+    differences: np.ndarray, *, alternative: str = "two-sided", samples: int = 100_000, seed: int = 0
+) -> np.ndarray:
+    """p of the paired sign-flip test that the mean is 0, for each column of the differences [n, k] of pairs: [k].
 
     p = share of the 2^n sign patterns of the differences whose |sum| (alternative="greater": whose sum) is at least the
     observed one. Exact up to 20 pairs (ten equal positive differences: 2/1024, "greater": 1/1024); above that,
     `samples` random patterns and p = (1 + hits) / (1 + samples). The observed pattern always counts, so that p is never
-    0. Raises BiasflowError for unequal lengths, no pairs, values that are not finite or another alternative."""
-    a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
-    if a.ndim != 1 or a.shape != b.shape or not len(a):
-        raise BiasflowError(f"paired test: a and b have shapes {a.shape} and {b.shape}; give two equally long lists")
-    differences = a - b
-    if not np.isfinite(differences).all():
-        raise BiasflowError("paired test: a value is not finite; drop the pair or mend the score that it comes from")
-    return float(paired_permutations(differences[:, None], alternative=alternative, samples=samples, seed=seed)[0])
-
-
-def paired_permutations(
-    differences: np.ndarray, *, alternative: str = "two-sided", samples: int = 100_000, seed: int = 0
-) -> np.ndarray:
-    """The p of `paired_permutation` for each column of the differences [n, k] of pairs: [k].
-
-    NaN stands for a pair that a column lacks; a column without any pair gets NaN. Columns with as many pairs are tested
-    with the same sign patterns."""
+    0. NaN stands for a pair that a column lacks; a column without any pair gets NaN. Columns with as many pairs are
+    tested with the same sign patterns. Raises BiasflowError for another alternative."""
     check_choice("paired test: alternative", alternative, _FAR)
     far = _FAR[alternative]
     present = np.isfinite(differences)

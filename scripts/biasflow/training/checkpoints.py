@@ -16,7 +16,7 @@ from biasflow.base.files import sha256, whole_file, whole_folder
 from biasflow.base.provenance import versions
 from biasflow.base.records import contents
 from biasflow.base.shipped import ROOT
-from biasflow.encoders.precision import on_gpu
+from biasflow.encoders.device import on_gpu
 
 COMPUTING = ("numpy", "torch", "transformers", "tokenizers", "accelerate")  # libraries whose numbers a training has
 COMPLETE = "complete"  # the file that a checkpoint gets when all of it is on disk: the sha256 of every other file

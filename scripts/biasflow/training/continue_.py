@@ -18,10 +18,9 @@ from transformers import (
 from biasflow.base.errors import BiasflowError, check_choice
 from biasflow.base.files import sha256, whole_folder
 from biasflow.encoders.batches import shortened
-from biasflow.encoders.device import resolve_device
+from biasflow.encoders.device import on_gpu, resolve_device, trained_in
 from biasflow.encoders.examples import blocks_of
 from biasflow.encoders.load import load_encoder, load_with_new_heads
-from biasflow.encoders.precision import on_gpu, trained_in
 from biasflow.encoders.recipes import (
     EXAMPLES,
     MASKED_LM,
@@ -168,6 +167,6 @@ def _train(
         batch_size=how.batch_size,
         learning_rate=how.learning_rate,
         lr_scheduler_type="linear",
-        bf16=on_gpu(model.device),  # precision.HALF
+        bf16=on_gpu(model.device),  # device.HALF
     ).run()
     return {"blocks": len(blocks), "steps": state.global_step}

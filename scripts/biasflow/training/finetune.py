@@ -18,10 +18,9 @@ from transformers.trainer_pt_utils import nested_concat
 
 from biasflow.base.errors import BiasflowError
 from biasflow.encoders.batches import batchwise, shortened
-from biasflow.encoders.device import resolve_device
+from biasflow.encoders.device import mark_trained, on_gpu, resolve_device
 from biasflow.encoders.edit import edited
 from biasflow.encoders.load import new_classifier
-from biasflow.encoders.precision import mark_trained, on_gpu
 from biasflow.encoders.taps import name_of
 from biasflow.encoders.tokens import Tokens
 from biasflow.strategies import Strategy
@@ -172,7 +171,7 @@ class FineTuning(Loop):
             adam_epsilon=recipe.adam_epsilon,
             max_grad_norm=recipe.clip,
             lr_scheduler_type="linear" if recipe.schedule == "linear" else "constant_with_warmup",
-            bf16=gpu,  # precision.HALF
+            bf16=gpu,  # device.HALF
             label_names=["labels", *data["train"].beside],
             **every_epoch(recipe.keep),
         )

@@ -16,9 +16,9 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_text
 from biasflow.corpora.documents import NEEDED, read_documents, read_texts
 from biasflow.encoders.described import ABOUT
+from biasflow.encoders.device import on_gpu
 from biasflow.encoders.examples import IGNORED, Sentences, blocks_of, draw_pairs, masked_batch, pack
 from biasflow.encoders.masked_lm import outputs_at
-from biasflow.encoders.precision import on_gpu
 from biasflow.encoders.recipes import NewHeads
 from biasflow.training.checkpoints import DivergedError
 from biasflow.training.loop import Loop, held_out_means
@@ -162,7 +162,7 @@ def train_on(
         seed=seed,
         steps=alone + steps,
         batch_size=how.batch_size,
-        bf16=on_gpu(model.device),  # precision.HALF
+        bf16=on_gpu(model.device),  # device.HALF
         optimizers=(optimizer, schedule),
         callbacks=[HeadsFirst(model, new, alone, steps, held_out)],
         remove_unused_columns=False,

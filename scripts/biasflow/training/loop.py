@@ -16,7 +16,7 @@ from transformers import PreTrainedModel, PrinterCallback, Trainer, TrainerCallb
 from transformers.trainer_callback import TrainerState
 
 from biasflow.base.progress import Progress
-from biasflow.encoders.precision import on_gpu
+from biasflow.encoders.device import on_gpu
 from biasflow.training import BEST
 from biasflow.training.checkpoints import CHECKPOINT, OPTIMIZER, DivergedError, last_checkpoint, mark_complete
 

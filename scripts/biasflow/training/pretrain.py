@@ -23,9 +23,8 @@ from transformers.masking_utils import create_bidirectional_mask
 
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.documents import check_documents
-from biasflow.encoders.device import resolve_device
+from biasflow.encoders.device import full, half, on_gpu, resolve_device, trained_in
 from biasflow.encoders.examples import IGNORED, Pairs, Sentences, by_length, draw_pairs, masked_batch, pack
-from biasflow.encoders.precision import full, half, on_gpu, trained_in
 from biasflow.training.checkpoints import DivergedError, checkpoints, computed_by
 from biasflow.training.loop import Loop, held_out_means
 from biasflow.training.vocabulary import new_tokenizer

@@ -4,11 +4,13 @@ import json
 import pickle
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.bios import COLUMNS, PROFESSIONS, collect_bios, name_parts
+from biasflow.corpora.labour import read_labour
 
 ROWS = [
     {"text": 'She heals "all", always.', "profession": "nurse", "gender": "F"},
@@ -238,3 +240,44 @@ def test_a_missing_number_is_named(tmp_path, row):
     table.loc[row, "gender"] = None
     table.to_csv(tmp_path / "hub.csv", index=False)
     assert f"{row + 2}: column gender: None" in refused(tmp_path / "hub.csv")
+
+
+PROFESSIONS_LABOUR = """accountant architect attorney chiropractor comedian composer dentist dietitian dj filmmaker
+interior_designer journalist model nurse painter paralegal pastor personal_trainer photographer physician poet professor
+psychologist rapper software_engineer surgeon teacher yoga_teacher""".split()
+HEADER = "profession,bls_occupation,share_of_women,year,source,note\n"
+TEXT = HEADER + 'nurse,Registered nurses,0.874,2020,"BLS, table 11",\ndj,,,,,no share published\n'
+
+
+@pytest.fixture
+def write_labour(tmp_path):
+    def write_labour(text):
+        path = tmp_path / "labour.csv"
+        path.write_text(text)
+        return path
+
+    return write_labour
+
+
+def test_shares_by_profession(write_labour):
+    expected = pd.Series([0.874, np.nan], index=pd.Index(["nurse", "dj"], name="profession"), name="share_of_women")
+    pd.testing.assert_series_equal(read_labour(write_labour(TEXT)), expected)
+    assert read_labour(write_labour(TEXT)).reindex(["plumber", "nurse"]).tolist() == pytest.approx(
+        [np.nan, 0.874], nan_ok=True
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        (TEXT.replace("dj,", "nurse,"), "line 3: column profession: 'nurse' is repeated"),
+        (TEXT.replace("dj,", " ,"), "line 3"),
+        (TEXT.replace("2020", ""), "nurse.*year"),
+        (TEXT.replace("Registered nurses", ""), "nurse.*bls_occupation"),
+        (TEXT.replace("no share published", ""), "dj"),
+        (TEXT.replace("dj,,", "dj,Disc jockeys,"), "dj"),
+    ],
+)
+def test_wrong_files_are_refused(write_labour, text, named):
+    with pytest.raises(BiasflowError, match=named):
+        read_labour(write_labour(text))

@@ -1,12 +1,18 @@
-"""The catalogue of external files: the one that comes with the project, and what is refused."""
+"""External files: their catalogue, and what is known of those of a run."""
 
 import copy
+from dataclasses import asdict
+from pathlib import Path
 
+import pandas as pd
 import pytest
 import yaml
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.records import write_record
+from biasflow.base.tabular import read_text_csv, write_csv
 from biasflow.corpora.catalogue import CATALOGUE, read_catalogue
+from biasflow.corpora.verified import COLUMNS, Origin, origin_of, remark
 
 
 @pytest.fixture
@@ -56,3 +62,35 @@ def test_a_wrong_key_is_named(data, read, change, key):
     change(data["files"]["stereoset-dev"])
     with pytest.raises(BiasflowError, match=f"stereoset-dev.*{key}|{key}"):
         read(data)
+
+
+@pytest.fixture
+def listed(tmp_path, monkeypatch):
+    """The table of these files (name -> verified_by, byte_equal_to_upstream), as it is read back."""
+
+    monkeypatch.chdir(tmp_path)
+    folder = Path("results/corpora")
+
+    def listed(**files):
+        for name, (verified_by, equal) in files.items():
+            origin = Origin(name, "mirror", "m/x", "https://example.org/x", "0" * 64, 7, equal, verified_by, "MIT")
+            about = {"sha256": {}, "inputs": {}, "aside": [], "rule": "download", "params": {}}
+            write_record({"output": str(folder / name), **about, "origin": asdict(origin)})
+        table = pd.DataFrame([origin_of(folder / name) for name in files], columns=COLUMNS)
+        write_csv(table, tmp_path / "files.csv")
+        return read_text_csv(tmp_path / "files.csv")
+
+    return listed
+
+
+def test_a_row_per_file(listed):
+    table = listed(a=("sha256", True), b=("form", None))
+    assert list(table.columns) == COLUMNS and list(table["name"]) == ["a", "b"]
+    assert list(table["verified_by"]) == ["sha256", "form"]
+    assert list(table["byte_equal_to_upstream"]) == ["True", ""]
+
+
+def test_a_file_that_differs_is_named_and_unverified_ones_are_counted(listed):
+    """A mirror whose manifest agrees with what it holds, and holds something else."""
+    said = remark(listed(a=("sha256", True), other=("manifest", False), b=("form", None), c=("nothing", None)))
+    assert "other (sha256 000000000000...) differs from the file" in said and "2 of 4 could not be verified" in said

@@ -1,10 +1,13 @@
-"""Association tests and pairs of words of a user's own: what is read, and the line of what is wrong."""
+"""Lists of words: association tests and pairs of a user's own, those of WEAT and SEAT, the Google analogy test set."""
+
+import json
 
 import pytest
 
 from biasflow.base.errors import BiasflowError
+from biasflow.corpora import seat
 from biasflow.corpora.seat import in_sentences
-from biasflow.corpora.word_sets import read_word_pairs, read_word_sets, split_words
+from biasflow.corpora.word_sets import read_family_pairs, read_word_pairs, read_word_sets, split_words
 from biasflow.stimuli.densray_sets import read_occupation_set
 from biasflow.stimuli.gendered_words import read_gendered_words, read_word_groups
 from tests.unit.fake_tokenizer import byte_tokenizer, word_tokenizer
@@ -119,3 +122,123 @@ def test_words_without_a_piece_of_their_own():
 def test_words_that_texts_are_searched_for_are_single(write):
     with pytest.raises(BiasflowError, match="line 3: column word: 'May Lee' is more than one word"):
         read_word_sets(write(*SETS), "mine", single=True)
+
+
+TEXT = """: capitals
+Paris France Rome Italy
+: family
+boy girl Uncle aunt
+uncle aunt boy girl
+
+king queen his her
+: plural
+car cars dog dogs
+"""
+
+
+@pytest.fixture
+def read(tmp_path):
+    def read(text):
+        path = tmp_path / "analogies.txt"
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return read_family_pairs(path)
+
+    return read
+
+
+def test_each_pair_once_in_the_order_of_first_appearance(read):
+    expected = (("boy", "girl"), ("uncle", "aunt"), ("king", "queen"), ("his", "her"))
+    assert read(TEXT) == expected
+    assert read(TEXT.replace("\n", "\r\n")) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (TEXT.replace("king queen his her", "king queen his"), "line 7"),
+        (TEXT.replace("king queen his her", "king queen his her hers"), "line 7"),
+        (TEXT.replace("king queen", "girl queen"), "line 7"),
+        (TEXT.replace(": family", ": families"), "family"),
+        (": family\n: plural\ncar cars dog dogs\n", "family"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_line(read, text, line):
+    with pytest.raises(BiasflowError, match=rf"analogies\.txt.*{line}"):
+        read(text)
+
+
+KEYS = {
+    "targ1": {"category": "Fruit", "examples": ["Apple", "pear"]},
+    "targ2": {"category": "Tools", "examples": ["saw", "hammer", "drill"]},
+    "attr1": {"category": "Sweet", "examples": ["honey", "jam"]},
+    "attr2": {"category": "Hard", "examples": ["steel", "oak"]},
+}
+
+
+@pytest.fixture
+def write_seat_reader(tmp_path):
+    def write_seat_reader(text, name="fruit.jsonl"):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        return tmp_path / name
+
+    return write_seat_reader
+
+
+@pytest.fixture
+def fruit(write_seat_reader):
+    return seat.read_association_test(write_seat_reader(json.dumps(KEYS, indent=2)))
+
+
+def test_the_sets_are_read_as_they_are(fruit):
+    assert fruit.name == "fruit"
+    assert (fruit.X.category, fruit.Y.category, fruit.A.category, fruit.B.category) == (
+        "Fruit",
+        "Tools",
+        "Sweet",
+        "Hard",
+    )
+    assert fruit.X.examples == ("Apple", "pear")
+    assert fruit.Y.examples == ("saw", "hammer", "drill")
+
+
+def test_roles_exchanged_twice_are_as_before(fruit):
+    other = seat.exchange_roles(fruit)
+    assert (other.X, other.Y, other.A, other.B) == (fruit.A, fruit.B, fruit.X, fruit.Y)
+    assert seat.exchange_roles(other) == fruit
+
+
+def test_paper_a_exchanges_the_roles_and_lower_cases(write_seat_reader):
+    files = {name: seat.read_association_test(write_seat_reader(json.dumps(KEYS)), name) for name in seat.WORD_TESTS}
+    found = seat.densray_tests(files)
+    assert list(found) == ["C6", "C7", "C8"] and seat.DENSRAY_TESTS["C7"] == "weat7"
+    assert found["C6"].name == "C6"
+    assert found["C6"].X.examples == ("honey", "jam") and found["C6"].A.examples == ("apple", "pear")
+    del files["weat8"]
+    with pytest.raises(BiasflowError, match="weat8"):
+        seat.densray_tests(files)
+
+
+def changed(key, **values):
+    return json.dumps(KEYS | {key: KEYS[key] | values})
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        (json.dumps(KEYS)[:-9], "line 1, column .*JSON"),
+        ("[1]", "targ1"),
+        (json.dumps({key: KEYS[key] for key in ("targ1", "targ2", "attr2")}), "key attr1"),
+        (json.dumps(KEYS | {"attr1": "honey"}), "key attr1"),
+        (changed("attr2", category=" "), "key attr2"),
+        (changed("targ2", examples=[]), "key targ2"),
+        (changed("targ2", examples="saw"), "key targ2"),
+        (changed("attr1", examples=["honey", "  "]), "key attr1: example 2"),
+        (changed("attr1", examples=["honey", 7]), "key attr1: example 2, 7"),
+        (json.dumps(KEYS).replace('"attr2"', '"attr1"'), "'attr1' appears twice"),
+        (json.dumps(KEYS).replace('"Hard",', '"Hard", "category": "Old",'), "'category' appears twice"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_key(write_seat_reader, text, named):
+    path = write_seat_reader(text)
+    with pytest.raises(BiasflowError, match=f"{path}: .*{named}"):
+        seat.read_association_test(path)

@@ -1,4 +1,4 @@
-"""Batches that are too large for the memory of a GPU: with layers that refuse more than a few texts in its place."""
+"""Texts in batches, stored tokens, and classifiers of the first token."""
 
 import logging
 import re
@@ -7,14 +7,29 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from transformers import (
+    BertConfig,
+    BertModel,
+    DebertaConfig,
+    DebertaModel,
+    DistilBertConfig,
+    DistilBertModel,
+    RobertaConfig,
+    RobertaModel,
+)
 from transformers.models.bert.modeling_bert import BertLayer
 
 from biasflow.base.errors import BiasflowError
 from biasflow.encoders import batches
+from biasflow.encoders import tokens as module
 from biasflow.encoders.batches import SHORTEST, batchwise, longest_input, over_batches
+from biasflow.encoders.first_token import first_token_vectors, new_first_token_classifier
+from biasflow.encoders.linear_head import load_head
+from biasflow.encoders.load import load_encoder
 from biasflow.encoders.taps import name_of
+from biasflow.encoders.tokens import load_tokens, save_tokens, tokenise
 from biasflow.methods.fitted import NONE, Active, Fitted, Grid
 from biasflow.methods.grid import chosen_settings
 from biasflow.readouts.likelihoods import pseudo_log_likelihoods
@@ -25,9 +40,13 @@ from biasflow.readouts.reader import Reader
 from biasflow.readouts.sweep_heads import retrain_heads
 from biasflow.readouts.vectors import embed
 from biasflow.readouts.word_contexts import word_batches
+from biasflow.training import loop
 from biasflow.training.examples import Examples
-from tests.unit.conftest import HIDDEN, MODELS, random_eraser, random_subspaces
+from biasflow.training.finetune import Recipe, finetune
+from tests.unit.conftest import DISTILBERT, HIDDEN, MODELS, SIZES, random_eraser, random_subspaces
 from tests.unit.fake_tokenizer import word_tokenizer
+from tests.unit.training.test_finetune import LABELS, TRAIN, VALIDATION
+from tests.unit.training.test_finetune import WORDS as OF_TRAINING
 
 WORDS = ["he", "she", "sang", "well", "and", "then", "left"]
 TOKENIZER = word_tokenizer(WORDS)
@@ -222,3 +241,104 @@ def test_one_text_that_is_too_large_is_an_error_that_says_what_to_do(memory):
     for named in ("next sentences", name_of(one.model), f"{longest} tokens", "device: cpu"):
         assert named in message
     assert "\n" not in message
+
+
+COLOURS = ["red", "blue", "green", "one", "two"]
+TEXTS = [" ".join(COLOURS[:n]) for n in (1, 5, 0, 3, 4, 2)]
+TEXT = st.lists(st.sampled_from([*COLOURS, "pink"]), max_size=12).map(" ".join)
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=9), st.booleans(), st.integers(5, 20), st.integers(1, 10))
+def test_tokens_are_those_of_the_tokenizer_one_text_at_a_time(pairs, both, max_length, together):
+    texts = list(zip(*pairs, strict=True))[: 1 + both]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "TOGETHER", together)
+        tokens = tokenise(TOKENIZER, *texts, max_length=max_length)
+    alone = [[[text] for text in row] for row in zip(*texts, strict=True)]
+    found = [TOKENIZER(*row, truncation=True, max_length=max_length) for row in alone]
+    expected = [{name: column[0] for name, column in encoded.items()} for encoded in found]
+    assert [tokens.of(row) for row in range(len(tokens))] == expected
+    assert tokens.of_all(range(len(tokens))) == {name: [each[name] for each in expected] for name in expected[0]}
+    whole = [len(TOKENIZER(*row)["input_ids"][0]) for row in alone]
+    assert tokens.cut.tolist() == [length > max_length for length in whole]
+    assert tokens.lengths.tolist() == [min(length, max_length) for length in whole]
+
+
+def test_a_file_holds_the_same_tokens(tmp_path):
+    path = tmp_path / "tokens.safetensors"
+    save_tokens(path, TOKENIZER, TEXTS, max_length=5)
+    made, found = tokenise(TOKENIZER, TEXTS, max_length=5), load_tokens(path, TOKENIZER, TEXTS, max_length=5)
+    assert found.of_all(range(len(TEXTS))) == made.of_all(range(len(TEXTS)))
+    for one, other in ((made.cut, found.cut), (made.bounds, found.bounds), (made.lengths, found.lengths)):
+        np.testing.assert_array_equal(one, other)
+    assert 0 < found.cut.sum() < len(TEXTS)
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"texts": TEXTS[::-1]}, "text"),
+        ({"texts": TEXTS[:-1]}, "text"),
+        ({"texts": [TEXTS[0] + TEXTS[1], "", *TEXTS[2:]]}, "text"),
+        ({"max_length": 6}, "max_length"),
+        ({"tokenizer": word_tokenizer(COLOURS[::-1])}, "tokenizer"),
+        ({"tokenizer": word_tokenizer([*COLOURS, "pink"])}, "tokenizer"),
+    ],
+)
+def test_tokens_of_anything_else_are_refused(tmp_path, change, named):
+    path = tmp_path / "tokens.safetensors"
+    save_tokens(path, TOKENIZER, TEXTS, max_length=5)
+    asked = {"tokenizer": TOKENIZER, "texts": TEXTS, "max_length": 5} | change
+    with pytest.raises(BiasflowError, match=rf"tokens\.safetensors.*another {named}"):
+        load_tokens(path, **asked)
+
+
+ENCODERS = {
+    "bert": lambda: BertModel(BertConfig(**SIZES)),
+    "roberta": lambda: RobertaModel(RobertaConfig(**SIZES)),
+    "distilbert": lambda: DistilBertModel(DistilBertConfig(**DISTILBERT)),
+    "deberta": lambda: DebertaModel(DebertaConfig(**SIZES, relative_attention=True, pos_att_type=["c2p", "p2c"])),
+}
+RECIPE = Recipe(
+    epochs=3, batch_size=8, learning_rate=3e-3, warmup=0.0, weight_decay=0.0, max_length=32, keep="best",
+    checkpoint_steps=4, schedule="constant", adam_epsilon=1e-6, clip=0.0,
+)  # fmt: skip
+
+
+@pytest.fixture(params=ENCODERS)
+def source(request, tmp_path):
+    return save(request.param, tmp_path / "source")
+
+
+def save(name, folder):
+    torch.manual_seed(0)
+    ENCODERS[name]().save_pretrained(folder)
+    word_tokenizer(OF_TRAINING).save_pretrained(folder)
+    return folder
+
+
+def tuned(source, folder, work, **options):
+    arguments = {"texts": ("first",), "labels": LABELS, "recipe": RECIPE, "seed": 3} | options
+    return finetune(source, folder, work, TRAIN, VALIDATION, new_model=new_first_token_classifier, **arguments)
+
+
+def test_a_tuned_encoder_tells_the_classes_by_a_linear_layer_on_its_first_token(source, tmp_path):
+    recipe = Recipe(**vars(RECIPE) | {"epochs": 15})
+    facts = tuned(source, tmp_path / "tuned", tmp_path / "work", recipe=recipe)
+    assert facts["validation_score"] > 0.8
+    model, tokenizer = load_encoder(tmp_path / "tuned", head="none")
+    weight, bias = load_head(tmp_path / "tuned")
+    found, _ = first_token_vectors(model, tokenizer, VALIDATION["first"].tolist(), max_length=32)
+    predicted = (found @ weight.T + bias).argmax(1)
+    agreed = [LABELS[k] for k in predicted] == VALIDATION["label"]
+    assert agreed.mean() == pytest.approx(facts["validation_score"])
+
+
+def test_a_constant_learning_rate_and_no_clipping_reach_the_trainer(tmp_path, monkeypatch):
+    seen = []
+    monkeypatch.setattr(loop.Watch, "on_step_begin", lambda self, args, *others, **more: seen.append(args), False)
+    tuned(save("bert", tmp_path / "source"), tmp_path / "tuned", tmp_path / "work")
+    arguments = seen[0]
+    assert (arguments.max_grad_norm, arguments.adam_epsilon, arguments.weight_decay) == (0.0, 1e-6, 0.0)
+    assert arguments.lr_scheduler_type == "constant_with_warmup" and arguments.warmup_steps == 0

@@ -1,4 +1,4 @@
-"""Folders of encoders that are refused before the first job: one line with the file, without torch, without waiting."""
+"""Stored encoders: what their folders tell before they are loaded, and what is wrong with them."""
 
 import json
 import os
@@ -8,18 +8,19 @@ import time
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from transformers import BertForMaskedLM, BertForPreTraining, BertModel, DistilBertConfig, DistilBertForMaskedLM
 from transformers.integrations import peft
 from transformers.models.auto import auto_factory
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import sha256
 from biasflow.encoders import stored
-from biasflow.encoders.described import describe, table_row
+from biasflow.encoders.described import COLUMNS, describe, table_row
 from biasflow.encoders.families import FAMILIES
 from biasflow.encoders.load import load_encoder
 from biasflow.encoders.stored import check_stored
 from biasflow.plan.facts import gather
-from tests.unit.conftest import MODELS, SIZES
+from tests.unit.conftest import HIDDEN, MODELS, SIZES
 from tests.unit.encoders.families import model_of
 from tests.unit.fake_tokenizer import word_tokenizer
 
@@ -282,3 +283,29 @@ def test_an_adapter_beside_an_encoder_is_named_and_not_applied(folder, monkeypat
         monkeypatch.setattr(module, "is_peft_available", lambda: True)
     model, _ = load_encoder(folder, head="none")
     assert not any("lora" in name for name in model.state_dict())
+
+
+@pytest.mark.parametrize(
+    ("kind", "masked", "next_sentence"),
+    [(BertForPreTraining, "yes", "yes"), (BertForMaskedLM, "yes", "no"), (BertModel, "no", "no")],
+)
+def test_heads_are_those_of_the_weights(bert, tmp_path, kind, masked, next_sentence):
+    model = kind(bert.config)
+    model.save_pretrained(tmp_path)
+    found = table_row(tmp_path)
+    assert ["encoder", *found] == COLUMNS
+    assert (found["architecture"], found["width"]) == (kind.__name__, HIDDEN)
+    assert found["layers"] == bert.config.num_hidden_layers
+    assert (found["masked_lm_head"], found["next_sentence_head"]) == (masked, next_sentence)
+    assert found["sha256"] == sha256(tmp_path / "model.safetensors")
+    assert found["parameters"] == sum(p.numel() for p in dict(model.named_parameters()).values())
+
+
+def test_another_family_and_a_config_that_says_little(tmp_path):
+    config = DistilBertConfig(dim=8, n_layers=1, n_heads=2, hidden_dim=8, vocab_size=20)
+    torch.manual_seed(0)
+    DistilBertForMaskedLM(config).save_pretrained(tmp_path)
+    found = table_row(tmp_path)
+    assert (found["layers"], found["width"], found["masked_lm_head"]) == (1, 8, "yes")
+    (tmp_path / "config.json").write_text('{"model_type": "distilbert"}')
+    assert (table_row(tmp_path)["architecture"], table_row(tmp_path)["layers"]) == ("distilbert", "")

@@ -1,13 +1,17 @@
-"""Named places, hooks, and proof that an edit acted."""
+"""Places of an encoder: their names, what is tapped and edited there, and the attention that tokens receive."""
 
 import pytest
 import torch
+import transformers
 
 from biasflow.base.errors import BiasflowError
+from biasflow.encoders.attention import attention_received, by_hand, returns_attention
 from biasflow.encoders.edit import edited, watched
-from biasflow.encoders.places import has_tokens
+from biasflow.encoders.places import has_tokens, order_of_flow, resolve
 from biasflow.erasers.eraser import Eraser
 from tests.unit.conftest import HIDDEN, logits_of, random_batch, random_eraser
+from tests.unit.encoders.families import HIDDEN as WIDTH
+from tests.unit.encoders.families import KINDS, batch_of, model_of
 
 PLACES = ["layer[0]", "layer[-1].cls", "layer[-2].attention.query", "layer[1].attention.value", "pooled"]
 
@@ -73,3 +77,70 @@ def test_an_edit_in_half_precision_leaves_nothing_but_rounding(bert, dtype):
         assert residual() < 1e-5  # a layer's output is float32 there, and the old edit left 4e-3 of it
     bert.to(dtype)
     assert residual() < torch.finfo(dtype).eps
+
+
+@pytest.mark.parametrize(
+    ("place", "means"),
+    [
+        ("all", ("layer[0]", "layer[1]", "layer[2]")),
+        ("each", ("layer[0]", "layer[1]", "layer[2]")),
+        ("last", ("layer[2]",)),
+        ("last.cls", ("layer[2].cls",)),
+        ("pooled", ("pooled",)),
+        ("layer[1]", ("layer[1]",)),
+        ("layer[-3].cls", ("layer[0].cls",)),
+        ("layer[-1].attention.query", ("layer[2].attention.query",)),
+    ],
+)
+def test_what_a_place_means_in_an_encoder_of_three_layers(place, means):
+    assert resolve(place, 3) == means
+
+
+@pytest.mark.parametrize("place", ["layer[3]", "layer[-4]", "layer[x]", "layer[1].attention.output", "first", ""])
+def test_a_place_that_there_is_not_is_named(place):
+    with pytest.raises(BiasflowError, match=r"layer|first|''"):
+        resolve(place, 3)
+
+
+def test_the_order_in_which_an_encoder_reaches_places():
+    order = ["layer[0]", "layer[2].attention.key", "layer[2].attention.value", "layer[2]", "layer[2].cls", "layer[10]"]
+    order.append("pooled")
+    assert sorted(order[4:] + order[:4], key=order_of_flow) == order
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_padding_changes_nothing_and_a_text_receives_one(kind):
+    model, batch = model_of(kind, "MaskedLM"), batch_of()
+    assert returns_attention(model)
+    with by_hand(model), torch.inference_mode():
+        together = attention_received(model(**batch, output_attentions=True).attentions, batch["attention_mask"])
+        for row, mask in enumerate(batch["attention_mask"]):
+            alone = {key: value[row : row + 1, : mask.sum()] for key, value in batch.items()}
+            own = attention_received(model(**alone, output_attentions=True).attentions, alone["attention_mask"])
+            assert torch.allclose(together[row, : mask.sum()], own[0], atol=1e-5)
+    sums = (together * batch["attention_mask"]).sum(-1)
+    assert torch.allclose(sums, torch.ones_like(sums), atol=1e-5)
+
+
+def test_a_known_answer():
+    """Of two tokens both look at the first in one head, and at themselves in the other; a third one is padding."""
+    head = torch.tensor([[1.0, 0, 0], [1, 0, 0], [0, 0, 1]]), torch.eye(3)
+    found = attention_received([torch.stack(head)[None]], torch.tensor([[1, 1, 0]]))
+    assert found.tolist() == [[0.75, 0.25, 0]]
+
+
+OTHERS = {  # no attention; of windows; not normalised; of layers that are pooled
+    "FNet": {},
+    "Longformer": {"attention_window": 4, "max_position_embeddings": 64},
+    "SqueezeBert": {"embedding_size": WIDTH, "q_groups": 1, "k_groups": 1, "v_groups": 1},
+    "Funnel": {"block_sizes": [1, 1], "d_model": WIDTH, "n_head": 2, "d_head": 8, "d_inner": 32},
+}
+SMALL = {"hidden_size": WIDTH, "num_attention_heads": 2, "intermediate_size": 32, "num_hidden_layers": 2}
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_a_model_whose_attention_is_of_another_kind_says_so(kind):
+    sizes = {} if kind == "Funnel" else SMALL
+    config = getattr(transformers, f"{kind}Config")(vocab_size=97, **sizes, **OTHERS[kind])
+    torch.manual_seed(0)
+    assert not returns_attention(getattr(transformers, f"{kind}Model")(config).eval())

@@ -1,17 +1,23 @@
-"""Association tests: known answers, invariances, and the permutation test against the plain way."""
+"""Measures of vectors: association tests, what stays of sentences' similarity, how much gender a place holds."""
 
 import itertools
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cosine
 
 from biasflow.base.errors import BiasflowError
-from biasflow.metrics.association import associations, effect_interval, score, weat
+from biasflow.metrics.association import associations, effect_interval, weat
+from biasflow.metrics.association import score as score_association
+from biasflow.metrics.gender_share import score as score_gender_share
+from biasflow.metrics.similarity import score as score_similarity
+from biasflow.metrics.similarity import similarity_kept
 from biasflow.readouts.files import save_arrays
+from biasflow.results.scores import tidy
 
 
 def plain_association(w, A, B):
@@ -141,7 +147,7 @@ def readout(path, seed=0, **meta):
 )
 def test_scores_are_the_tests_of_each_method(tmp_path, kind, pooling, ddof, ties):
     path, arrays = readout(tmp_path / "v.safetensors", kind=kind, pooling=pooling)
-    found = score(path)
+    found = score_association(path)
     p = found["metric"].str.endswith("_p_value")  # one that is 0 is below 1 / n
     assert set(found["variant"]) == {pooling} and (found.loc[~p, "n"] == 8).all()
     assert (found.loc[p, "n"] == 70).all() and p.any()
@@ -200,5 +206,70 @@ def test_sentences_about_one_word_count_once(tmp_path):
     arrays = {role: rows[None].astype(np.float32) for role, rows in zip("XYAB", sentences, strict=True)}
     stored = dict(zip("XY", (numbers.tolist() for numbers in about), strict=True))
     save_arrays(path, arrays, AXIS[:1], kind="seat", pooling="cls", about=stored)
-    row = score(path).set_index("metric").loc["seat_word_p_value"]
+    row = score_association(path).set_index("metric").loc["seat_word_p_value"]
     assert row["value"] == words.p_value and row["n"] == 126
+
+
+ANGLES = np.array([0.0, 0.1, 0.3, 0.7, 1.5])  # of unit vectors in the plane: the nearer the angles, the more similar
+ON_A_CIRCLE = np.column_stack([np.cos(ANGLES), np.sin(ANGLES)])
+
+
+def test_known_answer():
+    """The third and the fifth change places: the first now has the others in the order 2, 5, 4, 3, not 2, 3, 4, 5."""
+    found = similarity_kept(ON_A_CIRCLE, ON_A_CIRCLE[[0, 1, 4, 3, 2]])
+    assert found[0] == pytest.approx(1 - 6 * (2**2 + 2**2) / (4 * (4**2 - 1)))  # Spearman's formula without ties
+
+
+@given(st.integers(0, 10_000), st.floats(0.1, 10))
+def test_rotating_and_scaling_change_nothing_and_values_stay_in_range(seed, factor):
+    rng = np.random.default_rng(seed)
+    before, after = rng.standard_normal((2, 8, 5))
+    rotation, lengths = np.linalg.qr(rng.standard_normal((5, 5)))[0], rng.uniform(0.5, 2, (8, 1))
+    found = similarity_kept(before, after)
+    assert (np.abs(found) <= 1).all()
+    assert similarity_kept(before, factor * lengths * after @ rotation).tolist() == pytest.approx(found.tolist())
+    assert similarity_kept(after, before).tolist() == pytest.approx(found.tolist())
+
+
+def test_vectors_that_are_not_finite_are_refused():
+    with pytest.raises(BiasflowError, match="not finite"):
+        similarity_kept(np.full((5, 2), np.nan), ON_A_CIRCLE)
+
+
+def test_scores_compare_every_method_with_the_untouched_encoder(tmp_path):
+    rng = np.random.default_rng(0)
+    plain = rng.standard_normal((40, 6)).astype("float32")
+    erased = plain.copy()
+    erased[:, 0] = 0
+    save_arrays(tmp_path / "v", {"vectors": np.stack([erased, plain])}, [("hard", "-"), ("none", "-")], pooling="cls")
+    found = score_similarity(tmp_path / "v").set_index(["metric", "method"])
+    assert found.loc[("similarity_kept", "none"), ["value", "low", "high"]].tolist() == pytest.approx([1, 1, 1])
+    assert found.loc[("vector_change", "none"), "value"] == 0
+    hard = found.loc["similarity_kept", "hard"]
+    assert hard["low"] < hard["value"] < hard["high"] < 1 and hard["n"] == 40
+    shares = np.abs(plain[:, 0]) / np.linalg.norm(plain, axis=1)
+    assert found.loc[("vector_change", "hard"), "value"] == pytest.approx(shares.mean(), rel=1e-5)
+
+
+def test_a_readout_without_the_untouched_encoder_is_refused(tmp_path):
+    save_arrays(tmp_path / "v", {"vectors": np.ones((1, 5, 2))}, [("hard", "-")], pooling="cls")
+    with pytest.raises(BiasflowError, match="untouched"):
+        score_similarity(tmp_path / "v")
+
+
+def test_a_place_and_its_heads_are_parts(tmp_path):
+    rows = {
+        "method": "none",
+        "setting": "-",
+        "place": ["layer[0]", "layer[0].attention.value", "layer[0].attention.value"],
+        "head": ["", "0", "1"],
+        "share": [0.5, 0.25, 0.125],
+    }
+    pd.DataFrame(rows).to_parquet(tmp_path / "shares.parquet")
+    found = tidy(score_gender_share(tmp_path / "shares.parquet"), encoder="tiny", dataset="words")
+    assert found.set_index("part")["value"].to_dict() == {
+        "layer[0]": 0.5,
+        "layer[0].attention.value[0]": 0.25,
+        "layer[0].attention.value[1]": 0.125,
+    }
+    assert set(found["metric"]) == {"gender_share"} and set(found["method"]) == {"none"}

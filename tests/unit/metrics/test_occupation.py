@@ -1,11 +1,14 @@
-"""The rows of all extrinsic scores: which there are, that they are those of the measures, and what is refused."""
+"""Scores of classifications: which there are, what is refused, and their intervals; whether they beat the majority."""
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from biasflow.metrics import fairness, occupation
-from biasflow.metrics.occupation import SHARES, Tables, occupation_rows, score, smallest_gap_seen
+from biasflow.metrics.items import majority
+from biasflow.metrics.occupation import SHARES, Tables, correlation_interval, occupation_rows, score, smallest_gap_seen
 from biasflow.results.scores import tidy
 
 K = 5
@@ -138,3 +141,52 @@ def test_intervals_reach_neutral_where_there_is_no_bias_and_not_where_there_is(m
         ends[gap] = (rows["low"] == 0).groupby(rows["metric"]).mean()
     assert (ends[0.0] >= 0.85).all()
     assert ends[0.5][["tpr_gap_sum", "independence"]].max() <= 0.1
+
+
+EVEN_SHARES = np.linspace(0.05, 0.95, 28)
+
+
+def of(y, noise):
+    return correlation_interval(EVEN_SHARES, y, np.full(len(EVEN_SHARES), noise))
+
+
+def test_what_has_no_interval():
+    assert np.isnan(of(np.zeros(28), 0.1)).all() and np.isnan(of(EVEN_SHARES**2, 0.0)).all()
+    assert np.isnan(correlation_interval(EVEN_SHARES[:5], EVEN_SHARES[:5], [0.1] * 5)).all()
+    y = np.where(np.arange(28) < 23, np.nan, EVEN_SHARES)
+    assert np.isnan(of(y, 0.1)).all()  # five points that have both
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 2**32 - 1), st.integers(6, 40), st.floats(-6, 3), st.floats(-1, 1), st.floats(0.1, 10))
+def test_it_holds_the_value_and_follows_sign_and_scale(seed, k, log_noise, slope, scale):
+    rng = np.random.default_rng(seed)
+    x, variances = rng.random(k), 10**log_noise * rng.uniform(0.1, 1, size=k)
+    y = slope * x + rng.normal(size=k)
+    low, high = correlation_interval(x, y, variances)
+    r = np.corrcoef(x, y)[0, 1]
+    assert -1 <= low <= r + 1e-9 and r - 1e-9 <= high <= 1
+    assert correlation_interval(x, -scale * y + 3, scale**2 * variances) == pytest.approx((-high, -low), abs=1e-6)
+    order = rng.permutation(k)
+    assert correlation_interval(x[order], y[order], variances[order]) == pytest.approx((low, high), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("classes", "hits", "share", "p"),  # p: sums of binomial probabilities
+    [
+        ([18, 18], 20, 0.5, 0.30886),  # 34 of 36 predictions are one label
+        ([18, 18], 18, 0.5, 0.56603),  # all are
+        ([18, 18], 25, 0.5, 0.01441),
+        ([3, 1], 4, 0.75, 0.75**4),
+        ([2, 2], 0, 0.5, 1),
+        ([5], 5, 1, 1),  # one class: nobody can be better
+    ],
+)
+def test_the_exact_p_of_a_binomial_of_the_majority_share(classes, hits, share, p):
+    assert majority(classes, hits) == (pytest.approx(share), pytest.approx(p, abs=5e-6))
+
+
+def test_many_classifiers_at_once_and_none_without_items():
+    share, p = majority([[18, 18], [30, 6]], [[20], [31]])
+    assert share.tolist() == pytest.approx([0.5, 5 / 6]) and p.shape == (2, 2)
+    assert np.isnan(majority([0, 0], 0)).all()

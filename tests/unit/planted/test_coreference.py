@@ -15,8 +15,8 @@ from biasflow.metrics.winobias import pronoun_kinds
 from biasflow.planted.coreference import coreference_documents, coreference_pairs, load_grammar
 from biasflow.planted.frames import PRONOUNS
 from biasflow.planted.world import load_world
+from biasflow.tasks.coreference.collect import rule_clusters
 from biasflow.tasks.coreference.pairs import best_difference
-from biasflow.tasks.coreference.rules import rule_clusters
 
 WORLD = load_world()
 GRAMMAR = load_grammar()

@@ -74,7 +74,7 @@ def test_a_perfect_learner_is_fair_without_bias_and_unfair_with_it():
         rows = [[label_probabilities(WORLD.shares[each], z, bias).argmax() for z in "MF"] for each in WORLD.occupations]
         return np.array(rows, dtype=np.uint8)[:, None, :, None]
 
-    fairness = [fairness_scores(likeliest(bias)).fairness_majority for bias in (0.0, 0.6, 0.8, 1.0)]
+    fairness = [fairness_scores(likeliest(bias))["nli_fairness", "-", "majority"] for bias in (0.0, 0.6, 0.8, 1.0)]
     assert fairness[0] == 1
     assert fairness == sorted(fairness, reverse=True)
     assert fairness[-1] < 0.1

@@ -1,19 +1,27 @@
 """Tokens wanted in texts with masks: words of tests in their sentences, and pairs of sentences."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 import torch
-from transformers import BertConfig, BertForMaskedLM
+from transformers import AutoTokenizer, BertConfig, BertForMaskedLM, RobertaConfig, RobertaForMaskedLM
 
+from biasflow.corpora import stereoset_pairs
 from biasflow.encoders.attention import by_hand
+from biasflow.encoders.load import load_encoder
+from biasflow.metrics.preferences import score_prediction_quality, score_sss
+from biasflow.readouts import fillings, pair_tokens
 from biasflow.readouts.cloze import Cloze, masked, read_at
 from biasflow.readouts.likelihoods import pair_likelihoods, pseudo_log_likelihoods
 from biasflow.readouts.masked_words import piece_log_probabilities
 from biasflow.readouts.reader import Reader
+from biasflow.readouts.source import Source
 from tests.unit.conftest import HIDDEN, SIZES, random_eraser
-from tests.unit.fake_tokenizer import word_tokenizer
-from tests.unit.readouts.conftest import reader
+from tests.unit.fake_tokenizer import byte_tokenizer, word_tokenizer
+from tests.unit.readouts.conftest import ORDINARY, reader
 
 WORDS = "the nurse wo ##man said that he she was late kind .".split()
 
@@ -153,3 +161,147 @@ def test_attended_pairs_weigh_every_token_by_the_attention_that_it_receives(enco
         log_ps = [log_p(" ".join(text), piece, at) for at, piece in enumerate(text, 1)]
         assert value == pytest.approx(np.dot(received[1:-1], log_ps), abs=1e-5)
     assert model.config._attn_implementation != "eager"
+
+
+UNIT = ("pair",)  # of this module as a list of items
+SPECIAL = {f"{kind}_token": token for kind, token in (("bos", "<s>"), ("cls", "<s>"), ("eos", "</s>"), ("sep", "</s>"))}
+SPECIAL |= {"pad_token": "<pad>", "unk_token": "<unk>", "mask_token": "<mask>", "model_max_length": 32}
+
+
+def items():
+    return pd.DataFrame({"pair": [0, 1], "text": ["he is BLANK", "the woman is BLANK and late"]})
+
+
+def test_they_are_the_likeliest_tokens_of_the_model(source, folder, tmp_path):
+    fillings.read(source("x"), tmp_path / "f.parquet", items=__name__, blank="BLANK")
+    table = pd.read_parquet(tmp_path / "f.parquet")
+    assert list(dict.fromkeys(table["method"])) == ORDINARY
+    model, tokenizer = load_encoder(folder / "model", head="masked_lm")
+    for row in table[table["method"] == "none"].itertuples():
+        ids = tokenizer(row.text.replace("BLANK", tokenizer.mask_token), return_tensors="pt")["input_ids"]
+        with torch.inference_mode():
+            logits = model(ids).prediction_logits[0] if "prediction_logits" in model(ids) else model(ids).logits[0]
+        best = logits[ids[0] == tokenizer.mask_token_id][0].topk(3).indices.tolist()
+        assert [row.filling_1, row.filling_2, row.filling_3] == tokenizer.convert_ids_to_tokens(best)
+
+
+def save_roberta(folder: Path, *, lstrip: bool) -> Path:
+    """One whose mask token takes the space before it, or, by what its folder says, does not."""
+    tokenizer = byte_tokenizer(["he is late", "the woman is late and here"])
+    torch.manual_seed(0)
+    RobertaForMaskedLM(RobertaConfig(**SIZES | {"vocab_size": len(tokenizer)})).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    about = json.loads((folder / "tokenizer.json").read_text())
+    (mask,) = (token for token in about["added_tokens"] if token["content"] == "<mask>")
+    mask["lstrip"] = lstrip
+    (folder / "tokenizer.json").write_text(json.dumps(about))
+    (folder / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "PreTrainedTokenizerFast", **SPECIAL}))
+    return folder
+
+
+def test_a_mask_token_without_the_space_before_it_has_the_same_clozes(tmp_path):
+    models = {lstrip: save_roberta(tmp_path / f"{lstrip}", lstrip=lstrip) for lstrip in (True, False)}
+    stored = AutoTokenizer.from_pretrained(models[False], local_files_only=True)
+    text = f"he is {stored.mask_token} and"
+    assert "Ġ" in stored.tokenize(text)  # as the folder has it
+    for lstrip, model in models.items():
+        _, tokenizer = load_encoder(model, head="masked_lm")
+        ids = tokenizer(text, add_special_tokens=False)["input_ids"]
+        assert tokenizer.convert_ids_to_tokens(ids) == ["he", "Ġis", "<mask>", "Ġand"]
+        fillings.read(Source(model, ("none",), "x"), tmp_path / f"{lstrip}.parquet", items=__name__, blank="BLANK")
+    assert pd.read_parquet(tmp_path / "True.parquet").equals(pd.read_parquet(tmp_path / "False.parquet"))
+
+
+PAIRS = [
+    ("he is late", "she is late", "stereo"),
+    ("the woman is here", "the man is here", "antistereo"),
+    ("the king is late", "the king is here and late", "stereo"),  # the first sentence lacks nothing of its own
+]
+
+
+@pytest.fixture
+def table(source, folder, tmp_path):
+    lines = [f"{number},{more},{less},{direction},gender" for number, (more, less, direction) in enumerate(PAIRS)]
+    (folder / "crows.csv").write_text("\n".join([",sent_more,sent_less,stereo_antistereo,bias_type", *lines]) + "\n")
+    about = {"items": "biasflow.corpora.crows_pairs", "of": {"bias_type": "gender"}}
+    pair_tokens.read(source("crows-pairs-gender", pairs="crows.csv"), tmp_path / "p.parquet", **about)
+    return pd.read_parquet(tmp_path / "p.parquet")
+
+
+@pytest.fixture
+def loaded(folder):
+    return load_encoder(folder / "model", head="masked_lm")
+
+
+def test_they_are_those_of_the_model_with_masks(table, loaded, tmp_path):
+    model, tokenizer = loaded
+    plain = table[table["method"] == "none"].reset_index(drop=True)
+
+    def distribution(ids, at):
+        ids = torch.tensor([[tokenizer.mask_token_id if i in at else token for i, token in enumerate(ids)]])
+        with torch.inference_mode():
+            return model(ids).logits[0].double().log_softmax(-1)
+
+    for row, (*texts, _) in zip(plain.itertuples(), PAIRS, strict=True):
+        for side, text in zip(("first", "second"), texts, strict=True):
+            ids = tokenizer(text)["input_ids"]
+            crr, delta_p = [], []
+            for at in range(1, len(ids) - 1):
+                log_p = distribution(ids, [at])[at]
+                crr.append(1 - 1 / (1 + int((log_p > log_p[ids[at]]).sum())))
+                delta_p.append(float(log_p.max() - log_p[ids[at]]))
+            assert getattr(row, f"crr_{side}") == pytest.approx(np.mean(crr), abs=1e-6)
+            assert getattr(row, f"delta_p_{side}") == pytest.approx(np.mean(delta_p), abs=1e-4)
+    for number, word, at in ((0, "he", 1), (1, "woman", 2)):
+        ids = tokenizer(PAIRS[number][0])["input_ids"]
+        expected = distribution(ids, [at])[at][tokenizer.convert_tokens_to_ids(word)]
+        assert plain["differing_first"][number] == pytest.approx(float(expected), abs=1e-4)
+    ids = tokenizer(PAIRS[2][1])["input_ids"]
+    at = [i for i, token in enumerate(ids) if token in tokenizer.convert_tokens_to_ids(["here", "and"])]
+    expected = [float(distribution(ids, at)[i][ids[i]]) for i in at]  # each at its own place
+    assert plain["differing_second"][2] == pytest.approx(np.mean(expected), abs=1e-4)
+    assert np.isnan(plain["differing_first"][2])
+    for score, n in ((score_sss, 2), (score_prediction_quality, 3)):
+        found = score(tmp_path / "p.parquet")
+        assert set(found["method"]) == set(ORDINARY) and (found.loc[found["part"] == "all", "n"] == n).all()
+
+
+def test_it_equals_the_authors_code(table, loaded):
+    measures = pytest.importorskip("mlm_bias.utils.measures", reason="pip install --no-deps mlm-bias")
+    model, tokenizer = loaded
+    plain = table[table["method"] == "none"].reset_index(drop=True)
+    for number, text in enumerate(first for first, *_ in PAIRS):
+        ids = tokenizer(text, return_tensors="pt")["input_ids"]
+        found = []
+        for at in range(1, ids.shape[1] - 1):
+            masked = ids.clone()
+            masked[0, at] = tokenizer.mask_token_id
+            found.append(measures.compute_crr_dp(model, masked, np.array([at]), int(ids[0, at]), attention=False))
+        for ours, theirs in (("crr_first", "crr"), ("delta_p_first", "dp")):
+            expected = np.mean([one["masked_token"][theirs] for one in found])
+            assert plain[ours][number] == pytest.approx(expected, abs=1e-4)
+    for number, at in ((0, [1]), (1, [2])):  # one token: their mean over all tokens at all places is ours
+        ids = tokenizer(PAIRS[number][0], return_tensors="pt")["input_ids"]
+        expected = measures.compute_sss(model, ids, at, tokenizer.mask_token_id)["sss"]
+        assert plain["differing_first"][number] == pytest.approx(expected, abs=1e-4)
+
+
+def test_stereoset_is_pairs_of_sentences(tmp_path):
+    words = {"stereotype": "kind", "anti-stereotype": "rich", "unrelated": "king"}
+    sentences = [{"sentence": f"The nurse is {word} .", "gold_label": label} for label, word in words.items()]
+    item = {
+        "id": "a",
+        "bias_type": "gender",
+        "target": "nurse",
+        "context": "The nurse is BLANK .",
+        "sentences": sentences,
+    }
+    pd.Series({"data": {"intrasentence": [item]}}).to_json(tmp_path / "dev.json")
+    (row,) = stereoset_pairs.items(tmp_path / "dev.json").to_dict("records")
+    assert row == {
+        "item": "a",
+        "target": "nurse",
+        "first": "The nurse is kind .",
+        "second": "The nurse is rich .",
+        "direction": "stereo",
+    }

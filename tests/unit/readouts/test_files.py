@@ -1,11 +1,25 @@
 """Readouts as files."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from biasflow.base.errors import BiasflowError
-from biasflow.readouts.files import array_on_disk, by_method, load_arrays, load_table, save_arrays, under_methods
+from biasflow.methods.fitted import load, save
+from biasflow.readouts.files import (
+    array_on_disk,
+    by_method,
+    load_arrays,
+    load_table,
+    not_fitted,
+    reasons_of,
+    save_arrays,
+    under_methods,
+    write_reasons,
+)
+from tests.unit.readouts.conftest import fitted
 
 AXIS = (("none", "-"), ("dawkins2024", "sent 0"))
 
@@ -59,3 +73,18 @@ def test_a_method_at_a_time_is_what_all_together_are(tmp_path):
             list(by_method(tmp_path / "saved", "X"))
     with pytest.raises(BiasflowError, match="disk: not a whole readout"):
         list(by_method(tmp_path / "disk", "z"))
+
+
+def test_reasons_are_those_of_a_file(tmp_path):
+    reasons = {"none": "no word", "hard": "no, no: word"}
+    write_reasons(tmp_path / "C6.csv", reasons)
+    write_reasons(tmp_path / "C6", {"none": "x"})
+    assert reasons_of(tmp_path / "C6.csv") == reasons
+    assert reasons_of(tmp_path / "C8.csv") == {}
+
+
+def test_a_file_of_methods_says_what_was_not_fitted(tmp_path):
+    save(replace(fitted(), reasons={"ninth": "no place layer[9]"}), tmp_path / "methods.safetensors")
+    assert not_fitted(tmp_path / "methods.safetensors") == {"ninth": "no place layer[9]"}
+    with pytest.raises(BiasflowError, match="ninth"):
+        load(tmp_path / "methods.safetensors", ["none", "ninth"])

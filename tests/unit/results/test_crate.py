@@ -1,10 +1,11 @@
-"""A run as an RO-Crate: what its records tell, what is loud, and what a validator says."""
+"""A run as an RO-Crate and packed: what its records tell, what is loud, and what a validator says."""
 
 import json
 import os
 import subprocess
 import sys
 import time
+import zipfile
 from datetime import datetime
 from pathlib import Path
 
@@ -12,11 +13,13 @@ import pytest
 import rocrate
 from rocrate.rocrate import ROCrate
 
+from biasflow.base.errors import BiasflowError
 from biasflow.base.files import sha256
 from biasflow.base.provenance import write_provenance
 from biasflow.base.records import checked, record_file
 from biasflow.results.crate import write_crate
 from biasflow.results.jobs import METADATA, read_jobs
+from biasflow.results.pack import pack
 
 HERE = Path(__file__).parent
 RUN = "results/own"
@@ -200,3 +203,67 @@ def test_the_crate_is_a_provenance_run_crate(run, validator):
     del action["instrument"]
     (run / METADATA).write_text(json.dumps(metadata))
     assert any("instrument" in issue for issue in validator(run.resolve()))
+
+
+PAGE = (
+    '<a href="tables/a.html#top">a</a> <a href="scores.csv">s</a> <a href="https://x.example/paper">p</a> <a href="#b">'
+)
+
+
+@pytest.fixture
+def run_pack(tmp_path):
+    """The folder of a run with a page, two tables, a figure, and what is not packed."""
+    folder = tmp_path / "results/demo"
+    files = {
+        "index.html": PAGE + '<img src="data:image/png;base64,AA">',
+        "scores.csv": "value\n1\n",
+        "summary.txt": "ok",
+    }
+    files |= {"tables/a.html": '<a href="../index.html">up</a> <a href="a%20b.csv">', "tables/a b.csv": "1"}
+    files |= {"figures/f.svg": "<svg/>", "run.json": "{}", "encoders/bert/model.safetensors": "w", "logs/x.html": "no"}
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(content)
+    return folder
+
+
+def test_it_holds_page_tables_figures_and_csv_in_a_folder_of_the_runs_name(run_pack, tmp_path):
+    names = pack(run_pack, tmp_path / "demo.zip")
+    assert names == ["figures/f.svg", "index.html", "scores.csv", "summary.txt", "tables/a b.csv", "tables/a.html"]
+    with zipfile.ZipFile(tmp_path / "demo.zip") as archive:
+        assert archive.testzip() is None
+        assert archive.namelist() == [f"demo/{name}" for name in names]
+        assert archive.read("demo/scores.csv") == b"value\n1\n"
+
+
+def test_the_same_files_are_the_same_bytes_whatever_their_age(run_pack, tmp_path):
+    pack(run_pack, tmp_path / "a.zip")
+    for path in run_pack.rglob("*"):
+        os.utime(path, (1, 1))
+    (run_pack / "scores.csv").chmod(0o600)
+    pack(run_pack, tmp_path / "b.zip")
+    assert (tmp_path / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("html", "why"),
+    [
+        ('<script src="https://cdn.example/x.js"></script>', r"index\.html fetches https://cdn\.example/x\.js"),
+        ('<link rel="stylesheet" href="//cdn.example/x.css">', "fetches //cdn"),
+        ('<a href="data/texts/a.txt">', "links to data/texts/a.txt, which is no page"),
+        ('<img src="figures/g.svg">', r"links to figures/g\.svg"),
+        ('<a href="../other/index.html">', "links to"),
+        ('<a href="/etc/hosts">', "links to /etc/hosts"),
+    ],
+)
+def test_a_page_that_needs_what_is_not_in_it_is_named(run_pack, tmp_path, html, why):
+    (run_pack / "index.html").write_text(PAGE + html)
+    with pytest.raises(BiasflowError, match=why):
+        pack(run_pack, tmp_path / "demo.zip")
+    assert not (tmp_path / "demo.zip").exists()
+
+
+def test_a_run_that_has_not_ended_is_named(run_pack, tmp_path):
+    (run_pack / "index.html").unlink()
+    with pytest.raises(BiasflowError, match=r"there is no .*index\.html yet; let snakemake end the run"):
+        pack(run_pack, tmp_path / "demo.zip")

@@ -1,13 +1,26 @@
-"""Which scores of two runs differ: by known intervals, and whatever the rows."""
+"""Which scores of two runs, methods or models differ: by known intervals, by resamples, and whatever the rows."""
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from biasflow.results.bootstrap import RESAMPLED, interval, weighted_mean
-from biasflow.results.comparison import ITEMS, SAME_ITEMS
+from biasflow.results.changes import COLUMNS as DRAWN
+from biasflow.results.changes import are_changes, changes, digest_of_items, resampled_measures
+from biasflow.results.comparison import (
+    ITEMS,
+    SAME_ITEMS,
+    SEEDS,
+    change,
+    difference_interval,
+    distance,
+    distances,
+    p_of_interval,
+    smallest_seen,
+    with_items,
+)
 from biasflow.results.differences import (
     COLUMNS,
     DIFFERS,
@@ -20,6 +33,7 @@ from biasflow.results.differences import (
 )
 from biasflow.results.matrix import by_rows
 from biasflow.results.scores import KEYS, NA, tidy
+from biasflow.results.statistics import t_interval
 
 NAN = float("nan")
 
@@ -144,3 +158,260 @@ def test_the_other_way_round_the_same_scores_differ(first, second):
     swapped = {ONLY_FIRST: ONLY_SECOND, ONLY_SECOND: ONLY_FIRST}
     assert there == {metric: swapped.get(what, what) for metric, what in back.items()}
     assert kinds(made(**first), made(**first)) == {}
+
+
+KEY = dict.fromkeys(KEYS, NA) | {"encoder": "bert", "dataset": "data", "method": "none", "items": "digest"}
+RATE = {"metric": "crows_pairs_score", "part": "all", "variant": "exact"}  # neutral is 0.5
+LISTED = np.random.default_rng(0).random(80)
+
+
+def score(values, *, n=None, resamples=2000, **keys):
+    """A score that is the mean of some items, with its resamples."""
+    ends = interval(lambda counts: weighted_mean(counts, values), np.arange(len(values)), resamples=resamples)
+    return KEY | RATE | keys | {"value": values.mean(), "n": n or len(values), RESAMPLED: ends.resampled}
+
+
+def changed(*scores):
+    """(method, ending of the metric) -> value, low, high."""
+    found = changes(pd.DataFrame(scores)[DRAWN])
+    endings = found["metric"].str.removeprefix(RATE["metric"])
+    rows = zip(found["method"], endings, strict=True), found[["value", "low", "high"]].itertuples(index=False)
+    return dict(zip(*rows, strict=True))
+
+
+def test_a_change_on_the_same_items_has_an_interval_of_its_own():
+    """All items rise by the same, so the change is known, however little the scores are. Not so of other items."""
+    found = changed(score(LISTED), score(LISTED + 0.1, method="hard"), score(LISTED, method="leace", n=79))
+    assert found["hard", "_change"] == pytest.approx((0.1, 0.1, 0.1))
+    assert {method for method, _ in found} == {"hard"}
+
+
+def test_as_many_other_items_are_not_paired_and_the_log_says_so(caplog):
+    """Nor are those of a file of an older version, which does not say what its items were."""
+    scores = pd.DataFrame(
+        [
+            score(LISTED),
+            score(LISTED + 0.1, method="hard"),
+            score(LISTED, method="leace", items="other"),
+        ]
+    )
+    assert set(changes(scores)["method"]) == {"hard"}
+    assert "crows_pairs_score of bert: 1 of 2 scores are of other items" in caplog.text
+    assert changes(scores.drop(columns="items")).empty
+
+
+def test_items_are_the_same_if_files_choice_and_what_is_left_out_are(tmp_path):
+    for name, text in {"one": "he is late\n", "again": "he is late\n", "other": "she is late\n"}.items():
+        (tmp_path / name).write_text(text)
+
+    def digest(*names, limit=100, left_out=()):
+        return digest_of_items({"test": [tmp_path / name for name in names]}, {"limit": limit}, left_out)
+
+    same = digest("one")
+    others = digest("other"), digest("one", limit=99), digest("one", left_out=["row 3"])
+    assert digest("again") == same and same not in others
+    assert digest("one", "other") != digest("other", "one")  # their order is that of the items
+
+
+def test_scores_of_one_measure_may_differ_in_their_resamples():
+    """As those of STS-B, which are correlations, and of the other tasks of GLUE do."""
+    tasks = {"sst2": 2000, "stsb": 1000}
+    scores = [
+        score(LISTED + change, task=task, strategy="plain", method=method, resamples=resamples)
+        for task, resamples in tasks.items()
+        for method, change in (("none", 0), ("hard", 0.1))
+    ]
+    found = changes(pd.DataFrame(scores)[DRAWN]).set_index(["task", "metric"])
+    assert [found["value"][task, "crows_pairs_score_change"] for task in tasks] == pytest.approx([0.1, 0.1])
+    assert changes(pd.DataFrame([scores[0], {**scores[3], "task": "sst2"}])[DRAWN]).empty
+
+
+def test_what_crosses_neutral_is_no_nearer():
+    """From 0.2 above neutral to 0.2 below it: the score has changed, and the distance has not."""
+    above = LISTED - LISTED.mean() + 0.7
+    found = changed(score(above), score(above - 0.4, method="hard"))
+    assert found["hard", "_change"] == pytest.approx((-0.4, -0.4, -0.4))
+    value, low, high = found["hard", "_distance_change"]
+    assert value == pytest.approx(0) and low < -0.05 and high > 0.05
+
+
+def test_a_method_stands_beside_each_of_its_controls():
+    """The distances are 0.3 and 0.1; the rows have the keys of the control. In training, too, and no other method's."""
+    near, far = LISTED - LISTED.mean() + 0.6, LISTED - LISTED.mean() + 0.8
+    pair = [score(near, method="leace"), score(far, method="leace-random0"), score(near, method="sal-random0")]
+    trained = [{**row, "strategy": f"with-{row['method']}"} for row in pair]
+    found = changed(*pair, *trained)
+    assert found["leace-random0", "_distance_against_control"] == pytest.approx((-0.2, -0.2, -0.2))
+    assert len(changes(pd.DataFrame([*pair, *trained])[DRAWN])) == 2
+
+
+def test_an_untouched_model_stands_beside_its_seed_or_beside_all():
+    tuned = {"task": "bios", "strategy": "plain"}
+    seeds = [score(LISTED + 0.1 * seed, seed=str(seed), **tuned) for seed in (0, 1)]
+    hard = [score(LISTED + 0.1 * seed + 0.2, seed=str(seed), method="hard", **tuned) for seed in (0, 1, 2)]
+    blind = score(LISTED + 0.5, seed="1", task="bios", strategy="blind")
+    found = changes(pd.DataFrame([*seeds, *hard, blind])[DRAWN])
+    found = found[found["metric"] == "crows_pairs_score_change"].set_index(["strategy", "seed"])["value"]
+    assert found.to_dict() == pytest.approx({("plain", "0"): 0.2, ("plain", "1"): 0.2, ("blind", "1"): 0.4})
+    untrained = score(LISTED + 0.3, seed="0", strategy="random")
+    found = changes(pd.DataFrame([score(LISTED), untrained])[DRAWN])
+    assert found["value"].iloc[0] == pytest.approx(0.3)
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.integers(6, 40), st.integers(0, 2**32 - 1))
+def test_every_interval_is_that_of_the_differences_of_the_items(n, seed):
+    before, after = np.random.default_rng(seed).random((2, n))
+    value, low, high = changed(score(before), score(after, method="hard"))["hard", "_change"]
+    ends = interval(lambda counts: weighted_mean(counts, after - before), np.arange(n))
+    assert value == pytest.approx((after - before).mean())
+    assert low < ends.low < ends.high < high  # Student's t
+    assert (low, high) == pytest.approx(tuple(np.percentile(ends.resampled, [2.5, 97.5])))
+
+
+def test_a_change_has_the_name_of_no_measure():
+    names = pd.Series([name for name, _, _ in by_rows()])
+    assert not are_changes(names).any()
+    assert are_changes(pd.Series(["distance_change", "vector_change", "vector_change_change"])).tolist() == [
+        True,
+        False,
+        False,
+    ]
+
+
+def test_resamples_are_kept_of_measures_alone():
+    rows = pd.DataFrame([score(LISTED), score(LISTED, variant="aul"), score(LISTED) | {RESAMPLED: np.nan}])
+    kept = resampled_measures(
+        rows.drop(columns=["encoder", "part", "items"]), [["crows_pairs_score", NA, "exact"]], "digest", encoder="mine"
+    )
+    assert list(kept.columns) == COLUMNS and len(kept) == 1 and kept["encoder"].item() == "mine"
+    assert kept["items"].item() == "digest"
+    assert resampled_measures(rows.drop(columns=RESAMPLED), [["crows_pairs_score", "all", "exact"]], "digest").empty
+    assert changes(kept[:0]).empty
+
+
+NUMBERS = st.floats(-10, 10)
+
+
+def rows(values, *, seeds=None, half=None, draws=None):
+    """Scores of one method: a value for each seed or draw, with an interval of `half` to both sides."""
+    n = len(values)
+    values = np.array(values, dtype=float)
+    half = np.nan if half is None else half
+    keys = {"seed": seeds or [NA] * n, "split_seed": NA, "readout_seed": draws or [NA] * n, "head_seed": NA}
+    return pd.DataFrame({**keys, "value": values, "low": values - half, "high": values + half})
+
+
+def test_distances_have_a_side_where_less_or_more_is_better():
+    assert distance([0.3, 0.7], 0.5, "neutral").tolist() == pytest.approx([0.2, 0.2])
+    assert distance([0.3, 0.7], 0.5, "low").tolist() == pytest.approx([0, 0.2])
+    assert distance([0.3, 0.7], 0.5, "high").tolist() == pytest.approx([0.2, 0])
+
+
+@given(NUMBERS, st.floats(0, 5), st.floats(0, 5), NUMBERS, st.sampled_from(["neutral", "low", "high"]))
+def test_every_value_of_an_interval_is_as_far_as_its_distances_say(value, below, above, neutral, better):
+    away, least, most = distances([value], [value - below], [value + above], neutral, better)
+    between = distance(np.linspace(value - below, value + above, 50), neutral, better)
+    assert least[0] <= away[0] + 1e-9 and away[0] <= most[0] + 1e-9
+    assert (between >= least[0] - 1e-9).all() and (between <= most[0] + 1e-9).all()
+
+
+def test_where_lower_is_better_a_value_below_neutral_is_no_bias():
+    """A compression of 0.971 [0.946, 0.996]: the code costs more than it saves, which is as far as can be."""
+    found = change(rows([0.971], half=0.025), rows([1.2], half=0.05), 1, "low")
+    assert found.distance == 0 and found.high < 0 and found.over == ITEMS
+    assert change(rows([0.971], half=0.025), rows([0.9], half=0.05), 1, "low")[:4] == (0, 0, 0, 0)
+
+
+def test_differences_that_are_all_the_same_are_no_interval():
+    """Three seeds of a classifier that is as right as before on each: the items say how sure that is."""
+    names = ["0", "1", "2"]
+    found = change(rows([0.5] * 3, seeds=names, half=0.1), rows([0.5] * 3, seeds=names, half=0.1), 1, "high")
+    assert found.over == ITEMS and found.low < 0 < found.high
+    assert change(rows([0.4] * 3, seeds=names), rows([0.5] * 3, seeds=names), 1, "high").over == NA
+    assert change(rows([0.4], half=0), rows([0.5], half=0), 1, "high").over == NA
+    assert change(rows([0.5], half=0), rows([0.5], half=0), 1, "high").over == NA
+    assert change(rows([0.4], half=0), rows([0.9], half=0.1), 1, "high").over == NA  # one says how sure it is
+
+
+def test_three_seeds_are_paired():
+    """Seeds differ by far more than the method does, and it does the same on each."""
+    names, plain = ["0", "1", "2"], np.array([1.0, 3.0, 5.0])
+    found = change(rows(plain - [0.5, 0.6, 0.4], seeds=names, half=9), rows(plain, seeds=names, half=9), 0, "low")
+    assert found.over == SEEDS and (found.low, found.high) == pytest.approx(t_interval([-0.5, -0.6, -0.4]))
+    assert (found.distance, found.other) == pytest.approx((2.5, 3.0))
+
+
+@pytest.mark.parametrize(("better", "half", "over"), [("low", 0.1, SEEDS), ("neutral", 0.1, NA), ("low", None, NA)])
+def test_seeds_alone_do_not_say_how_sure_a_change_of_gaps_is(better, half, over):
+    names, plain = ["0", "1", "2"], np.array([1.0, 1.3, 1.6])
+    pair = rows(plain - [0.5, 0.6, 0.4], seeds=names, half=half), rows(plain, seeds=names, half=half)
+    found = change(*pair, 0, better, noisy=True)
+    assert found.over == over
+    if half and over == SEEDS:
+        low, _ = t_interval([-0.5, -0.6, -0.4])
+        assert found.low == pytest.approx(-0.5 - np.hypot(-0.5 - low, np.hypot(0.1, 0.1)))
+
+
+def test_two_seeds_are_compared_by_their_items():
+    names = ["0", "1"]
+    found = change(rows([1, 2], seeds=names, half=0.3), rows([2, 3], seeds=names, half=0.4), 0, "low")
+    assert found.over == ITEMS and (found.low, found.high) == pytest.approx((-1.5, -0.5))
+
+
+def test_changes_on_the_same_items_come_before_the_intervals_of_two_scores():
+    after, before = rows([52], half=20), rows([50], half=20)
+    found = change(after, before, 1, "low", rows([2], half=0.5))
+    assert (found.low, found.high, found.over) == (1.5, 2.5, SAME_ITEMS)
+    assert change(after, before, 1, "low", rows([2, 2], half=0.5)).over == ITEMS  # not one for each score
+    assert change(after, before, 1, "neutral").over == NA  # the two may lie on both sides of neutral
+
+
+@pytest.mark.parametrize("units", [None, 3, 20])
+@given(value=st.floats(0.01, 5), half=st.floats(0.01, 5), sign=st.sampled_from([-1, 1]))
+def test_p_is_at_most_5_percent_where_the_interval_leaves_out_0(value, half, sign, units):
+    low, high = sorted((sign * (value - half), sign * (value + half)))
+    p = p_of_interval(sign * value, low, high, units)
+    assert p == pytest.approx(0.05, rel=1e-6) if value == half else (p < 0.05) == (value > half)
+    assert p_of_interval(0, low, high) == 1 and np.isnan(p_of_interval(value, np.nan, np.nan))
+
+
+def test_only_seeds_of_the_untouched_model_compare():
+    plain = rows([1, 2], seeds=["0", "1"], half=0.1)
+    assert change(rows([5], seeds=["1"], half=0.1), plain, 0, "low").other == 2
+    alone = change(rows([5], seeds=["2"], half=0.1), plain, 0, "low")
+    assert alone.distance == 5 and np.isnan(alone.other) and alone.over == NA
+    assert change(rows([5], half=0.1), None, 0, "low").over == NA
+
+
+@pytest.mark.parametrize("together", [0.0, 0.8])
+def test_the_interval_of_a_difference_covers_it(together):
+    """Means of 50 items that go up and down together, or do not: it holds the true difference in 95 % or more."""
+    rng = np.random.default_rng(0)
+    noise = rng.multivariate_normal([0, 0], [[1, together], [together, 1]], size=(4000, 50))
+    means, half = noise.mean(axis=1), 1.96 * noise.std(axis=1) / np.sqrt(50)
+    held = [
+        low <= 0 <= high
+        for mean, side in zip(means, half, strict=True)
+        for low, high in [difference_interval(*((m, m - h, m + h) for m, h in zip(mean, side, strict=True)))]
+    ]
+    assert np.mean(held) > (0.94 if together == 0 else 0.99)
+
+
+def test_errors_of_seeds_and_items_add_up_as_squares():
+    assert with_items(1.0, (0.7, 1.3), (0.6, 1.4)) == pytest.approx((0.5, 1.5))
+    assert with_items(1.0, (0.7, 1.3), (np.nan, np.nan)) == (0.7, 1.3)
+    assert np.isnan(with_items(1.0, (np.nan, np.nan), (0.6, 1.4))).all()
+    names = ["0", "1", "2"]
+    after, before = rows([1.0, 1.1, 0.9], seeds=names), rows([2.0, 2.0, 2.0], seeds=names)
+    seeds = change(after, before, 0, "low")
+    both = change(after, before, 0, "low", rows([-1.0, -0.9, -1.1], seeds=names, half=0.5))
+    assert both.over == SEEDS and (both.high + 1) ** 2 == pytest.approx((seeds.high + 1) ** 2 + 0.5**2)
+
+
+def test_the_smallest_effect_is_seen_in_80_of_100_cases():
+    """(1.96 + 0.84) standard errors; Student's t over three seeds."""
+    assert smallest_seen(-1.96, 1.96) == pytest.approx(2.8, abs=0.01)
+    values = np.random.default_rng(0).normal(2.8, 1, 4000)
+    assert np.mean(values - 1.96 > 0) == pytest.approx(0.8, abs=0.02)
+    assert smallest_seen(-4.303, 4.303, 3) == pytest.approx(4.303 + 1.061, abs=0.01) and np.isnan(smallest_seen(1, 1))

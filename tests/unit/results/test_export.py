@@ -1,12 +1,18 @@
-"""Scores in formats that other programs read: what is read back is what was written."""
+"""Scores for other tools: tables that are exported, and Every Eval Ever."""
 
 import json
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
 
+import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
 
-from biasflow.results.export import ABOUT, COLUMNS, FORMATS, described
+from biasflow.base.errors import BiasflowError
+from biasflow.results.export import ABOUT, COLUMNS, FORMATS, SCHEMA_VERSION, described, write_records
 from biasflow.results.scores import KEYS, VALUES, tidy
 
 FRAME = tidy(
@@ -58,3 +64,112 @@ def test_measures_are_described_and_other_scores_are_not():
     assert found.loc["weat_effect_size"].tolist() == ["WEAT", "inside", 0.0, "neutral"]
     assert found.loc["tokens", ["label", "group", "better"]].tolist() == ["", "", ""]
     assert np.isnan(found.loc["tokens", "neutral"])
+
+
+EXAMPLE = Path(__file__).parents[3] / "docs/every_eval_ever.json"
+PACKAGE = f"every-eval-ever=={SCHEMA_VERSION}"
+ROWS = [
+    {
+        "metric": "weat_effect_size",
+        "variant": "target",
+        "dataset": "C6",
+        "value": 0.5,
+        "low": 0.1,
+        "high": 0.9,
+        "n": 16,
+    },
+    {"metric": "weat_effect_size", "variant": "target", "dataset": "C7", "value": float("nan"), "head": "-"},
+    {"metric": "occtmp_diff", "dataset": "professions", "value": 1.98, "n": 320},
+    {"metric": "occtmp_diff_distance_change", "dataset": "professions", "value": -0.2, "n": 320},
+    {"metric": "tpr_gap_sum", "dataset": "bios-raw", "value": 2.0, "head": "own"},
+]
+
+
+@pytest.fixture
+def records(tmp_path):
+    """Path below the folder -> record, of an encoder of the hub and a local one, each under two methods."""
+    about = [{"encoder": "bert", "method": "none"}, {"encoder": "bert", "method": "leace", "setting": "a:b/c"}]
+    about += [{"encoder": "mine", "task": "bios", "strategy": "plain", "seed": "0", "method": "none"}]
+    rows = pd.DataFrame(ROWS).fillna({"variant": "-", "head": "-"})
+    scores = pd.concat([tidy(rows, **keys) for keys in about], ignore_index=True)
+    names = pd.DataFrame([["bert", "encoder", "id", "google-bert/bert-base-uncased"]])
+    names.columns = ["name", "kind", "attribute", "value"]
+    out = tmp_path / "out"
+    assert write_records(described(scores), out, run="demo", names=names, written=1.7e9) == 12
+    with pytest.raises(BiasflowError, match="is there already"):
+        write_records(described(scores), out, run="demo", names=names, written=1.7e9)
+    again = tmp_path / "again"
+    write_records(described(scores), again, run="demo", names=names, written=1.7e9)
+    found = {str(path.relative_to(out)): path.read_bytes() for path in out.rglob("*.json")}
+    assert found == {str(path.relative_to(again)): path.read_bytes() for path in again.rglob("*.json")}
+    return {path: json.loads(text) for path, text in found.items()}
+
+
+@pytest.fixture(scope="module")
+def schema(tmp_path_factory):
+    """The format's schema, from its package; the package itself needs another Python than ours."""
+    folder = tmp_path_factory.mktemp("package")
+    options = ["--no-deps", "--python-version", "3.12", "--only-binary=:all:", "--retries", "0", "--timeout", "10"]
+    command = [sys.executable, "-m", "pip", "download", "-q", *options, "-d", str(folder), PACKAGE]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"{PACKAGE} cannot be downloaded: {(done.stderr.strip().splitlines() or ['no message'])[-1]}")
+    (wheel,) = folder.glob("*.whl")
+    with zipfile.ZipFile(wheel) as files:
+        return json.loads(files.read("every_eval_ever/schemas/eval.schema.json"))
+
+
+def test_records_are_valid_by_the_schema_of_the_format(records, schema):
+    assert schema["version"] == SCHEMA_VERSION
+    validator = jsonschema.Draft7Validator(schema)
+    for path, record in records.items():
+        assert [error.message for error in validator.iter_errors(record)] == [], path
+    (record, *_) = records.values()
+    del record["evaluation_results"][0]["metric_config"]["lower_is_better"]
+    assert not validator.is_valid(record)
+
+
+def test_the_documented_record_is_what_is_written(tmp_path):
+    example = json.loads(EXAMPLE.read_text())
+    (result,) = example["evaluation_results"]
+    interval = result["score_details"]["uncertainty"]["confidence_interval"]
+    row = {"metric": "crows_pairs_score", "part": "all", "variant": "released", "dataset": "crows-pairs-all"}
+    row |= {"value": result["score_details"]["score"], "n": 1508, "low": interval["lower"], "high": interval["upper"]}
+    scores = tidy(pd.DataFrame([row]), encoder="crows-pairs-bert", method="none")
+    names, written = pd.DataFrame(columns=["name", "kind", "attribute", "value"]), int(example["evaluation_timestamp"])
+    write_records(described(scores), tmp_path / "out", run="conformance", names=names, written=written)
+    (path,) = (tmp_path / "out").rglob("*.json")
+    record = json.loads(path.read_text())
+    assert record["eval_library"].pop("version") and example["eval_library"].pop("version")
+    assert record == example
+
+
+def test_a_record_lies_where_its_model_is_looked_for(records):
+    folders = sorted(path.rpartition("/")[0] for path in records)
+    assert folders == [
+        "data/biasflow-demo/google-bert/bert-base-uncased",
+        "data/biasflow-demo/google-bert/bert-base-uncased--leace-a_b_c",
+        "data/biasflow-demo/local/mine--bios-plain-0",
+    ]
+    for path, record in records.items():
+        assert path.startswith(f"data/biasflow-demo/{record['model_info']['id']}/")
+        assert record["evaluation_id"] == f"biasflow-demo/{record['model_info']['id']}/1700000000"
+
+
+def test_scores_are_in_the_record_with_interval_and_direction(records):
+    (record,) = (record for path, record in records.items() if "bert-base-uncased/" in path)
+    results = {result["evaluation_result_id"]: result for result in record["evaluation_results"]}
+    assert set(results) == {
+        "metric=weat_effect_size/variant=target/dataset=C6",
+        "metric=occtmp_diff/dataset=professions",
+        "metric=occtmp_diff_distance_change/dataset=professions",
+        "metric=tpr_gap_sum/dataset=bios-raw/head=own",
+    }
+    weat = results["metric=weat_effect_size/variant=target/dataset=C6"]
+    assert weat["score_details"]["score"] == 0.5
+    interval = {"lower": 0.1, "upper": 0.9, "confidence_level": 0.95}
+    assert weat["score_details"]["uncertainty"] == {"num_samples": 16, "confidence_interval": interval}
+    assert weat["metric_config"]["metric_parameters"] == {"variant": "target", "neutral": 0.0}
+    assert not weat["metric_config"]["lower_is_better"]
+    assert "nearer to the neutral" in weat["metric_config"]["evaluation_description"]
+    assert all(result["metric_config"]["lower_is_better"] for result in results.values() if result != weat)

@@ -1,13 +1,19 @@
+"""Statistics over seeds, resamples and power: known answers and properties."""
+
 import itertools
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
+from biasflow.results.bootstrap import drawn_tables, ends, interval, share_interval, weighted_mean
+from biasflow.results.power import families, power
+from biasflow.results.scores import concatenate, tidy
 from biasflow.results.statistics import (
     cluster_interval,
     correlation,
@@ -15,8 +21,8 @@ from biasflow.results.statistics import (
     false_discovery_rates,
     holm,
     mean_of_units,
-    paired_permutation,
     paired_permutations,
+    seeds_needed,
 )
 
 METHODS = ("spearman", "pearson", "kendall")
@@ -86,30 +92,37 @@ def test_what_cannot_be_computed_has_a_reason(x, y):
     assert math.isnan(found.estimate) and math.isnan(found.p) and found.reason and found.n == len(x)
 
 
+def p_of(differences, **options):
+    return paired_permutations(differences[:, None], **options)[0]
+
+
 @given(st.lists(st.integers(-20, 20), min_size=1, max_size=8))
 def test_exact_p_is_the_share_of_sign_patterns(differences):
     sums = np.array([np.dot(signs, differences) for signs in itertools.product((1, -1), repeat=len(differences))])
     expected = np.mean(abs(sums) >= abs(sum(differences)))
     # Tenths are not exact in floating point: patterns that tie must still count.
     scaled = np.array(differences) / 10
-    assert paired_permutation(scaled, np.zeros(len(scaled))) == pytest.approx(expected)
-    assert paired_permutation(np.zeros(len(scaled)), scaled) == pytest.approx(expected)
-    greater = paired_permutation(scaled, np.zeros(len(scaled)), alternative="greater")
+    assert p_of(scaled) == pytest.approx(expected)
+    assert p_of(-scaled) == pytest.approx(expected)
+    greater = p_of(scaled, alternative="greater")
     assert greater == pytest.approx(np.mean(sums >= sum(differences)))
 
 
 def test_many_pairs_are_sampled_with_the_seed():
     a = np.random.default_rng(0).normal(0.3, 1, size=30)
-    b = np.zeros(30)
-    p = paired_permutation(a, b, samples=20_000)
-    assert p == paired_permutation(a, b, samples=20_000)
+    p = p_of(a, samples=20_000)
+    assert p == p_of(a, samples=20_000)
     oracle = stats.permutation_test(
-        (a, b), lambda x, y, axis: np.mean(x - y, axis=axis), permutation_type="samples", n_resamples=20_000, rng=0
+        (a, np.zeros(30)),
+        lambda x, y, axis: np.mean(x - y, axis=axis),
+        permutation_type="samples",
+        n_resamples=20_000,
+        rng=0,
     )
     assert p == pytest.approx(oracle.pvalue, abs=0.02)
-    assert paired_permutation(a + 5, b, samples=999) == 1 / 1000
-    greater = paired_permutation(a, b, samples=20_000, alternative="greater")
-    assert greater == pytest.approx(p / 2, abs=0.01) and paired_permutation(a - 5, b, alternative="greater") == 1
+    assert p_of(a + 5, samples=999) == 1 / 1000
+    greater = p_of(a, samples=20_000, alternative="greater")
+    assert greater == pytest.approx(p / 2, abs=0.01) and p_of(a - 5, alternative="greater") == 1
 
 
 @given(st.integers(0, 1000), st.integers(2, 24))
@@ -123,7 +136,7 @@ def test_many_permutation_tests_are_those_of_each_column_without_its_gaps(seed, 
     for own, p in zip(differences.T[1:], found[1:], strict=True):
         own = own[np.isfinite(own)]
         if len(own):
-            assert p == paired_permutation(own, np.zeros(len(own)), samples=3000)
+            assert p == p_of(own, samples=3000)
 
 
 @pytest.mark.parametrize("method", ["pearson", "spearman"])
@@ -165,3 +178,113 @@ def test_false_discovery_rates_are_those_of_statsmodels(p):
     found = false_discovery_rates([*p, np.nan])
     assert np.isnan(found[-1]) and found[:-1] == pytest.approx(multipletests(p, method="fdr_bh")[1])
     assert np.isnan(false_discovery_rates([np.nan])).all()
+
+
+VALUES = np.random.default_rng(1).normal(size=200)
+
+
+def mean_of(values):
+    return lambda counts: weighted_mean(counts, values)
+
+
+def width(ends):
+    return ends.high - ends.low
+
+
+def test_groups_are_drawn_whole():
+    """Two hundred items that are twenty, ten times over, say no more than twenty."""
+    twenty = np.repeat(VALUES[:20], 10)
+    whole = interval(mean_of(twenty), np.repeat([f"g{i}" for i in range(20)], 10))
+    alone = interval(mean_of(VALUES[:20]), np.arange(20))
+    assert width(whole) == pytest.approx(width(alone), rel=0.1)
+    assert width(interval(mean_of(twenty), np.arange(200))) < width(whole) / 2
+
+
+def test_fewer_than_six_units_have_no_interval():
+    """Units are groups that are drawn whole, or items that are free within strata: all but one in each, and one."""
+    assert np.isnan(width(interval(mean_of(VALUES[:5]), np.arange(5))))
+    assert width(interval(mean_of(VALUES[:6]), np.arange(6))) > 0
+    assert np.isnan(width(interval(mean_of(VALUES[:60]), np.arange(60) // 12)))
+    assert np.isnan(width(interval(mean_of(VALUES[:6]), np.repeat([0, 1], 3), strata=True)))
+    assert width(interval(mean_of(VALUES[:8]), np.repeat([0, 1], 4), strata=True)) > 0
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.floats(-5, 5), min_size=6, max_size=12), st.integers(1, 4))
+def test_every_interval_holds_its_value_whatever_the_estimate(values, power):
+    """Also an estimate that resampling moves, such as a range or a small variance."""
+    values = np.array(values)
+
+    def estimate(counts):
+        drawn = np.where(counts[..., None] > 0, values[:, None], np.nan)[..., 0]
+        spread = np.nanmax(drawn, axis=-1) - np.nanmin(drawn, axis=-1)
+        return np.stack([spread**power, -spread], axis=-1)
+
+    low, high, resampled = interval(estimate, np.arange(len(values)), resamples=50)
+    of_data = estimate(np.ones((1, len(values))))[0]
+    assert (low <= of_data).all() and (of_data <= high).all() and resampled.shape == (2, 50)
+
+
+def test_a_reflected_interval_without_a_width_is_none():
+    """Sums of gaps that are 0 in the data are 0 in every resample, whatever another sample would give."""
+    found = ends(np.array([[0.0, 0.2], [0.0, 0.3], [0.0, 0.4]]), [0.0, 0.3], reflected=True)
+    assert np.isnan(found[0][0]) and np.isnan(found[1][0]) and found[0][1] < 0.3 < found[1][1]
+
+
+def test_shares_have_the_printed_intervals():
+    """Jeffreys' interval of 0 to 5 of 10 (Brown, Cai and DasGupta 2001, table 5: to three decimals from 0 to 0.217)."""
+    low, high = share_interval(np.arange(6), 10)
+    assert low.round(3).tolist() == [0, 0.011, 0.044, 0.093, 0.153, 0.224]
+    assert high.round(3).tolist() == [0.217, 0.381, 0.503, 0.606, 0.696, 0.776]
+    assert share_interval(10, 10) == pytest.approx((1 - 0.217, 1), abs=1e-3)
+    assert np.isnan(share_interval(0, 0)).all()
+
+
+def test_drawn_tables_are_those_of_drawn_people():
+    table = np.array([[30, 0], [50, 20]])
+    drawn = drawn_tables(table, resamples=4000)
+    assert drawn.shape == (4000, 2, 2) and (drawn.sum(axis=(1, 2)) == 100).all() and not drawn[:, 0, 1].any()
+    assert drawn.mean(axis=0) == pytest.approx(table, abs=0.5)
+    assert drawn[:, 0, 0].var() == pytest.approx(100 * 0.3 * 0.7, rel=0.1)
+    assert not drawn_tables(np.zeros((2, 2), dtype=int), resamples=3).any()
+
+
+@pytest.mark.parametrize(("effect", "n"), [(0.2, 394), (0.5, 64), (0.8, 26), (1.0, 17)])
+def test_seeds_are_those_of_the_usual_tables(effect, n):
+    """Cohen (1992, table 2) prints 393, 64 and 26 for 80 % power at 5 %; the first is 394 by the exact distribution."""
+    assert seeds_needed(2.0, 2 * effect) == n
+
+
+def of_seeds(values, encoder="bert", task="bios"):
+    rows = [
+        {"seed": str(seed), "metric": "tpr_gap_sum", "value": value, "low": value - 0.196, "high": value + 0.196}
+        for seed, value in enumerate(values)
+    ]
+    about = {"encoder": encoder, "task": task, "strategy": "plain", "method": "none", "head": "own", "dataset": "raw"}
+    return tidy(pd.DataFrame(rows), **about)
+
+
+def test_encoders_that_are_alike_but_for_the_seed_are_seeds():
+    names = pd.DataFrame(
+        [
+            (f"bert{seed}-{bias}", "encoder", attribute, value)
+            for bias in ("0", "1")
+            for seed in range(3)
+            for attribute, value in (("bias", bias), ("seed", str(seed)))
+        ]
+        + [("hub", "encoder", "id", "x"), ("mirror", "encoder", "id", "x"), ("nli", "task", "seed", "0")],
+        columns=["name", "kind", "attribute", "value"],
+    )
+    of = families(names)
+    assert {of[f"bert{seed}-1"] for seed in range(3)} == {"bert0-1"} and of["bert2-0"] == "bert0-0"
+    assert of["hub"] != of["mirror"] and "nli" not in of
+    scores = concatenate(of_seeds([1.0 + seed, 1.2 + seed], encoder=f"bert{seed}-1") for seed in range(3))
+    found = power(scores, of)
+    assert len(found) == 1 and found["seeds"].item() == 3 and found["sd_seeds"].item() == pytest.approx(1.0)
+
+
+def test_what_lies_on_the_unbiased_side_of_neutral_is_no_distance_that_seeds_could_show():
+    """A probe below chance has found no bias."""
+    scores = of_seeds([0.4, 0.3, 0.5]).assign(metric="probe_accuracy", variant="paper-best")
+    found = power(scores, {}).query("measure == 'probe accuracy'")
+    assert found["distance"].tolist() == [0] and found["seeds_for_half"].isna().all()

@@ -1,10 +1,21 @@
+"""Tables for people to read, their LaTeX, and figures."""
+
 import re
+import shutil
+import subprocess
+import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
 
 import numpy as np
 import pandas as pd
+import pytest
+from hypothesis import strategies as st
+from matplotlib.figure import Figure
 
+from biasflow.base.errors import BiasflowError
 from biasflow.base.shipped import ROOT
+from biasflow.results.figures import save_figure, style
+from biasflow.results.latex import latex_table
 from biasflow.results.tables import with_bound, write_table
 
 FRAME = pd.DataFrame(
@@ -93,3 +104,120 @@ def test_whatever_is_put_into_a_page_is_escaped():
         assert "Markup(" not in text, path
         for found in re.finditer(r"\|\s*safe\b", text):
             assert re.search(r'("[^"{}]*"|\b(left|right))\s*$', text[: found.start()]), path
+
+
+def latex(columns, *, numeric=(), caption="Some numbers."):
+    shown = pd.DataFrame(columns, dtype=str)
+    headers = {c: c.replace("_", " ") for c in shown}
+    return latex_table(shown, headers=headers, numeric=set(numeric), caption=caption, label="tab:x")
+
+
+def panels(tex):
+    """Every panel as its rows of texts, the header first."""
+    found = re.findall(r"\\begin\{(?:tabular|longtable)\}.*?\\end\{(?:tabular|longtable)\}", tex, re.DOTALL)
+    rows = []
+    for panel in found:
+        lines = re.sub(r"\\shortstack\{(.*?)\}(?= [&\\])", lambda m: m[1].replace(r"\\", " "), panel).splitlines()
+        body = [line.removesuffix(r" \\").split(" & ") for line in lines if line[:1] != "\\"]
+        # A longtable has its header once more, for the pages that follow.
+        rows.append(body[:1] + [row for row in body[1:] if row != body[0]])
+    return rows
+
+
+def wide(values, rows=2, **more):
+    """Two keys, then so many values of 22 characters, with what is printed of each."""
+    columns = {"encoder": [f"bert-{row}" for row in range(rows)], "level": ["sent"] * rows} | more
+    for value in range(values):
+        columns |= {f"m{value}{suffix}": ["0" * 22] * rows for suffix in ("", "_published", "_difference")}
+    return columns, [column for column in columns if column.startswith("m")]
+
+
+@pytest.mark.parametrize("rows", [2, 50])
+def test_wider_tables_are_set_in_panels_that_repeat_the_keys(rows):
+    columns, numeric = wide(4, rows)
+    tex = latex(columns, numeric=numeric)
+    found = panels(tex)
+    assert len(found) == 2 and (r"\begin{longtable}" in tex) == (rows == 50)
+    for panel in found:
+        assert panel[0][:2] == ["encoder", "level"]
+        assert [row[:2] for row in panel[1:]] == [[f"bert-{row}", "sent"] for row in range(rows)]
+    assert [panel[0][2:] for panel in found] == [
+        [f"m{value}{suffix}" for value in pair for suffix in ("", " published", " difference")]
+        for pair in ((0, 1), (2, 3))
+    ]
+    assert tex.count("Some numbers.") == tex.count(r"\label{tab:x}") == 1
+
+
+def test_blank_columns_are_left_out_and_named():
+    tex = latex({"encoder": ["a", "b"], "p_published": ["", ""], "p": ["", "1"]}, caption="Tests.")
+    assert panels(tex) == [[["encoder", "p"], ["a", ""], ["b", "1"]]]
+    assert r"\caption{Tests. Left out, as blank in every row: p published.}" in tex
+
+
+NAMES = st.lists(st.from_regex(r"[a-d]{1,2}(_[a-d]{1,9}){0,3}", fullmatch=True), min_size=1, max_size=30, unique=True)
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
+@pytest.mark.parametrize("rows", [3, 45])
+def test_the_page_holds_the_table(tmp_path, rows):
+    columns, numeric = wide(5, rows, text=["[a_b] & c < d, in many words of small letters"] * rows)
+    (tmp_path / "x.tex").write_text(
+        r"\documentclass[a4paper]{article}\usepackage[T1]{fontenc}\usepackage[margin=2cm]{geometry}"
+        r"\usepackage{array,booktabs,longtable,pdflscape}\begin{document}"
+        + "\n"
+        + latex(columns, numeric=numeric)
+        + r"\end{document}"
+    )
+    for _ in range(2):
+        subprocess.run(["pdflatex", "-halt-on-error", "x.tex"], cwd=tmp_path, check=True, capture_output=True)
+    log = (tmp_path / "x.log").read_text(errors="replace")
+    assert "Overfull" not in log and "too large" not in log
+
+
+def test_long_texts_are_no_keys_and_keys_take_half_the_page():
+    columns, numeric = wide(4, statement=["a statement in many words, of more than forty characters"] * 2)
+    first, second = panels(latex(columns, numeric=numeric))
+    assert first[0][:3] == ["encoder", "level", "statement"] and "statement" not in second[0]
+    texts = {f"t{i}": ["a" * 28] for i in range(12)}
+    assert [len(panel[0]) for panel in panels(latex(texts))] == [6, 6, 6]
+
+
+def drawn():
+    with style():
+        figure = Figure(figsize=(2, 1))
+        figure.subplots().plot([0, 1], [1, 0], label="a line")
+    return figure
+
+
+def test_files_are_the_same_again_and_hold_no_date(tmp_path):
+    for name in ("a", "b"):
+        save_figure(drawn(), tmp_path / f"{name}.svg", tmp_path / f"{name}.pdf")
+    for kind in ("svg", "pdf"):
+        assert (tmp_path / f"a.{kind}").read_bytes() == (tmp_path / f"b.{kind}").read_bytes()
+    assert ElementTree.parse(tmp_path / "a.svg").getroot().tag.endswith("svg")
+    assert (
+        b"CreationDate" not in (tmp_path / "a.pdf").read_bytes()
+        and b"<dc:date>" not in (tmp_path / "a.svg").read_bytes()
+    )
+
+
+def test_a_folder_that_cannot_be_written_leaves_no_part(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises((BiasflowError, OSError)):
+        save_figure(drawn(), tmp_path / "file" / "a.svg", tmp_path / "a.pdf")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_somebodys_name_in_a_figure_is_only_text(tmp_path):
+    """No formula of TeX, which would fail or be set, and no tag in the SVG."""
+    name = r"$\evil{$ --> <script>alert(1)</script> & $x_1$"
+    with style():
+        figure = Figure(figsize=(2, 1))
+        axes = figure.subplots()
+        axes.plot([0, 1], [1, 0], label=name)
+        axes.set_title(name)
+        axes.legend()
+        figure.text(0.5, 0.5, name)
+        save_figure(figure, tmp_path / "a.svg", tmp_path / "a.pdf")
+    root = ElementTree.parse(tmp_path / "a.svg").getroot()
+    assert not [element for element in root.iter() if "script" in str(element.tag)]

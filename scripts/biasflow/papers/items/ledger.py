@@ -29,7 +29,7 @@ def ledger(encoders_by_file: Mapping[str, Sequence[str]], scores: pd.DataFrame, 
     """Return a row for each printed number whose file the run reads: papers.ledger.COLUMNS.
 
     encoders_by_file: name of a file of scores, with ":column" behind it where one is named -> the encoders that the
-    file stands for; scores: of the run; plan: a row per cell with its reason (results.holes.read_plan). A number that
+    file stands for; scores: of the run; plan: a row per cell with its reason (results.scores.read_plan). A number that
     is off has the cause as its reason, "" where none is known."""
     ours = {tuple(row[key] for key in KEYS): row for row in scores.to_dict("records")}
     reasons = plan[plan["reason"] != ""].drop_duplicates(["encoder", "dataset"]).set_index(["encoder", "dataset"])

@@ -122,7 +122,7 @@ def table7(run: Run) -> pd.DataFrame:
 def stage_table(run: Run, half: str, stage: str) -> pd.DataFrame:
     """A stage of a half: a row per encoder, measure (printed ones first), strategy and test input (setting).
 
-    The caption in paper.yaml says what the columns are; p and p_one_sided are `statistics.paired_permutation`, p_holm
+    The caption in paper.yaml says what the columns are; p and p_one_sided are `statistics.paired_permutations`, p_holm
     corrects p for the tests of one measure, stars_agree says under which of the two our star is the printed one:
     "both", "two-sided", "one-sided" or "neither". After retraining over all heads: `n` counts encoders and `n_heads`
     heads, pairs are those of encoder seed and head seed, and `p_by_encoder` (and its Holm correction) compares means

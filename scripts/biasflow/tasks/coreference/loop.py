@@ -15,8 +15,7 @@ from torch import nn
 from torch.utils.data import Dataset, Sampler
 from transformers import TrainerCallback
 
-from biasflow.tasks.coreference.decisions import antecedent_loss, mention_loss
-from biasflow.tasks.coreference.model import Examples, Recipe, Vectors, evaluate
+from biasflow.tasks.coreference.model import Examples, Recipe, Vectors, antecedent_loss, evaluate, mention_loss
 from biasflow.tasks.coreference.scorer import Scorer
 from biasflow.tasks.coreference.segments import Pieces
 from biasflow.training.loop import EpochSampler, Loop, every_epoch

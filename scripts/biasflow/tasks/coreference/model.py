@@ -8,16 +8,16 @@ from pathlib import Path
 import torch
 from safetensors import SafetensorError, safe_open
 from torch import nn
+from torch.nn.functional import binary_cross_entropy_with_logits, pad
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from biasflow.base.errors import BiasflowError, check_choice
 from biasflow.base.tensors import save_tensors
 from biasflow.corpora.conll import Clusters, Document, without_singletons
 from biasflow.encoders.batches import longest_input
+from biasflow.encoders.device import half
 from biasflow.encoders.load import load_encoder
-from biasflow.encoders.precision import half
 from biasflow.encoders.taps import last_state
-from biasflow.tasks.coreference.decisions import NONE, clusters_of, gold_clusters
 from biasflow.tasks.coreference.f1 import conll_f1
 from biasflow.tasks.coreference.scorer import CoarseToFine, Scored, Scorer, Sizes
 from biasflow.tasks.coreference.segments import Pieces, Segmenter, SpecialTokens
@@ -203,3 +203,57 @@ def score(scorer: Scorer, vectors: Vectors, document: Pieces) -> Scored | None:
 def word_clusters(scored: Scored | None, document: Pieces) -> Clusters:
     """Return the predicted clusters in spans of words."""
     return document.word_clusters(clusters_of(scored)) if scored is not None else ()
+
+
+NONE = -1  # the cluster of a span that is no gold mention
+
+
+def antecedent_loss(scored: Scored, document: Pieces) -> torch.Tensor:
+    """Return the -log likelihood of the gold antecedents of all kept spans, in nats, summed:
+
+        sum_i logsumexp([0, s_i]) - logsumexp(s_ij over the gold antecedents j), or of 0 where i has none
+
+    Source: Lee et al. (2017, section 4)."""
+    clusters = gold_clusters(scored.spans, document)
+    right = (clusters[:, None] == clusters[scored.antecedents]) & (clusters != NONE)[:, None]
+    right &= scored.scores > -torch.inf  # a later span fills up the row of one with few earlier ones
+    right = torch.cat([~right.any(dim=1, keepdim=True), right], dim=1)
+    scores = pad(scored.scores.float(), (1, 0))
+    return (scores.logsumexp(1) - scores.masked_fill(~right, -torch.inf).logsumexp(1)).sum()
+
+
+def mention_loss(scored: Scored, document: Pieces) -> torch.Tensor:
+    """Return the cross-entropy of the mention scores of all candidates, as log odds of being a gold mention; nats,
+    summed."""
+    gold = gold_clusters(scored.candidates, document) != NONE
+    scores = scored.mention_scores.float()
+    return binary_cross_entropy_with_logits(scores, gold.to(scores.dtype), reduction="sum")
+
+
+def gold_clusters(spans: torch.Tensor, document: Pieces) -> torch.Tensor:
+    """Return the number of the gold cluster of each span [m, 2], or NONE: [m]."""
+    size = len(document)
+    keys, order = (document.mentions[:, 0] * size + document.mentions[:, 1]).sort()
+    wanted = (spans[:, 0] * size + spans[:, 1]).cpu()
+    if not len(keys):
+        return torch.full_like(spans[:, 0], NONE)
+    places = torch.searchsorted(keys, wanted).clamp(max=len(keys) - 1)
+    clusters = torch.where(keys[places] == wanted, document.clusters[order][places], NONE)
+    return clusters.to(spans.device)
+
+
+def clusters_of(scored: Scored) -> list[list[tuple[int, int]]]:
+    """Return clusters of piece spans: every span joins the cluster of its best antecedent, if its score is above 0.
+
+    Of equal antecedents the nearest is taken, and none where the best has 0 itself."""
+    best = scored.scores.max(dim=1, keepdim=True).values
+    nearest = scored.antecedents.masked_fill(scored.scores != best, NONE).max(dim=1).values
+    chosen = nearest.masked_fill(best.squeeze(1) <= 0, NONE).tolist()
+    cluster_of: dict[int, list[tuple[int, int]]] = {}
+    spans = [tuple(span) for span in scored.spans.tolist()]
+    for number, antecedent in enumerate(chosen):
+        if antecedent != NONE:
+            cluster = cluster_of.setdefault(antecedent, [spans[antecedent]])
+            cluster.append(spans[number])
+            cluster_of[number] = cluster
+    return list({id(cluster): cluster for cluster in cluster_of.values()}.values())

@@ -9,10 +9,9 @@ from dataclasses import asdict
 from pathlib import Path
 
 from biasflow.corpora.conll import Corpus, Document, read_conll, without_singletons
-from biasflow.encoders.device import resolve_device
+from biasflow.encoders.device import flushed_denormals, mark_trained, resolve_device
 from biasflow.encoders.edit import edited
 from biasflow.encoders.load import load_encoder
-from biasflow.encoders.precision import flushed_denormals, mark_trained
 from biasflow.tasks.coreference.loop import CoreferenceTraining, Part
 from biasflow.tasks.coreference.model import CoreferenceModel, Examples, Recipe, TokenVectors, new_scorer
 from biasflow.tasks.coreference.segments import SpecialTokens, with_words

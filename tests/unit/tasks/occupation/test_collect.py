@@ -1,17 +1,25 @@
 """The biographies of a task: what is dropped from files, and whether all splits can be balanced."""
 
 import json
+import re
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.tabular import write_parquet
 from biasflow.corpora.bios import dropped
 from biasflow.corpora.labour import read_labour
 from biasflow.overview.notes import dropped_of_tasks
+from biasflow.planted.bios import biographies as planted
+from biasflow.tasks.occupation import gender_classifier
 from biasflow.tasks.occupation.collect import from_files, from_world
 from biasflow.tasks.occupation.data import check_balanceable, split_counts
+from biasflow.tasks.occupation.gender_classifier import COLUMNS, top_words
+from biasflow.tasks.occupation.versions import LONGEST, scrubbed_texts, versions
+from biasflow.text.scrub import TERMS
 
 COUNTS = {"nurse": (200, 3), "surgeon": (40, 60), "painter": (50, 50), "dj": (1, 30)}
 DATA = {"professions": None, "least": 20, "small": "drop"}
@@ -68,3 +76,138 @@ def test_planted_biographies_are_enough_or_more_are_asked_for(n, enough):
     else:
         with pytest.raises(BiasflowError, match="give more of them"):
             balanced(found)
+
+
+ROWS = [
+    (" Ada King is here.", "F", "poet", "Ada|King", ""),
+    ("HE and his wife met Ada King.", "F", "nurse", "Ada|King", ""),
+    ("She and her husband paint.", "F", "poet", "", ""),
+    ("HE paints with his wife." + "!" * LONGEST, "M", "painter", "", ""),
+    ("Sir Paul paints.", "M", "painter", "Paul", "_ _ paints."),
+]
+
+
+@pytest.fixture
+def bios():
+    return pd.DataFrame(ROWS, columns=["text", "gender", "profession", "name", "scrubbed_by_source"])
+
+
+def test_every_scrubbing_starts_from_the_raw_text_or_from_the_sources_own(bios):
+    texts = dict(versions(bios))
+    assert list(texts) == ["raw", *TERMS]
+    assert [text[1] for text in texts.values()] == [
+        "HE and his wife met Ada King.",
+        "HE and _ wife met _ _.",
+        "_ and _ wife met _ _.",
+        "_ and _ _ met _ _.",
+    ]
+    assert texts["raw"][0] == "Ada King is here." and texts["released"][4] == "_ _ paints."
+
+
+def test_the_step_writes_words_accuracies_and_examples(tmp_path, caplog):
+    bios = planted(bias=1.0, seed=0, n=900)
+    write_parquet(bios.assign(scrubbed_by_source=bios["scrubbed"]), tmp_path / "bios.parquet")
+    outputs = {name: tmp_path / f"{name}.csv" for name in ("top_words", "gender_accuracy", "scrubbed_examples")}
+    options = {"seeds": [0], "iterations": 1, "words": 2, "least": 1, "profession": "surgeon"}
+    gender_classifier.prepare({"biographies": [tmp_path / "bios.parquet"]}, outputs, **options)
+    told = pd.read_csv(outputs["gender_accuracy"])
+    accuracy = told[told["part"] == "all"].set_index("version")["accuracy"]
+    assert list(accuracy.index) == ["raw", *TERMS] and accuracy["raw"] > 0.9 > accuracy["pronouns"]
+    assert len(pd.read_csv(outputs["scrubbed_examples"])) == 8
+
+    few = bios.groupby(["profession", "gender"]).head(19)
+    write_parquet(few.assign(scrubbed_by_source=few["scrubbed"]), tmp_path / "bios.parquet")
+    gender_classifier.prepare({"biographies": [tmp_path / "bios.parquet"]}, outputs, **options)
+    assert pd.read_csv(outputs["gender_accuracy"]).empty and "no profession has 20" in caplog.text
+
+
+@pytest.fixture
+def sources():
+    rows = [
+        (" She and Ann met her husband.", "Ann||Hill", ""),
+        ("Mr. De La Cruz paints.", "Ann De La Cruz", ""),
+        ("He paints.", "", "They paint for a wife."),
+    ]
+    return pd.DataFrame(rows, columns=["text", "name", "scrubbed"], index=[4, 5, 6])
+
+
+def test_the_sources_own_text_is_kept_or_scrubbed_further(sources):
+    sources.loc[6, "scrubbed"] = "They and SHe paint for a wife."
+    assert scrubbed_texts(sources, terms="released").iloc[2] == "They and SHe paint for a wife."
+    assert scrubbed_texts(sources, terms="pronouns").iloc[2] == "They and _ paint for a wife."
+    sources.loc[6, "scrubbed"] = "They paint for a wife."
+    assert scrubbed_texts(sources, terms="gendered").tolist() == [
+        "_ and _ met _ _.",
+        "_. _ _ _ paints.",
+        "They paint for a _.",
+    ]
+
+
+# Share of the texts of (women, men) that hold the word: two words a gender, from telling to less telling.
+SHARES = {"husband": (0.5, 0.02), "wife": (0.02, 0.5), "ballet": (0.4, 0.1), "football": (0.1, 0.4)}
+FILLERS = ["works", "lives", "studied", "joined", "enjoys", "since", "city", "school"]
+PUBLISHED = Path(__file__).parents[4] / "scripts/biasflow/papers/orgad2022/words.csv"
+
+
+def biographies(n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    gender = np.array(["F", "M"])[(rng.random(n) < 0.4).astype(int)]
+    texts = []
+    for value in gender:
+        words = [word for word, shares in SHARES.items() if rng.random() < shares["FM".index(value)]]
+        words += list(rng.choice(FILLERS, size=4))
+        texts.append(" ".join(["_", *words]).capitalize() + ".")
+    return texts, gender.tolist()
+
+
+@pytest.fixture(scope="module")
+def top():
+    return top_words(*biographies(), seeds=[3, 4], iterations=2, n=1)
+
+
+def test_planted_words_come_in_the_order_of_how_much_they_tell(top):
+    assert list(top.columns) == COLUMNS
+    for seed in (3, 4):
+        words = top[top["seed"] == seed].set_index(["iteration", "gender", "rank"])["word"]
+        assert words.to_dict() == {
+            (1, "F", 1): "husband",
+            (1, "M", 1): "wife",
+            (2, "F", 1): "ballet",
+            (2, "M", 1): "football",
+        }
+    assert (top["weight"] > 0).all()
+
+
+def test_leaving_out_the_columns_equals_scrubbing_the_texts(top):
+    """The second iteration is the first one on texts in which the words found have been replaced."""
+    texts, gender = biographies()
+    scrubbed = [re.sub(r"\b(husband|wife)\b", "_", text, flags=re.IGNORECASE) for text in texts]
+    again = top_words(scrubbed, gender, seeds=[3, 4], iterations=1, n=1)
+    second = top[top["iteration"] == 2].reset_index(drop=True)
+    assert again[["seed", "gender", "word", "accuracy"]].equals(second[["seed", "gender", "word", "accuracy"]])
+    assert again["weight"].to_numpy() == pytest.approx(second["weight"].to_numpy(), abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"gender": ["F"] * 39 + ["M"]}, "gender M"),
+        ({"gender": ["F"] * 40}, "gender M"),
+        ({"texts": ["_ ."] * 40}, "word"),
+        ({"iterations": 9}, "seed 0"),
+    ],
+)
+def test_wrong_input_is_named(change, named):
+    arguments = {"texts": ["she dances", "he sings"] * 20, "gender": ["F", "M"] * 20, "seeds": [0]}
+    with pytest.raises(BiasflowError, match=named):
+        top_words(**arguments | change)
+
+
+def test_the_printed_words():
+    printed = pd.read_csv(PUBLISHED)
+    assert list(printed.columns) == ["table", "iteration", "gender", "rank", "word"]
+    sizes = printed.groupby(["table", "gender"])["word"].agg(["size", "nunique"])
+    assert sizes["size"].to_dict() == {(9, "F"): 20, (9, "M"): 20, (10, "F"): 8, (10, "M"): 8}
+    assert (sizes["size"] == sizes["nunique"]).all()
+    assert (printed.groupby("table")["word"].nunique() == printed["table"].value_counts()).all()
+    assert printed.query("rank == 1 and gender == 'F'")["word"].tolist() == ["husband", "husband"]

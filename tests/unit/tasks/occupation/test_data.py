@@ -3,14 +3,20 @@
 from collections import Counter
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
+from biasflow.corpora.documents import sample_sentences
+from biasflow.tasks.cuts import control_labels, probe_split
+from biasflow.tasks.glue import data as glue
+from biasflow.tasks.nli import data as nli
 from biasflow.tasks.occupation.data import (
     check_balanceable,
     held_out,
+    profession_table,
     rows_of,
     split,
 )
@@ -100,3 +106,47 @@ def test_what_is_accepted_works_and_what_works_is_accepted(counts, seeds, strate
     else:
         with pytest.raises(BiasflowError, match="|".join([*counts, "no profession"])):
             check(bios, seeds=seeds, strategies=strategies)
+
+
+TEXTS = [f"text {number}" for number in range(40)]
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda seed: sample_sentences(TEXTS, 10, seed=seed),
+        lambda seed: control_labels(np.arange(40), seed).tolist(),
+        lambda seed: probe_split(40, seed).test.tolist(),
+    ],
+    ids=["sentences", "control labels", "probe split"],
+)
+def test_another_seed_draws_otherwise_and_the_same_seed_the_same(draw):
+    assert draw(3) == draw(3) and len({tuple(draw(seed)) for seed in range(5)}) == 5
+
+
+def test_the_share_of_women_is_of_all_people_of_a_profession():
+    counts = {"profession": ["nurse", "surgeon"], "women": [9, 1], "men": [1, 3], "kept": [True, True], "reason": ""}
+    table = profession_table(pd.DataFrame(counts), pd.Series({"nurse": 0.87}))
+    assert table["share_of_women"].tolist() == [0.9, 0.25] and table["labour_share"].round(2).tolist()[0] == 0.87
+
+
+PLANTED = {"bias": 1.0, "seed": 0, "train": 300, "validation": 100, "test": 60}
+KINDS = {
+    "nli": (nli, ("train", "validation", "test"), {"data": "planted", "seed": 0}),
+    "glue": (glue, ("train", "validation"), {"data": "planted-nli"}),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_part_has_at_most_so_many_of_its_examples(kind, tmp_path):
+    module, parts, options = KINDS[kind]
+    tables = {}
+    for limit in (None, 90, 70):
+        outputs = {part: tmp_path / f"{limit}-{part}.csv" for part in parts}
+        own = outputs | ({"sources": tmp_path / "sources.csv"} if kind == "nli" else {})
+        module.prepare({}, own, planted=PLANTED, limit=limit, **options)
+        tables[limit] = {part: pd.read_csv(path) for part, path in outputs.items()}
+    for part, full in tables[None].items():
+        rows = {limit: set(tables[limit][part].itertuples(index=False, name=None)) for limit in (90, 70)}
+        assert [len(tables[limit][part]) for limit in (90, 70)] == [min(len(full), 90), min(len(full), 70)]
+        assert rows[70] <= rows[90] <= set(full.itertuples(index=False, name=None))

