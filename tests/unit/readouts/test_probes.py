@@ -1,4 +1,6 @@
-"""Code lengths of gender from stored vectors: against one probe after the other, under methods, and what they tell."""
+"""Code lengths of gender from stored vectors: those of `online_codelength`, under methods, and what they tell."""
+
+from itertools import product
 
 import numpy as np
 import pytest
@@ -6,13 +8,12 @@ import torch
 
 from biasflow.erasers.eraser import Eraser
 from biasflow.methods.fitted import Active, Fitted, save
-from biasflow.metrics.codelength import online_codelength, score
+from biasflow.metrics.codelength import CHECKPOINTS, UNITS, online_codelength, score
 from biasflow.readouts import probes
 from biasflow.results.scores import tidy
 from biasflow.tasks.cuts import control_labels, probe_split
 from biasflow.tasks.occupation.cuts import DATA
 from biasflow.tasks.occupation.data import held_out, split
-from tests.unit.reference_probe import codelength_one_by_one
 from tests.unit.synthetic_bios import biographies, save_states, source, vectors_of
 
 BIOS = biographies(900)
@@ -24,6 +25,7 @@ OPTIONS = {
     "fractions": [10.0, 30.0, 60.0, 100.0],
     "epochs": 20,
 }
+TRAINING = {"fractions": (0.1, 0.3, 0.6, 1.0), "epochs": 8}
 # Takes out the dimension that holds the gender, and nothing else.
 GENDER = Eraser.projection(torch.eye(6)[4:5])
 NAMES = ("none", "erased")
@@ -45,7 +47,7 @@ def value(scores, metric, variant, **keys):
     return chosen["value"].to_numpy()
 
 
-def test_equal_to_one_probe_after_the_other_under_every_method_and_on_every_split(tmp_path):
+def test_all_readings_are_those_of_online_codelength_under_every_method_and_on_every_split(tmp_path):
     X = vectors_of(BIOS, gender=0.4)
     training = {"split_seeds": [0, 5], "probe_seeds": [3], "epochs": 8}
     scores = score(read(tmp_path, X, NAMES, **training))
@@ -57,17 +59,22 @@ def test_equal_to_one_probe_after_the_other_under_every_method_and_on_every_spli
             shuffled = np.empty_like(is_woman)
             together = np.concatenate([train, dev, test])
             shuffled[together] = control_labels(is_woman[together], split_seed)
+            sets = {"X_dev": vectors[dev], "X_test": vectors[test]}
             for metric, z in (("compression", is_woman), ("control_compression", shuffled)):
-                expected = codelength_one_by_one(
-                    vectors[train], z[train], seed=3, X_dev=vectors[dev], z_dev=z[dev], X_test=vectors[test],
-                    z_test=z[test], fractions=(0.1, 0.3, 0.6, 1.0), epochs=8,
-                )  # fmt: skip
-                for keep, (bits, accuracy) in expected.items():
+                sets |= {"z_dev": z[dev], "z_test": z[test]}
+                for units, keep in product(UNITS, CHECKPOINTS):
+                    expected = online_codelength(
+                        vectors[train], z[train], **sets, **TRAINING, seeds=[3], units=units, keep=keep
+                    )
                     keys = {"method": method, "split_seed": str(split_seed)}
-                    found = value(scores, metric, f"paper-bits-{keep}", **keys)
-                    assert found == pytest.approx([len(train) / bits], abs=1e-4)
+                    found = value(scores, metric, f"paper-{units}-{keep}", **keys)
+                    assert found == pytest.approx(expected.compression, rel=1e-5)
                     if metric == "compression":
-                        assert value(scores, "probe_accuracy", f"paper-{keep}", **keys) == pytest.approx([accuracy])
+                        found = value(scores, "probe_accuracy", f"paper-{keep}", **keys)
+                        assert found == pytest.approx(expected.accuracy)
+    assert set(scores.loc[scores["metric"] != "probe_accuracy", "n"]) == {len(train)}
+    assert set(scores.loc[scores["metric"] == "probe_accuracy", "n"]) == {len(test)}
+    assert len(tidy(scores, encoder="e")) == 4 * (4 + 4 + 2)
 
 
 def test_released_data_are_the_parts_of_the_probe_seeds_own_split_and_same_seed_those_of_the_models(tmp_path):
@@ -80,7 +87,7 @@ def test_released_data_are_the_parts_of_the_probe_seeds_own_split_and_same_seed_
             parts = {"": part.train, "_dev": part.validation, "_test": part.test}
             sets = {f"X{name}": X[rows] for name, rows in parts.items()}
             sets |= {f"z{name}": is_woman[rows] for name, rows in parts.items()}
-            expected = online_codelength(**sets, seeds=[seed], fractions=(0.1, 0.3, 0.6, 1.0), epochs=8)
+            expected = online_codelength(**sets, seeds=[seed], **TRAINING)
             keys = {"split_seed": "-", "readout_seed": str(seed)}
             found = value(scores, "compression", f"{reading}-bits-best", **keys)
             assert found == pytest.approx(expected.compression, rel=1e-5)
@@ -91,22 +98,3 @@ def test_released_data_are_the_parts_of_the_probe_seeds_own_split_and_same_seed_
     alone = score(read(tmp_path, X, split_seeds=[5], epochs=8))
     both = alone.merge(scores, on=[*alone.columns.drop(["value", "n"])], validate="one_to_one")
     assert len(both) == len(alone) and both["value_x"].to_numpy() == pytest.approx(both["value_y"].to_numpy(), abs=1e-4)
-
-
-def test_all_readings_are_those_of_online_codelength(tmp_path):
-    X = vectors_of(BIOS, gender=1)
-    scores = score(read(tmp_path, X))
-    z, rows = (BIOS["gender"] == "F").to_numpy().astype(int), held_out(BIOS, 0)
-    train, dev, test = (rows[part] for part in probe_split(len(rows), 0))
-    sets = {"X_dev": X[dev], "z_dev": z[dev], "X_test": X[test], "z_test": z[test]}
-    training = {"seeds": [0, 1], "fractions": (0.1, 0.3, 0.6, 1.0), "epochs": 20}
-    for keep in ("best", "last"):
-        for units in ("bits", "mixed"):
-            expected = online_codelength(X[train], z[train], **sets, **training, units=units, keep=keep)
-            assert value(scores, "compression", f"paper-{units}-{keep}") == pytest.approx(
-                expected.compression, rel=1e-5
-            )
-        assert value(scores, "probe_accuracy", f"paper-{keep}") == pytest.approx(expected.accuracy)
-    assert set(scores.loc[scores["metric"] != "probe_accuracy", "n"]) == {len(train)}
-    assert set(scores.loc[scores["metric"] == "probe_accuracy", "n"]) == {len(test)}
-    assert len(tidy(scores, encoder="e")) == 2 * (4 + 4 + 2)

@@ -284,7 +284,7 @@ def test_resamples_are_kept_of_measures_alone():
     kept = resampled_measures(
         rows.drop(columns=["encoder", "part", "items"]), [["crows_pairs_score", NA, "exact"]], "digest", encoder="mine"
     )
-    assert list(kept.columns) == COLUMNS and len(kept) == 1 and kept["encoder"].item() == "mine"
+    assert list(kept.columns) == DRAWN and len(kept) == 1 and kept["encoder"].item() == "mine"
     assert kept["items"].item() == "digest"
     assert resampled_measures(rows.drop(columns=RESAMPLED), [["crows_pairs_score", "all", "exact"]], "digest").empty
     assert changes(kept[:0]).empty
