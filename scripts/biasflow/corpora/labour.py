@@ -18,17 +18,19 @@ COLUMNS = ["profession", "bls_occupation", "share_of_women", "year", "source", "
 _OF_A_SHARE = ("bls_occupation", "year", "source")
 
 
-def read_labour_table(path: str | Path) -> pd.DataFrame:
-    """The whole table with the columns COLUMNS, a row per profession, in the order of the file.
+def read_labour(path: str | Path) -> pd.Series:
+    """The share of women in [0, 1] by profession, in the order of the file; NaN for those that cannot be mapped.
+
+    `.reindex(professions)` gives those of a corpus, NaN for one that is not listed. The columns of the file:
 
     profession  as in the corpus ("software_engineer")
-    share_of_women  in [0, 1]; NaN for a profession that cannot be mapped (an empty cell)
+    share_of_women  in [0, 1]; an empty cell for a profession that cannot be mapped
     bls_occupation, year, source  the occupation that stands for the profession, and where its share is from; "" for a
         profession that cannot be mapped
     note  why it cannot be mapped, or what the share leaves out
 
-    The last four may be missing from the file, and are "" then; where they are there, a share has to have them. Columns
-    of other names are left out.
+    The last four may be missing from the file; where they are there, a share has to have them. Columns of other names
+    are left out.
     BiasflowError names the file, and the profession or line (from 1): a missing column, one that is there twice, a row
     that is longer or shorter than the header, no rows, a row without a profession or with one that is repeated, a share
     that is no number in [0, 1] or has an empty cell for its occupation, year or source, and a profession with neither a
@@ -47,12 +49,4 @@ def read_labour_table(path: str | Path) -> pd.DataFrame:
         refuse(path, named, has_share & (table[column] == ""), f"has a share but no {column}; say where it is from")
     described = (table[of_a_share] != "").any(axis=1) | (notes & (table["note"] == ""))
     refuse(path, named, ~has_share & described, "has no share: give one, or the reason alone, in the column note")
-    return table.reset_index(drop=True).assign(share_of_women=shares.to_numpy(float))
-
-
-def read_labour(path: str | Path) -> pd.Series:
-    """The share of women in [0, 1] by profession; NaN for those that cannot be mapped.
-
-    `.reindex(professions)` gives those of a corpus, NaN for one that is not listed. Raises BiasflowError as
-    `read_labour_table`."""
-    return read_labour_table(path).set_index("profession")["share_of_women"]
+    return pd.Series(shares.to_numpy(float), pd.Index(named, name="profession"), name="share_of_women")

@@ -18,8 +18,6 @@ from hashlib import sha256
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.catalogue import Entry
@@ -179,13 +177,6 @@ def test_a_compressed_answer_is_unpacked_and_never_resumed(get, server):
     assert server.ranges == [None, None] and (get.folder / "target").read_bytes() == BODY
     packed = gzip.compress(BODY, mtime=0)
     get([lambda request: request.answer(200, packed, headers=headers)])
-    assert (get.folder / "target").read_bytes() == BODY
-
-
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(drops=st.lists(st.integers(0, SIZE // 4), max_size=3))
-def test_wherever_it_drops_the_file_is_whole(get, drops):
-    get([drops_after(size) for size in drops])
     assert (get.folder / "target").read_bytes() == BODY
 
 

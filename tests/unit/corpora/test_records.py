@@ -16,7 +16,7 @@ from biasflow.corpora.gest import read_gest
 from biasflow.corpora.labour import read_labour
 from biasflow.corpora.nli import read_nli
 from biasflow.corpora.published_scores import check_kind, read_scores
-from biasflow.corpora.records import columns_of, json_lines, read_records, refuse_unknown
+from biasflow.corpora.records import columns_of, json_lines, read_records
 from biasflow.corpora.stereoset import LABELS, read_gender_swapped
 from biasflow.corpora.winogender import read_shares, read_winogender
 from biasflow.corpora.word_sets import read_word_pairs, read_word_sets
@@ -166,13 +166,6 @@ def test_columns_are_asked_for_by_the_naming_that_fits_best():
     assert columns_of("f.csv", table.rename(columns={"gold": "label"}), *namings) == namings[0]
     with pytest.raises(BiasflowError, match=r"^f\.csv: no row"):
         columns_of("f.csv", table.head(0), ["premise"])
-
-
-def test_a_value_that_is_none_of_the_known_ones_is_named_with_these():
-    values = pd.Series(["a", "x"], pd.Index([2, 3], name="line"), name="kind")
-    refuse_unknown("f.csv", values, ["a", "x"])
-    with pytest.raises(BiasflowError, match=r"^f\.csv: line 3: column kind: 'x' is none of a, 1\.$"):
-        refuse_unknown("f.csv", values, ["a", 1])
 
 
 TEXTS = ['"Hello; there," she said', 'a "nurse", then;', '"quoted"', "None", "tab\there"]

@@ -34,37 +34,37 @@ PLAIN = ("none", "-")
 
 
 @pytest.fixture
-def folder(tmp_path):
+def texts_folder(tmp_path):
     BIOS.to_parquet(tmp_path / "biographies.parquet")
     save_model(tmp_path / "model")
     return tmp_path
 
 
-def read(folder, methods, *, text="raw", **options):
-    path = folder / f"{text}.safetensors"
-    facts = first_token.read(source(folder, methods=methods), path, **{"text": text, "max_length": 32} | options)
+def read(texts_folder, methods, *, text="raw", **options):
+    path = texts_folder / f"{text}.safetensors"
+    facts = first_token.read(source(texts_folder, methods=methods), path, **{"text": text, "max_length": 32} | options)
     return path, facts
 
 
-def by_hand(folder, edits=(), text="text"):
+def by_hand(texts_folder, edits=(), text="text"):
     """The vectors by the hooked model."""
-    model, tokenizer = load_encoder(folder / "model", head="none")
+    model, tokenizer = load_encoder(texts_folder / "model", head="none")
     with edited(model, edits):
         return first_token_vectors(model, tokenizer, BIOS[text].tolist(), max_length=32)[0]
 
 
-def test_vectors_under_every_method_are_those_of_the_edited_model(folder):
+def test_vectors_under_every_method_are_those_of_the_edited_model(texts_folder):
     names = ("none", "last", "cls", "deep", "both")
-    path, _ = read(folder, names)
+    path, _ = read(texts_folder, names)
     stored = load_arrays(path)
     assert stored.axis == (PLAIN, ("deep", "layer[0]"), ("both", "-")) and stored.meta["layers"] == 3
     found = {(method, setting): X for method, setting, X in States(path, fitted(*names)).under_each()}
     assert list(found) == list(fitted(*names).axis)
-    assert torch.equal(found[PLAIN], by_hand(folder))
+    assert torch.equal(found[PLAIN], by_hand(texts_folder))
     for (method, setting), X in found.items():
         if method != "none":
             edits = [(place, eraser) for place, eraser in METHODS[method][setting] if place != "pooled"]
-            torch.testing.assert_close(X, by_hand(folder, edits), rtol=0, atol=2e-5)
+            torch.testing.assert_close(X, by_hand(texts_folder, edits), rtol=0, atol=2e-5)
             assert (X - found[PLAIN]).abs().max() > 1e-2
 
 
@@ -77,8 +77,8 @@ def test_vectors_under_every_method_are_those_of_the_edited_model(folder):
         (("none",), [PLAIN]),
     ],
 )
-def test_the_untouched_model_is_stored_where_it_is_of_use(folder, names, stored):
-    path, _ = read(folder, names)
+def test_the_untouched_model_is_stored_where_it_is_of_use(texts_folder, names, stored):
+    path, _ = read(texts_folder, names)
     assert sorted(load_arrays(path).axis) == sorted(stored)
     assert [pair[:2] for pair in States(path, fitted(*names)).under_each()] == list(fitted(*names).axis)
 
@@ -110,7 +110,7 @@ def texts(sentences):
 
 
 @pytest.fixture
-def folder_professions(tmp_path):
+def sentences_folder(tmp_path):
     (tmp_path / "pro.conll").write_text(texts(SENTENCES), encoding="utf-8")
     (tmp_path / "professions.csv").write_text(KNOWN)
     torch.manual_seed(0)
@@ -119,18 +119,18 @@ def folder_professions(tmp_path):
     return tmp_path
 
 
-def read_professions(folder_professions, methods=("none",), **options):
-    path = folder_professions / "coref-professions.safetensors"
-    files = {"pro": folder_professions / "pro.conll", "professions": folder_professions / "professions.csv"}
+def read_professions(sentences_folder, methods=("none",), **options):
+    path = sentences_folder / "coref-professions.safetensors"
+    files = {"pro": sentences_folder / "pro.conll", "professions": sentences_folder / "professions.csv"}
     facts = professions.read(
-        source(folder_professions, methods=methods, **files), path, **{"word_prefix_space": True} | options
+        source(sentences_folder, methods=methods, **files), path, **{"word_prefix_space": True} | options
     )
     return path, facts
 
 
-def by_hand_professions(folder_professions, edits=(), model=None):
+def by_hand_professions(sentences_folder, edits=(), model=None):
     """The vectors by the hooked model, sentence by sentence, of words that the tokenizer splits by itself."""
-    loaded, tokenizer = load_encoder(folder_professions / "model", head="none")
+    loaded, tokenizer = load_encoder(sentences_folder / "model", head="none")
     model, found = model or loaded, []
     hidden = {"he", "her", "herself"}
     with edited(model, edits), torch.inference_mode():
@@ -146,9 +146,9 @@ def by_hand_professions(folder_professions, edits=(), model=None):
     return torch.stack(found)
 
 
-def test_vectors_under_every_method_are_means_of_the_edited_models_pieces(folder_professions):
+def test_vectors_under_every_method_are_means_of_the_edited_models_pieces(sentences_folder):
     names = ("none", "last", "deep", "both")
-    path, facts = read_professions(folder_professions, names)
+    path, facts = read_professions(sentences_folder, names)
     stored = load_arrays(path)
     assert stored.axis == (("none", "-"), ("deep", "layer[0]"), ("both", "-")) and facts["rows"] == 6
     found = {(method, setting): X for method, setting, X in States(path, fitted(*names)).under_each()}
@@ -156,20 +156,20 @@ def test_vectors_under_every_method_are_means_of_the_edited_models_pieces(folder
     for (method, setting), X in found.items():
         edits = [] if method == "none" else METHODS[method][setting]
         edits = [(place, eraser) for place, eraser in edits if place != "pooled"]
-        torch.testing.assert_close(X, by_hand_professions(folder_professions, edits), rtol=0, atol=2e-5)
+        torch.testing.assert_close(X, by_hand_professions(sentences_folder, edits), rtol=0, atol=2e-5)
 
 
 @pytest.mark.parametrize("space", [True, False])
-def test_byte_level_vocabularies(folder_professions, space):
+def test_byte_level_vocabularies(sentences_folder, space):
     """Every word with or without the space before it, a mask without one in any case."""
     tokenizer = byte_pairs()
     torch.manual_seed(0)
     sizes = SIZES | {"vocab_size": len(tokenizer), "max_position_embeddings": 80}
-    RobertaModel(RobertaConfig(**sizes)).save_pretrained(folder_professions / "model")
-    tokenizer.save_pretrained(folder_professions / "model")
-    path, _ = read_professions(folder_professions, word_prefix_space=space)
+    RobertaModel(RobertaConfig(**sizes)).save_pretrained(sentences_folder / "model")
+    tokenizer.save_pretrained(sentences_folder / "model")
+    path, _ = read_professions(sentences_folder, word_prefix_space=space)
     found = load_arrays(path).arrays["vectors"][0]
-    model, _ = load_encoder(folder_professions / "model", head="none")
+    model, _ = load_encoder(sentences_folder / "model", head="none")
     ids, places = [tokenizer.cls_token_id], []
     for word in "The farmer saw the nurse before he left .".split():
         start = len(ids)
@@ -184,22 +184,20 @@ def test_byte_level_vocabularies(folder_professions, space):
     torch.testing.assert_close(torch.from_numpy(found[:2]), expected, rtol=0, atol=2e-5)
 
 
-def test_sentences_that_the_encoder_cannot_take_are_left_out(folder_professions):
-    path, _ = read_professions(folder_professions)
+def test_sentences_that_the_encoder_cannot_take_are_left_out(sentences_folder):
+    path, _ = read_professions(sentences_folder)
     expected, rows = load_arrays(path).arrays["vectors"], read_rows(path)
     long = ("The farmer saw the nurse before he left " + "and left " * 60 + ".", [(0, 1), (6, 6)], [])
     unknown = ("The кок saw the nurse before he left .", [(0, 1), (6, 6)], [])
-    (folder_professions / "pro.conll").write_text(
-        texts([long, SENTENCES[0], unknown, *SENTENCES[1:]]), encoding="utf-8"
-    )
-    (folder_professions / "professions.csv").write_text(f"{KNOWN}кок,0.1,M\n", encoding="utf-8")
-    path, facts = read_professions(folder_professions)
+    (sentences_folder / "pro.conll").write_text(texts([long, SENTENCES[0], unknown, *SENTENCES[1:]]), encoding="utf-8")
+    (sentences_folder / "professions.csv").write_text(f"{KNOWN}кок,0.1,M\n", encoding="utf-8")
+    path, facts = read_professions(sentences_folder)
     reasons = ["longer than the encoder takes", "a profession that the encoder's vocabulary lacks"]
     assert facts["left_out"]["of"] == 5 and list(facts["left_out"]["items"].values()) == reasons
     assert load_arrays(path).arrays["vectors"] == pytest.approx(expected, abs=2e-5) and read_rows(path).equals(rows)
-    (folder_professions / "pro.conll").write_text(texts([unknown]), encoding="utf-8")
+    (sentences_folder / "pro.conll").write_text(texts([unknown]), encoding="utf-8")
     with pytest.raises(AbsentError, match="none of 1 sentences"):
-        read_professions(folder_professions)
+        read_professions(sentences_folder)
 
 
 WORDS = ("he", "man"), ("she", "woman")
