@@ -430,31 +430,32 @@ def last(metric, **changes) -> pd.DataFrame:
     return pd.concat([table.iloc[:-1], table.iloc[-1:].assign(**changes)])
 
 
-WRONG_EXTERNAL_WORDS = {
-    "missing": lambda metric: MADE[metric]().iloc[:1],
-    "doubled": lambda metric: pd.concat([MADE[metric](), MADE[metric]().iloc[:1]]),
-    "NaN": lambda metric: MADE[metric]().assign(score=np.nan),
-    "the logarithm's sign": lambda metric: last(metric, score=1.5),
-    "other data": lambda metric: last(metric, **{MADE[metric]().columns[0]: "something else"}),
-    "numbers alone": lambda metric: MADE[metric]()[["score"]].to_csv(index=False, header=False),
-}
-# What the message says; n_1 and n_2: the last line of a right file, and the one behind it.
-TOLD = {
-    "missing": "lacks .* items .*the first is",
-    "doubled": "line {n_2}: .* is there a second time",
-    "NaN": "line 2: column score: '' is no finite number",
-    "the logarithm's sign": "line {n_1}: column score: '1.5' is (above 0|no probability)",
-    "other data": "line {n_1}: .*'something else'.* is no item of",
-    "numbers alone": "do not tell the items",
-}
+# A file, and what the message says; n_1 and n_2: the last line of a right file, and the one behind it.
+WRONG_WORDS = {
+    "missing": (lambda metric: MADE[metric]().iloc[:1], "lacks .* items .*the first is"),
+    "doubled": (
+        lambda metric: pd.concat([MADE[metric](), MADE[metric]().iloc[:1]]), "line {n_2}: .* is there a second time"
+    ),
+    "NaN": (lambda metric: MADE[metric]().assign(score=np.nan), "line 2: column score: '' is no finite number"),
+    "the logarithm's sign": (
+        lambda metric: last(metric, score=1.5), "line {n_1}: column score: '1.5' is (above 0|no probability)"
+    ),
+    "other data": (
+        lambda metric: last(metric, **{MADE[metric]().columns[0]: "something else"}),
+        "line {n_1}: .*'something else'.* is no item of",
+    ),
+    "numbers alone": (
+        lambda metric: MADE[metric]()[["score"]].to_csv(index=False, header=False), "do not tell the items"
+    ),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("wrong", TOLD)
+@pytest.mark.parametrize(("make", "said"), WRONG_WORDS.values(), ids=WRONG_WORDS)
 @pytest.mark.parametrize("metric", MADE)
-def test_a_wrong_file_is_one_line_with_file_and_row_external_words(scored, wrong, metric):
+def test_a_wrong_file_of_words_is_one_line_with_file_and_row(scored, make, said, metric):
     n = len(MADE[metric]())
-    with pytest.raises(BiasflowError, match=TOLD[wrong].format(n_1=n + 1, n_2=n + 2)) as caught:
-        scored(metric, WRONG_EXTERNAL_WORDS[wrong](metric))
+    with pytest.raises(BiasflowError, match=said.format(n_1=n + 1, n_2=n + 2)) as caught:
+        scored(metric, make(metric))
     assert "given: " in str(caught.value) and "\n" not in str(caught.value)
     assert not isinstance(caught.value, AbsentError)
 
