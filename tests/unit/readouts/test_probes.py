@@ -72,8 +72,9 @@ def test_all_readings_are_those_of_online_codelength_under_every_method_and_on_e
                     if metric == "compression":
                         found = value(scores, "probe_accuracy", f"paper-{keep}", **keys)
                         assert found == pytest.approx(expected.accuracy)
-    assert set(scores.loc[scores["metric"] != "probe_accuracy", "n"]) == {len(train)}
-    assert set(scores.loc[scores["metric"] == "probe_accuracy", "n"]) == {len(test)}
+            own = scores[(scores["method"] == method) & (scores["split_seed"] == str(split_seed))]
+            assert set(own.loc[own["metric"] != "probe_accuracy", "n"]) == {len(train)}
+            assert set(own.loc[own["metric"] == "probe_accuracy", "n"]) == {len(test)}
     assert len(tidy(scores, encoder="e")) == 4 * (4 + 4 + 2)
 
 
