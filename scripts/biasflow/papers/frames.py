@@ -1,11 +1,12 @@
 """Shared by all papers: the run from which tables are made, and the NLI scores as tables show them."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pandas as pd
 
+from biasflow.base.errors import BiasflowError
 from biasflow.results.scores import NA
 
 RUN, NOT_ASKED = "run", "not asked for"
@@ -57,6 +58,16 @@ class Run:
 def status(reason: str) -> str:
     """Return the status of a row in a table: "run", or "not run: <reason>"."""
     return f"not run: {reason}" if reason else RUN
+
+
+def wide(rows: pd.DataFrame, index: Sequence[str], columns: Sequence[str] = ("metric",)) -> pd.DataFrame:
+    """The values of scores: a row per `index`, a column per combination of `columns`. BiasflowError, naming it, for a
+    value that there are two of: their mean would hide a mistake."""
+    keys = [*index, *columns]
+    for row in rows[rows.duplicated(keys)].head(1).to_dict("records"):
+        named = ", ".join(f"{key} {row[key]}" for key in keys if row[key] not in ("", NA))
+        raise BiasflowError(f"{named}: more than one score; score it once")
+    return rows.pivot(index=[*index], columns=[*columns] if len(columns) > 1 else columns[0], values="value")
 
 
 def nli_rows(scores: pd.DataFrame) -> pd.DataFrame:

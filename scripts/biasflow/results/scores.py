@@ -110,6 +110,12 @@ HOLES = [*CELL, "reason"]
 NOT_RUN = "not run"
 
 
+def with_silent(reasons: Mapping[str, str], methods: Iterable[str], scored: Iterable[str]) -> dict[str, str]:
+    """Method -> why it has no score, with a reason for those of `methods` that have neither a score nor a reason: of
+    these no table would say that they are absent."""
+    return dict.fromkeys(sorted({*methods} - {*scored}), "no score came of it") | dict(reasons)
+
+
 def read_plan(plan: str | Path, reasons: str | Path) -> pd.DataFrame:
     """plan.csv with the reasons that jobs found (HOLES): a cell that one names is "not run", because of it."""
     table = read_text_csv(plan)

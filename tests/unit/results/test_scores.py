@@ -12,7 +12,7 @@ from biasflow.base.tabular import write_csv
 from biasflow.papers.frames import Run
 from biasflow.papers.judge import given_values
 from biasflow.results.given import read_given, run_given
-from biasflow.results.scores import CELL, HOLES, concatenate, read_plan, read_scores, tidy, write_scores
+from biasflow.results.scores import CELL, HOLES, concatenate, read_plan, read_scores, tidy, with_silent, write_scores
 
 
 def row(**columns):
@@ -158,3 +158,9 @@ def test_the_value_of_an_encoder_is_the_mean_of_its_items_which_leave_their_vari
         assert found["value"].tolist() == [3, 4]
         assert found["error"].iloc[0] == pytest.approx(7 / 3) and np.isnan(found["error"].iloc[1])
     assert given_values(Run(empty, empty, empty), ["a"]).empty
+
+
+def test_a_method_without_a_score_has_a_reason():
+    """A metric that leaves one out must not leave a hole of which nobody knows."""
+    reasons = with_silent({"inlp": "no such subspace"}, ["none", "hard", "inlp"], ["none", "none", "sweep"])
+    assert reasons == {"inlp": "no such subspace", "hard": "no score came of it"}

@@ -17,17 +17,15 @@ of `during` is, such as "sent 0") they are made of these files of a run, by role
 A role or key that is absent is a measurement that was not run; the last two are needed where there is a training.
 Options of the run are those of papers.dawkins2024, and `tops` (shares of triples) and `selection` (of the pairs)."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import wraps
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 
 import numpy as np
 import pandas as pd
 
-from biasflow.base.errors import BiasflowError
 from biasflow.methods.grid import LEVELS
 from biasflow.metrics.stereoset import part_of
-from biasflow.papers.frames import NLI_SCORES, Run, nli_rows, status
+from biasflow.papers.frames import NLI_SCORES, Run, nli_rows, status, wide
 from biasflow.registry import METRICS, WITH
 from biasflow.results.scores import NA, NONE
 from biasflow.results.tables import DIFFERENCE, PUBLISHED
@@ -146,23 +144,11 @@ def level_names(layers: int | None) -> dict[str, str]:
     return dict(zip(LEVELS, (BASE, DEBIAS, SENT, last, before, f"{before}+attention"), strict=True))
 
 
-def with_own_levels(make_table: Callable[[Run], pd.DataFrame]) -> Callable[[Run], pd.DataFrame]:
-    """Extend a function that makes a table of encoders and levels, so that levels are named for the encoder of the
-    row."""
-
-    @wraps(make_table)
-    def named(run: Run) -> pd.DataFrame:
-        table = make_table(run)
-        names = {encoder: level_names(layers_of(run, encoder)) for encoder in table["encoder"].unique()}
-        pairs = zip(table["encoder"], table["level"], strict=True)
-        return table.assign(level=[names[encoder].get(level, level) for encoder, level in pairs])
-
-    return named
-
-
-def model_name(level: str, settings: str) -> str:
-    """A row of table 7: "layer-12 (0,1,1)", "base"."""
-    return f"{level} ({settings})" if settings else level
+def own_levels(run: Run, table: pd.DataFrame) -> pd.DataFrame:
+    """A table of encoders and levels, with the levels named for the encoder of the row."""
+    names = {encoder: level_names(layers_of(run, encoder)) for encoder in table["encoder"].unique()}
+    pairs = zip(table["encoder"], table["level"], strict=True)
+    return table.assign(level=[names[encoder].get(level, level) for encoder, level in pairs])
 
 
 def not_run(run: Run, encoder: str, metric: str, otherwise: str = "no scores") -> str:
@@ -180,21 +166,12 @@ def key_of(measure: str) -> tuple[str, str, str]:
 def inside(run: Run) -> pd.DataFrame:
     """Scores on stimuli by setting: index encoder, stimuli, level, settings; columns (metric, part, variant).
 
-    Encoders and stimuli that the grid was not measured on are left out. BiasflowError for a metric or a share of
-    triples (`tops` of the options) that was not scored at all."""
+    Encoders and stimuli that the grid was not measured on are left out."""
     scores = run.scores
     on_stimuli = (scores["task"] == NA) & (scores["strategy"] == NA) & scores["metric"].isin([*MEASURES, *CONTROLS])
     rows = scores[on_stimuli & scores["encoder"].isin(run.options["encoders"])]
     rows = _of_grid(rows, run.options["method"], per=["encoder", "dataset"]).rename(columns={"dataset": "stimuli"})
-    wide = rows.pivot(index=[*BLOCK, *SETTING], columns=["metric", "part", "variant"], values="value")
-    wanted = [key_of(measure) for measure in (*MEASURES, *CONTROLS)]
-    wanted += [(measure, part, NA) for measure in MEASURES for part in shares(run)]
-    absent = [" ".join(key) for key in wanted if key not in wide]
-    if absent and len(wide):
-        raise BiasflowError(
-            f"the grid {run.options['method']} has no scores for {', '.join(absent)}; score these first"
-        )
-    return wide
+    return wide(rows, [*BLOCK, *SETTING], ["metric", "part", "variant"])
 
 
 def shares(run: Run) -> list[str]:
@@ -205,20 +182,15 @@ def shares(run: Run) -> list[str]:
 def nli(run: Run) -> pd.DataFrame:
     """NLI scores: a row per encoder, reading of the interventions, setting and seed, a column per entry of SCORES.
 
-    Encoders whose NLI was not measured under the grid are left out. BiasflowError names the first setting that lacks a
-    score."""
+    Encoders whose NLI was not measured under the grid are left out."""
     scores, options = run.scores, run.options
     of_task = nli_rows(scores[(scores["task"] == options["task"]) & scores["encoder"].isin(encoders_of_nli(options))])
     after = _of_grid(of_task[of_task["strategy"] == "plain"], options["method"], per=["encoder"])
     rows = pd.concat([after.assign(interventions=after["head"].map(HEADS)), _in_training(of_task, run)])
     rows = rows.dropna(subset="interventions")
-    wide = rows.pivot(index=[*READING, *SETTING, "seed"], columns="metric", values="value").reindex(
-        columns=list(SCORES)
+    return (
+        wide(rows, [*READING, *SETTING, "seed"]).reindex(columns=list(SCORES)).rename_axis(columns=None).reset_index()
     )
-    for column in SCORES:
-        for encoder, _, level, settings, _ in wide.index[wide[column].isna()][:1]:
-            raise BiasflowError(f"encoder {encoder}, NLI: setting {level} ({settings}) has no {column}; score it first")
-    return wide.rename_axis(columns=None).reset_index()
 
 
 def _in_training(rows: pd.DataFrame, run: Run) -> pd.DataFrame:

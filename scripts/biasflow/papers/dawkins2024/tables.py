@@ -26,7 +26,7 @@ Reading = Literal["absolute", "relative"]
 _SLACK = 1e-9  # accuracies are counts over n: only floating point can put one this close below the cutoff
 
 
-def cutoff(base_accuracy: float, *, threshold: float = 0.05, reading: Reading = "absolute") -> float:
+def cutoff(base_accuracy: ArrayLike, *, threshold: float = 0.05, reading: Reading = "absolute") -> ArrayLike:
     """The smallest viable accuracy: base - threshold (`absolute`) or (1 - threshold) x base (`relative`), all shares.
 
     Dawkins et al. (2024, table 7) ask that the base accuracy is not reduced by more than 5 %, without saying 5 % of
@@ -34,13 +34,9 @@ def cutoff(base_accuracy: float, *, threshold: float = 0.05, reading: Reading = 
     return base_accuracy - threshold if reading == "absolute" else (1 - threshold) * base_accuracy
 
 
-def viable(
-    accuracy: ArrayLike, base_accuracy: float, *, threshold: float = 0.05, reading: Reading = "absolute"
-) -> np.ndarray:
-    """accuracy >= `cutoff(...)` for each model; accuracy: [...] shares in [0, 1] -> bool [...].
-
-    A model exactly at the cutoff is viable."""
-    return np.asarray(accuracy, dtype=float) >= cutoff(base_accuracy, threshold=threshold, reading=reading) - _SLACK
+def viable(accuracy: ArrayLike, base: ArrayLike, **viability: float | str) -> np.ndarray:
+    """accuracy >= `cutoff(base, ...)` for each model; a model exactly at the cutoff is viable."""
+    return np.asarray(accuracy, dtype=float) >= cutoff(base, **viability) - _SLACK
 
 
 def settings_table(run: Run) -> pd.DataFrame:
@@ -52,7 +48,7 @@ def settings_table(run: Run) -> pd.DataFrame:
     scores. `status` and `nli_status` say why an encoder has no scores on stimuli (it has no stimuli then) or in NLI.
     BiasflowError names the first setting that is missing, or that the printed table does not have."""
     published = grid.printed_settings(run)
-    measured, judged = _inside(run, published), nli_by_setting(run, published)
+    measured, judged = _inside(run), nli_by_setting(run)
     blocks = []
     for encoder in grid.encoders(run):
         sets = measured.loc[measured["encoder"] == encoder, "stimuli"].unique()
@@ -81,48 +77,29 @@ def settings_table(run: Run) -> pd.DataFrame:
     return table
 
 
-@grid.with_own_levels
 def table7(run: Run) -> pd.DataFrame:
     """Return `settings_table` with the levels of each encoder."""
-    return settings_table(run)
+    return grid.own_levels(run, settings_table(run))
 
 
-def nli_by_setting(run: Run, published: pd.DataFrame) -> pd.DataFrame:
+def nli_by_setting(run: Run) -> pd.DataFrame:
     """Means over the fine-tuning seeds (`nli_seeds`) of every setting, and whether the setting is `viable`.
 
     Fairness is the mean of the seeds' fairness, not the product of two means. A setting is viable by its mean SNLI
-    accuracy against the untouched encoder's: Base of the main reading. `published`: the printed table 7, whose
-    settings the main reading must all have; other readings may have some. BiasflowError otherwise."""
-    keys = [*grid.READING, *grid.SETTING]
-    table = (
-        grid.nli(run)
-        .groupby(keys, sort=False)
-        .agg(**{c: (c, "mean") for c in grid.SCORES}, nli_seeds=("seed", "nunique"))
-    )
-    table = table.reset_index()
-    for (encoder, interventions), block in table.groupby(grid.READING):
-        _check_settings(
-            block, published, f"encoder {encoder}, NLI {interventions}", complete=interventions == grid.AFTER
-        )
+    accuracy against the untouched encoder's: Base of the main reading."""
+    means = {column: (column, "mean") for column in grid.SCORES}
+    groups = grid.nli(run).groupby([*grid.READING, *grid.SETTING], sort=False, as_index=False)
+    table = groups.agg(**means, nli_seeds=("seed", "nunique"))
     return table.assign(viable=against_base(table, ["encoder"], **run.options["viability"]))
 
 
-def against_base(table: pd.DataFrame, keys: list[str], **viability: float | str) -> pd.Series:
-    """ "yes" or "no" for each row, by the Base row of the main reading with the same `keys`."""
-    verdicts = pd.Series("", index=table.index, dtype=object)
-    for key, block in table.groupby(keys):
-        try:
-            base = _base_accuracy(block[block["interventions"] == grid.AFTER])
-        except BiasflowError as error:
-            named = ", ".join(f"{name} {value}" for name, value in zip(keys, key, strict=True))
-            raise BiasflowError(f"NLI {grid.AFTER}, {named}: {error}") from error
-        verdicts[block.index] = np.where(viable(block["snli_accuracy"], base, **viability), "yes", "no")
-    return verdicts
-
-
-def viable_settings(table: pd.DataFrame, **viability: float | str) -> np.ndarray:
-    """Which rows (level, snli_accuracy) of one encoder are viable against its Base row: bool [rows]."""
-    return viable(table["snli_accuracy"], _base_accuracy(table), **viability)
+def against_base(table: pd.DataFrame, keys: list[str], **viability: float | str) -> np.ndarray:
+    """ "yes" where a row is `viable`, else "no", by the Base row of the main reading with the same `keys`."""
+    base = table[(table["level"] == grid.BASE) & (table["interventions"] == grid.AFTER)]
+    accuracies = table[keys].merge(base[[*keys, "snli_accuracy"]], how="left", validate="many_to_one")["snli_accuracy"]
+    if accuracies.isna().any():
+        raise BiasflowError("NLI: no accuracy of the untouched model, by which viability is judged; score it first")
+    return np.where(viable(table["snli_accuracy"], accuracies, **viability), "yes", "no")
 
 
 def in_printed_order(table: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
@@ -143,42 +120,23 @@ def _note(run: Run) -> str:
     return f"{subspaces}The threshold is {viability['threshold']:g} ({viability['reading']})."
 
 
-def _base_accuracy(table: pd.DataFrame) -> float:
-    base = table.loc[table["level"] == grid.BASE, "snli_accuracy"]
-    if len(base) != 1:
-        raise BiasflowError(f"viability is judged against one Base row, but there are {len(base)}; score Base once")
-    return float(base.iloc[0])
-
-
-def _inside(run: Run, published: pd.DataFrame) -> pd.DataFrame:
-    """encoder, stimuli, level, settings and the columns on stimuli; every setting is there."""
+def _inside(run: Run) -> pd.DataFrame:
+    """encoder, stimuli, level, settings and the columns on stimuli."""
     measures = [*grid.MEASURES, *grid.CONTROLS]
     wide = grid.inside(run).reindex(columns=pd.MultiIndex.from_tuples(map(grid.key_of, measures)))
-    table = wide.set_axis(measures, axis=1).reset_index()
-    for (encoder, stimuli), block in table.groupby(grid.BLOCK):
-        _check_settings(block, published, f"encoder {encoder}, stimuli {stimuli}")
-    return table
-
-
-def _check_settings(rows: pd.DataFrame, published: pd.DataFrame, where: str, *, complete: bool = True) -> None:
-    """BiasflowError for the first setting that is not printed, or that the `rows` lack although they are complete."""
-    ours, printed = (pd.MultiIndex.from_frame(frame[grid.SETTING]) for frame in (rows, published))
-    for level, settings in ours.difference(printed)[:1]:
-        raise BiasflowError(f"{where}: setting {level} ({settings}) is not in the printed table 7")
-    for level, settings in printed.difference(ours)[:1] if complete else ():
-        raise BiasflowError(f"{where}: setting {level} ({settings}) has no scores")
+    return wide.set_axis(measures, axis=1).reset_index()
 
 
 PLAIN = "plain"  # a subspace that was fitted with no other intervention active
 
 
-@grid.with_own_levels
 def table5(run: Run) -> pd.DataFrame:
     """The best of each level beside the printed table 5, see `best_of_levels`."""
     table = best_of_levels(settings_table(run), grid.printed_table(run.printed, 5))
     intrinsic = [name for measure in grid.MEASURES for name in (measure, f"{measure}_settings")]
     table = grid.published_where(grid.printed_inside(run, table), table, intrinsic)
-    return grid.published_where(grid.printed_nli(run, table), table, ["fairness", "fairness_settings", "snli_accuracy"])
+    of_nli = ["fairness", "fairness_settings", "snli_accuracy"]
+    return grid.own_levels(run, grid.published_where(grid.printed_nli(run, table), table, of_nli))
 
 
 def best_of_levels(rows: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
@@ -284,14 +242,13 @@ def weighting_pairs(snli_accuracy: pd.Series) -> pd.DataFrame:
     return pairs.reindex(columns=["0", "1"]).set_axis(["np0", "np1"], axis=1).dropna()
 
 
-@grid.with_own_levels
 def table6(run: Run) -> pd.DataFrame:
     """Mean SNLI accuracy with n_p = 0 and n_p = 1 per level, and the mean and standard deviation of the increase.
 
     Per encoder and reading of the interventions, beside the printed table 6. Encoders without NLI scores have empty
     rows with the reason as `status`."""
     published = grid.printed_table(run.printed, 6)
-    judged = nli_by_setting(run, grid.printed_settings(run))
+    judged = nli_by_setting(run)
     blocks = []
     for encoder in grid.encoders(run):
         of_encoder = judged[judged["encoder"] == encoder]
@@ -307,7 +264,7 @@ def table6(run: Run) -> pd.DataFrame:
     table = merge_published(table, published, on=["level"], values=values)
     table = grid.published_where(grid.printed_nli(run, table), table, values)
     pairs = [column for column in table if column.startswith("model_pairs")]
-    return table.astype(dict.fromkeys(pairs, "Int64"))
+    return grid.own_levels(run, table.astype(dict.fromkeys(pairs, "Int64")))
 
 
 def weighting_effect(snli_accuracy: pd.Series, *, levels: pd.Series) -> pd.DataFrame:
@@ -327,7 +284,6 @@ def weighting_effect(snli_accuracy: pd.Series, *, levels: pd.Series) -> pd.DataF
     return pd.DataFrame(rows)
 
 
-@grid.with_own_levels
 def nli_intervals(run: Run) -> pd.DataFrame:
     """Mean and 95 % t interval over the fine-tuning seeds of every NLI score, and the share of seeds that are viable.
 
@@ -343,7 +299,7 @@ def nli_intervals(run: Run) -> pd.DataFrame:
         scores[f"{column}_high"] = (column, lambda values: t_interval(values)[1])
     groups = seeds.groupby([*grid.READING, *grid.SETTING], as_index=False)
     table = groups.agg(seeds=("seed", "size"), **scores, viable_share=("viable", "mean"))
-    return in_printed_order(table, grid.printed_settings(run))
+    return grid.own_levels(run, in_printed_order(table, grid.printed_settings(run)))
 
 
 def finetuning(run: Run) -> pd.DataFrame:

@@ -12,7 +12,7 @@ from biasflow.methods.grid import ATTENTION as HEADS
 from biasflow.methods.grid import all_settings
 from biasflow.papers.dawkins2024 import grid
 from biasflow.papers.dawkins2024.grid import nli
-from biasflow.papers.dawkins2024.tables import settings_table, subspaces, viable_settings, weighting_pairs
+from biasflow.papers.dawkins2024.tables import settings_table, subspaces, viable, weighting_pairs
 from biasflow.papers.frames import NOT_ASKED, RUN, Run, status
 from biasflow.results.statistics import cluster_interval, correlation
 from biasflow.results.tables import merge_published
@@ -143,11 +143,12 @@ def with_printed(run: Run) -> pd.DataFrame:
     """The rows of table 7 that have both kinds of scores, then the printed table 7 as the encoder `printed`."""
     rows, published = settings_table(run), grid.printed_settings(run)
     complete = rows[(rows["status"] == RUN) & (rows["nli_status"] == RUN)]
+    base = published.loc[published["level"] == grid.BASE, "snli_accuracy"]
     printed = published[[*grid.SETTING, *grid.MEASURES, *grid.PRINTED_SCORES]].assign(
         encoder=grid.PRINTED,
         stimuli="",
         interventions=grid.AFTER,
-        viable=np.where(viable_settings(published, **run.options["viability"]), "yes", "no"),
+        viable=np.where(viable(published["snli_accuracy"], base.item(), **run.options["viability"]), "yes", "no"),
         fairness_templates=np.nan,
         status=RUN,
         nli_status=RUN,
@@ -157,7 +158,6 @@ def with_printed(run: Run) -> pd.DataFrame:
     return pd.concat([complete.reindex(columns=list(printed)), printed], ignore_index=True)
 
 
-@grid.with_own_levels
 def correlations(run: Run) -> pd.DataFrame:
     """Spearman, Pearson and Kendall between each intrinsic measure and fairness, over the settings.
 
@@ -186,7 +186,7 @@ def correlations(run: Run) -> pd.DataFrame:
                 rows.append(about | named | {"method": method} | numbers)
     table = merge_published(pd.DataFrame(rows), _of_text(run.printed), on=_KEYS, values=["estimate", "p"])
     same = (table["encoder"] == grid.PRINTED) | (grid.printed_inside(run, table) & grid.printed_nli(run, table))
-    return grid.published_where(same, table, ["estimate", "p"]).drop(columns="p_difference")
+    return grid.own_levels(run, grid.published_where(same, table, ["estimate", "p"]).drop(columns="p_difference"))
 
 
 def _numbers(x: pd.Series, y: pd.Series, levels: pd.Series, seeds: pd.DataFrame, rank: str) -> dict[str, object]:

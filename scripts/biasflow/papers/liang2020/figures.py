@@ -39,8 +39,7 @@ _PAGE = page(_STYLE.read_text("utf-8"), _BODY.read_text("utf-8"))
 def occtmp_by_layer(run: Run) -> Figure:
     """OCCTMP's diff and signed diff with DensRay active in one layer only, against that layer; a row per encoder.
 
-    The occupations are those of the main table (see `_by_layer`). Raises BiasflowError naming encoder and method where
-    a score is missing."""
+    The occupations are those of the main table (see `_by_layer`)."""
     ours = placed.of_paper(run)
     occupations = readings(ours).occtmp
     rows = placed.of_metrics(pd.concat([ours.inside, ours.layers]), "occtmp")
@@ -53,8 +52,7 @@ def perplexity_by_layer(run: Run) -> Figure:
     """Masked-LM perplexity with DensRay active in one layer only, against that layer: the mean over mask seeds, with
     every token alike and in the released form; a row per encoder.
 
-    Text and stage are those of the main table (see `_by_layer`). Raises BiasflowError naming encoder and method where
-    a score is missing."""
+    Text and stage are those of the main table (see `_by_layer`)."""
     ours = placed.of_paper(run)
     shown = readings(ours)
     rows = perplexity_rows(pd.concat([ours.inside, ours.layers]))

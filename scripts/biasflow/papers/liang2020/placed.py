@@ -8,8 +8,8 @@ from typing import NamedTuple
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError
+from biasflow.papers import frames
 from biasflow.papers.frames import NOT_ASKED, RUN, Run, status
-from biasflow.registry import PLAIN
 from biasflow.results.scores import KEYS, NA, NONE
 from biasflow.results.tables import arranged, merge_published
 
@@ -72,35 +72,20 @@ class Rows:
         """The names of the run's tasks of a kind, such as "glue"."""
         return [name for name, task_kind in self.run.attributes("task", "kind").items() if task_kind == kind]
 
-    def reason(self, encoder: str, measure: str, method: str | None = None, **unit: str) -> str:
+    def reason(self, encoder: str, measure: str, method: str | None = None) -> str:
         """Return why a measure has no scores; "" if the plan says that it was run.
 
-        `unit`: set (dataset, or the task), strategy and seed (of a training), if only one is meant. An encoder without
-        any score has the reason of all its cells; a placement that is printed, and that no method has, has no name and
-        was not asked for."""
+        An encoder without any score has the reason of all its cells; a placement that is printed, and that no method
+        has, has no name and was not asked for."""
         if encoder not in set(self.scores["encoder"]) and (alone := self.run.reason(encoder=encoder)):
             return alone
         if method == _PRINTED_ONLY:
             return NOT_ASKED
-        cells = dict(_CELLS.get(measure, {"metric": measure}))
-        names = [method] if method else []
-        if measure in _TRAINED:
-            cells |= {"encoder": encoder}
-            cells |= {"training": self._trainings(measure, unit.get("set"), unit.get("strategy"))}
-            cells |= {"seed": unit["seed"]} if "seed" in unit else {}
-        else:
-            cells |= {"encoder": [encoder, encoder + AFTER], "training": PRETRAINED}
-            cells |= {"dataset": unit["set"]} if "set" in unit else {}
-            names = [*names, *map(of_pretrained, names)]
-        return self.run.reason(**cells, **({"method": names} if names else {}))
-
-    def _trainings(self, kind: str, task: str | None, strategy: str | None) -> list[str]:
+        cells = {**_CELLS.get(measure, {"metric": measure}), "encoder": [encoder, encoder + AFTER]}
         trainings = self.run.plan["training"].drop_duplicates()
-        parts = trainings.str.split("/")
-        chosen = parts.str[0].isin(self.tasks(kind) if task is None else [task])
-        if strategy is not None:
-            chosen &= (parts.str[1] == PLAIN) == (strategy != "in_training")
-        return list(trainings[chosen])
+        of_task = trainings.str.split("/").str[0].isin(self.tasks(measure))
+        cells["training"] = list(trainings[of_task]) if measure in _TRAINED else PRETRAINED
+        return self.run.reason(**cells, **({"method": [method, of_pretrained(method)]} if method else {}))
 
 
 def of_paper(run: Run, *, chinese: bool = False) -> Rows:
@@ -170,25 +155,11 @@ def of_metrics(rows: pd.DataFrame, prefix: str) -> pd.DataFrame:
     return chosen.assign(metric=chosen["metric"].str.removeprefix(f"{prefix}_"))
 
 
-def wide(rows: pd.DataFrame, index: Sequence[str], metrics: Sequence[str], *, complete: bool = True) -> pd.DataFrame:
-    """One row per `index` (which includes KEY) and a column per metric; with `complete` none of them may be absent.
-
-    Raises BiasflowError that names encoder and method where a metric is given twice or, if `complete`, missing."""
+def wide(rows: pd.DataFrame, index: Sequence[str], metrics: Sequence[str]) -> pd.DataFrame:
+    """One row per `index` (which includes KEY) that has one of these metrics, and a column for each of them."""
     rows = rows[rows["metric"].isin(metrics)]
-    refuse_doubles(rows, [*index, "metric"])
-    table = rows.pivot(index=[*index], columns="metric", values="value").reindex(columns=[*metrics]).astype(float)
-    present = rows.assign(value=1).pivot(index=[*index], columns="metric", values="value").reindex(columns=[*metrics])
-    holes = present.isna().stack() if complete else pd.Series(dtype=bool)
-    for *key, metric in holes.index[holes][:1]:
-        raise BiasflowError(f"{_named(dict(zip(index, key, strict=True)), index)}: no {metric}; score it first")
+    table = frames.wide(rows, index).reindex(columns=[*metrics]).astype(float)
     return table.rename_axis(columns=None).reset_index()
-
-
-def complete(rows: pd.DataFrame, ours: Rows, measure: str, unit: Sequence[str], metrics: Sequence[str]) -> pd.DataFrame:
-    """`wide` by KEY and `unit`, of a measure of which no method may be missing (`check_methods`)."""
-    table = wide(rows, [*KEY, *unit], metrics)
-    check_methods(table, ours, measure, unit)
-    return table
 
 
 def finished(
@@ -211,12 +182,6 @@ def finished(
     return merge_published(rows, printed, on=keys, values=[column for column in printed if column not in keys])
 
 
-def refuse_doubles(rows: pd.DataFrame, index: Sequence[str]) -> None:
-    """Raise BiasflowError, naming it, if two rows have the same `index`: their mean would hide a mistake."""
-    for row in rows[rows.duplicated([*index])].head(1).to_dict("records"):
-        raise BiasflowError(f"{_named(row, index)}: more than one {row['metric']}; score it once")
-
-
 def of_pretrained(method: str) -> str:
     """The name of the method as it is fitted on the encoder before training, which the printed perplexity needs."""
     return method if method == NONE else f"{method}-pretrained"
@@ -228,31 +193,6 @@ def other_data(run: Run) -> Mapping[str, str]:
     return {"glue": "the paper does not say which metric of the task its table of GLUE has"}
 
 
-def places_of_methods(ours: Rows) -> dict[str, list[tuple[str, str]]]:
-    """Encoder -> the (method, places) that it was run with, in the order of the methods."""
-    table = ordered(ours.scores[KEY].drop_duplicates(), ["encoder"], ours)
-    return {name: list(zip(block["method"], block["places"], strict=True)) for name, block in table.groupby("encoder")}
-
-
-def check_methods(table: pd.DataFrame, ours: Rows, measure: str, unit: Sequence[str]) -> None:
-    """Check that in every `unit` of `table` an encoder has a row for `none` and for each method that it was run with.
-
-    A hole is a mistake in a run, unless the plan says why the cell was not run. Raises BiasflowError that names encoder
-    and method."""
-    expected = places_of_methods(ours)
-    for key, block in table.groupby(["encoder", *unit]):
-        scored = set(zip(block["method"], block["places"], strict=True))
-        named = dict(zip(unit, key[1:], strict=True))
-        for method, places in dict.fromkeys([(NONE, ""), *expected[key[0]]]):
-            if (method, places) in scored or ours.reason(key[0], measure, method, **named):
-                continue
-            missing_at = ", ".join(f"{name} {value}" for name, value in named.items() if value != NA)
-            where = f" ({places})" if places else ""
-            raise BiasflowError(
-                f"encoder {key[0]}, method {method}{where}: no scores of {missing_at or 'this measure'}; score it first"
-            )
-
-
 def of_shared_seeds(table: pd.DataFrame, unit: Sequence[str]) -> pd.DataFrame:
     """The rows of the seeds that all methods with scores in a `unit` have, so that their differences are paired: other
     parts of a run may have asked for more seeds of some. Raises BiasflowError where there is no such seed."""
@@ -261,7 +201,8 @@ def of_shared_seeds(table: pd.DataFrame, unit: Sequence[str]) -> pd.DataFrame:
     shared = table[table.groupby([*keys, "seed"])["method"].transform("nunique") == methods]
     for row in table.merge(shared[keys].drop_duplicates(), how="left", indicator="found").to_dict("records"):
         if row["found"] == "left_only":
-            raise BiasflowError(f"{_named(row, keys)}: methods have no seed in common; ask for the same seeds of each")
+            where = ", ".join(f"{name} {row[name]}" for name in keys)
+            raise BiasflowError(f"{where}: methods have no seed in common; ask for the same seeds of each")
     return shared
 
 
@@ -288,11 +229,11 @@ def with_not_run(table: pd.DataFrame, ours: Rows, measure: str, printed: pd.Data
     blocks = []
     for encoder, block in table.groupby("encoder", sort=False):
         absent = [method for method in ours.methods if "method" in block and method not in set(block["method"])]
-        reasons = {method: ours.reason(encoder, measure, method) for method in absent}
+        statuses = {method: not_run(ours, encoder, measure, method) for method in absent}
         rows = [
-            {"encoder": encoder, "method": method, **ours.methods[method]._asdict(), "status": status(reason)}
-            for method, reason in reasons.items()
-            if reason not in ("", NOT_ASKED)
+            {"encoder": encoder, "method": method, **ours.methods[method]._asdict(), "status": why}
+            for method, why in statuses.items()
+            if why != status(NOT_ASKED)
         ]
         blocks += [block.assign(status=RUN), pd.DataFrame(rows)]
     for encoder in ours.encoders:
@@ -310,7 +251,3 @@ def with_not_run(table: pd.DataFrame, ours: Rows, measure: str, printed: pd.Data
 def not_run(ours: Rows, encoder: str, measure: str, method: str | None = None) -> str:
     """Return the status of a measure without scores: the plan's reason, or a general one."""
     return status(ours.reason(encoder, measure, method) or "no scores came of it")
-
-
-def _named(row: Mapping, index: Sequence[str]) -> str:
-    return ", ".join(f"{name} {row[name]}" for name in index if row[name] not in ("", NA))

@@ -30,13 +30,12 @@ def perplexity_rows(rows: pd.DataFrame) -> pd.DataFrame:
 
 def perplexities(ours: placed.Rows) -> pd.DataFrame:
     """Perplexity by KEY, set (the text) and stage, over mask seeds: mean, `_sd` (unbiased; NaN for one seed), `_low`,
-    `_high` and `_seeds`; the mean batch_perplexity and number of scored tokens; pseudo_perplexity (NaN where not run).
-
-    Raises BiasflowError naming encoder and method for a gap."""
+    `_high` and `_seeds`; the mean batch_perplexity and number of scored tokens; pseudo_perplexity (NaN where not
+    run)."""
     rows = perplexity_rows(ours.inside)
     unit, masks = [*placed.KEY, "set", "stage"], ["set", "stage", "readout_seed"]
     masked = rows[rows["readout_seed"] != NA]
-    masked = placed.complete(masked, ours, "perplexity", masks, ["perplexity", "batch_perplexity"])
+    masked = placed.wide(masked, [*placed.KEY, *masks], ["perplexity", "batch_perplexity"])
     tokens = rows.loc[rows["metric"] == "perplexity", [*unit, "readout_seed", "n"]]
     table = masked.merge(tokens, on=[*unit, "readout_seed"], validate="one_to_one")
     table = table.groupby(unit, as_index=False).agg(
@@ -48,15 +47,14 @@ def perplexities(ours: placed.Rows) -> pd.DataFrame:
         batch_perplexity=("batch_perplexity", "mean"),
         tokens=("n", "mean"),
     )
-    pseudo = placed.complete(rows, ours, "pseudo_perplexity", ["set", "stage"], ["pseudo_perplexity"])
+    pseudo = placed.wide(rows, unit, ["pseudo_perplexity"])
     return table.merge(pseudo, on=unit, how="outer", validate="one_to_one")
 
 
 def perplexity(run: Run, source: str = placed.NOTEBOOKS) -> pd.DataFrame:
     """Return `perplexities` by encoder, text, stage, method and placement, with the change from the untouched encoder.
 
-    Published is the batch perplexity. `pseudo_status` is the status of the pseudo-perplexity. Raises BiasflowError
-    naming encoder and method for a gap."""
+    Published is the batch perplexity. `pseudo_status` is the status of the pseudo-perplexity."""
     ours = placed.of_paper(run)
     names, unit = {"set": "text"}, ["text", "stage"]
     changes = ["perplexity", "batch_perplexity", "pseudo_perplexity"]
@@ -73,8 +71,8 @@ def glue_scores(ours: placed.Rows) -> pd.DataFrame:
     """GLUE scores by KEY, set (the task), strategy (when a method is active), metric (official, or score) and seed.
 
     Nothing is active in the untouched encoder, so that its one model serves every strategy; without any other method
-    its strategy is "". Only seeds that all methods of a task and strategy share, so that their differences are paired.
-    Raises BiasflowError naming encoder and method for a gap."""
+    its strategy is "". Only seeds that all methods of a task and strategy share, so that their differences are
+    paired."""
     rows = ours.scores[ours.scores["task"].isin(ours.tasks("glue"))]
     rows = rows[(rows["head"] == "own") & (rows["dataset"] == "validation")]
     rows = rows[(rows["strategy"] == PLAIN) | rows["strategy"].str.startswith(WITH)]
@@ -83,13 +81,11 @@ def glue_scores(ours: placed.Rows) -> pd.DataFrame:
     metric = rows["metric"].replace("glue_score", "score")
     rows = rows.assign(set=rows["task"], strategy=when.astype(object), metric=metric)
     keys = [*placed.KEY, "set", "strategy", "metric", "seed"]
-    placed.refuse_doubles(rows, keys)
     edited = rows[rows["method"] != NONE]
     untouched = rows[rows["method"] == NONE].drop(columns="strategy")
     strategies = edited[["encoder", "set", "strategy"]].drop_duplicates()
     untouched = untouched.merge(strategies, on=["encoder", "set"], how="left").fillna({"strategy": ""})
     table = pd.concat([untouched, edited], ignore_index=True)[[*keys, "value"]]
-    placed.check_methods(table, ours, "glue", ["set", "strategy", "metric", "seed"])
     return placed.of_shared_seeds(table, ["set", "strategy", "metric"])
 
 
@@ -129,14 +125,12 @@ def intrinsic(run: Run) -> pd.DataFrame:
     """Paper B's measures by encoder, stimuli, method and placement, NLI scores repeated for each stimuli set.
 
     NLI columns are means over the fine-tuning seeds (`nli_seeds`), of the methods that a run has NLI scores of;
-    `nli_status` is their status. Raises BiasflowError naming encoder and method for a gap."""
+    `nli_status` is their status."""
     ours = placed.of_paper(run)
     rows = ours.inside
     parts = {(name, measure.part, measure.variant) for name, measure in _INTRINSIC.items()}
     shown = pd.MultiIndex.from_frame(rows[["metric", "part", "variant"]]).isin(parts)
-    table = placed.complete(rows[shown], ours, "intrinsic", ["set"], list(_INTRINSIC)).rename(
-        columns={"set": "stimuli"}
-    )
+    table = placed.wide(rows[shown], [*placed.KEY, "set"], list(_INTRINSIC)).rename(columns={"set": "stimuli"})
     table = table.merge(_nli(ours), on=placed.KEY, how="outer").fillna({"stimuli": ""})
     changes = ["strength", "distance", "fairness", "snli_accuracy"]
     rows = placed.finished(table, ours, "intrinsic", ["stimuli"], changes=changes)
@@ -172,7 +166,6 @@ def gender_shares(ours: placed.Rows) -> pd.DataFrame:
     """The gender shares of the untouched encoders: encoder, place, layer (its number), part ("" for its output), head
     ("" or its number), value."""
     rows = ours.inside[ours.inside["metric"] == "gender_share"].reset_index(drop=True)
-    placed.refuse_doubles(rows, [*placed.KEY, "part"])
     places = rows["part"].str.extract(_PLACE)
     places = places.fillna({"part": "", "head": ""}).astype({"layer": int})
     return places.assign(encoder=rows["encoder"], value=rows["value"])[
@@ -185,7 +178,7 @@ def _nli(ours: placed.Rows) -> pd.DataFrame:
     rows = ours.scores[(ours.scores["strategy"] == PLAIN) & (ours.scores["head"] == "own")]
     task = next((name for name in ours.tasks("nli") if name in set(rows["task"])), None)
     rows = nli_rows(rows[rows["task"] == task]).assign(set=task)
-    seeds = placed.complete(rows, ours, "nli", ["set", "seed"], list(NLI_SCORES))
+    seeds = placed.wide(rows, [*placed.KEY, "set", "seed"], list(NLI_SCORES))
     means = {column: (column, "mean") for column in NLI_SCORES}
     by_model = placed.of_shared_seeds(seeds, []).groupby(placed.KEY, as_index=False)
     return by_model.agg(**means, nli_seeds=("seed", "nunique"))
@@ -246,8 +239,7 @@ def main(run: Run) -> pd.DataFrame:
     A method that an encoder was not run with has a row with the reason, and so has a placement of which something is
     published, and which no method has. Before the columns of each measure stand the set, pooling, stage or strategy
     that they show (see `readings`). `status` says whether a row was run, `measures_not_run` which measures its encoder
-    lacks, and why. Raises BiasflowError naming encoder and method where a method of a run lacks a measure that the plan
-    says was run."""
+    lacks, and why."""
     ours = placed.of_paper(run)
     shown = readings(ours)
     printed = bias_rows(placed.published_rows(ours), shown)
@@ -265,17 +257,13 @@ def main(run: Run) -> pd.DataFrame:
         values_of = (
             sources[name][[*placed.KEY, *columns]] if name in sources else placed.wide(bias, placed.KEY, columns)
         )
-        if name not in sources:  # those were checked by stage or strategy, of which one is shown here
-            placed.check_methods(values_of, ours, name, [])
         table = table.assign(**reading).merge(values_of, on=placed.KEY, how="left", validate="one_to_one")
         measured[name] = set(values_of["encoder"])
     for p in [column for column in table if column.endswith("_p_value")]:
         table = with_bound(table, p, table.pop(p.removesuffix("p_value") + "partitions"))
 
     values = [column for column in table if column in set(printed["metric"])]
-    table = merge_published(
-        table, placed.wide(printed, placed.KEY, values, complete=False), on=placed.KEY, values=values
-    )
+    table = merge_published(table, placed.wide(printed, placed.KEY, values), on=placed.KEY, values=values)
     states = [
         RUN if (encoder, method) in run_pairs else placed.not_run(ours, encoder, "any", method)
         for encoder, method in zip(table["encoder"], table["method"], strict=True)
@@ -289,12 +277,12 @@ def main(run: Run) -> pd.DataFrame:
 def occtmp(run: Run, source: str = placed.NOTEBOOKS) -> pd.DataFrame:
     """OCCTMP on every set, by encoder, set, method and placement: the metrics of `metrics.occtmp`, published values.
 
-    Single layers are in a figure. Raises BiasflowError naming encoder and method for a gap."""
+    Single layers are in a figure."""
     ours = placed.of_paper(run)
-    table = placed.complete(placed.of_metrics(ours.inside, "occtmp"), ours, "occtmp", ["set"], OCCTMP)
+    table = placed.wide(placed.of_metrics(ours.inside, "occtmp"), [*placed.KEY, "set"], OCCTMP)
     printed = placed.of_metrics(placed.published_rows(ours, source), "occtmp")
     values = [metric for metric in OCCTMP if metric in set(printed["metric"])]
-    printed = placed.wide(printed, [*placed.KEY, "set"], values, complete=False)
+    printed = placed.wide(printed, [*placed.KEY, "set"], values)
     return placed.finished(table, ours, "occtmp", ["set"], printed=printed)
 
 
@@ -304,7 +292,7 @@ def chinese(run: Run) -> pd.DataFrame:
     An encoder without Chinese scores has a row with the reason."""
     ours = placed.of_paper(run, chinese=True)
     rows = placed.of_metrics(ours.inside, "occtmp")
-    table = placed.complete(rows[rows["set"] == placed.CHINESE], ours, "occtmp", ["set"], OCCTMP).drop(columns="set")
+    table = placed.wide(rows[rows["set"] == placed.CHINESE], placed.KEY, OCCTMP)
     return placed.finished(table, ours, "chinese", [], changes=["diff", "signed_diff"])
 
 
@@ -312,11 +300,10 @@ def association(run: Run, source: str = placed.NOTEBOOKS) -> pd.DataFrame:
     """Every association test by encoder, test, pooling, method and placement, with Holm's correction and a verdict.
 
     An exact p of 0 is given as its bound (see `with_bound`). p_holm corrects for the `tests` with a p-value of the same
-    encoder, method and placement, on words and on sentences, all poolings together. Raises BiasflowError naming encoder
-    and method for a gap."""
+    encoder, method and placement, on words and on sentences, all poolings together."""
     ours = placed.of_paper(run)
     unit, names = ["set", "variant"], {"set": "test", "variant": "pooling"}
-    table = placed.complete(_association(ours.inside), ours, "association", unit, ASSOCIATION)
+    table = placed.wide(_association(ours.inside), [*placed.KEY, *unit], ASSOCIATION)
     table = with_bound(table, "p_value", table["partitions"])
     table["p_holm"] = table.groupby(placed.KEY)["p_value"].transform(holm).astype(float)
     table["tests"] = table.groupby(placed.KEY)["p_value"].transform("count")
@@ -324,7 +311,7 @@ def association(run: Run, source: str = placed.NOTEBOOKS) -> pd.DataFrame:
     table["exact"] = np.where(table["partitions"] == 0, "", np.where(table["exact"] == 1, "exact", "sampled"))
     numbers = ["effect_size", "p_value", "p_value_bound", "p_holm", "verdict", "tests", "exact", "partitions"]
     printed = _association(placed.published_rows(ours, source))
-    printed = placed.wide(printed, [*placed.KEY, *unit], ["effect_size", "p_value"], complete=False)
+    printed = placed.wide(printed, [*placed.KEY, *unit], ["effect_size", "p_value"])
     table, printed = (frame.rename(columns=names) for frame in (table[[*placed.KEY, *unit, *numbers]], printed))
     rows = placed.finished(table, ours, "association", [*names.values()], printed=printed)
     return rows.astype({"tests": "Int64", "partitions": "Int64"})

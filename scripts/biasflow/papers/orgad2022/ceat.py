@@ -8,19 +8,8 @@ import pandas as pd
 from biasflow.corpora.seat import ROLES, AssociationTest
 from biasflow.metrics.combined_effect import ORDERS, VARIANCES
 from biasflow.papers.frames import NOT_ASKED, Run, status
-from biasflow.papers.orgad2022 import halves
-from biasflow.papers.orgad2022.runs import (
-    BASELINES,
-    PROBED_ON,
-    Selection,
-    beside,
-    ceat_runs,
-    encoders_of,
-    of_all_models,
-    printed_values,
-    select,
-    with_all,
-)
+from biasflow.papers.orgad2022 import halves, selection
+from biasflow.papers.orgad2022.selection import BASELINES, PROBED_ON, Selection
 from biasflow.papers.orgad2022.stages import LEVEL, compare
 from biasflow.results.statistics import holm
 from biasflow.results.tables import arranged
@@ -41,12 +30,11 @@ def ceat(run: Run, half: str) -> pd.DataFrame:
     """Return CEAT with a row per encoder, test, order of roles, variance (of the draws) and model: random, pretrained,
     fine-tuned.
 
-    The caption in paper.yaml says what the columns are. BiasflowError naming encoder and strategy for a hole in the
-    scores."""
-    chosen = select(run, halves.HALVES[half])
-    encoders = encoders_of(chosen)
+    The caption in paper.yaml says what the columns are."""
+    chosen = selection.select(run, halves.HALVES[half])
+    encoders = selection.encoders_of(chosen)
     ours = _measured(chosen)
-    table = beside(ours, _printed(chosen), _KEY, ["effect_size"], encoders)
+    table = selection.beside(ours, _printed(chosen), _KEY, ["effect_size"], encoders)
     table = table.merge(_words(chosen), on=["encoder", "test"], how="left", validate="many_to_one")
     tested = set(ours["encoder"])
     table = table.assign(
@@ -77,12 +65,12 @@ def contexts(run: Run) -> pd.DataFrame:
 
     The caption in paper.yaml says what the columns are. An encoder whose contexts were not counted has one row that
     says why."""
-    chosen = select(run, halves.OCCUPATION)  # the contexts of an encoder are those of both halves
+    chosen = selection.select(run, halves.OCCUPATION)  # the contexts of an encoder are those of both halves
     counts = _counts(chosen)
     tests = known_tests(run.files["ceat_words"][halves.CEAT]).values() if counts else []
     blocks = [_counted(encoder, table, tests) for encoder, table in counts.items()]
     table = pd.concat(blocks or [pd.DataFrame(columns=["encoder", *_COUNTED])], ignore_index=True)
-    table = with_all(table, chosen.encoders).astype(dict.fromkeys(_COUNTS, "Int64"))
+    table = selection.with_all(table, chosen.encoders).astype(dict.fromkeys(_COUNTS, "Int64"))
     reasons = [status(chosen.reason(encoder, halves.CEAT) or NOT_ASKED) for encoder in table["encoder"]]
     table["status"] = pd.Series(reasons).where(table["word"].isna(), status(""))
     table["short"] = table["used"] < table["wanted"]
@@ -140,7 +128,7 @@ def _measured(chosen: Selection) -> pd.DataFrame:
 def _summaries(chosen: Selection, test: str) -> pd.DataFrame:
     """One test by _KEY: means over seeds, changes, how many seeds are significant."""
     readings = {"metrics": halves.CEAT_METRICS, "variants": _VARIANTS}
-    runs = of_all_models(lambda stage: ceat_runs(chosen, test, stage, **readings))
+    runs = selection.of_all_models(lambda stage: selection.ceat_runs(chosen, test, stage, **readings))
     keys = ["encoder", "variant", "model"]
     wide = runs.pivot(index=[*keys, "seed"], columns="metric", values="value")
     draws = runs[runs["metric"] == halves.CEAT_EFFECT].set_index([*keys, "seed"])["n"]
@@ -163,7 +151,7 @@ def _summaries(chosen: Selection, test: str) -> pd.DataFrame:
 
 def _printed(chosen: Selection) -> pd.DataFrame:
     """The printed effect sizes by _KEY."""
-    values = printed_values(chosen.run, chosen.half, "1")
+    values = selection.printed_values(chosen.run, chosen.half, "1")
     values = values[values["metric"] == halves.CEAT_EFFECT].rename(columns={"dataset": "test", "value": "effect_size"})
     values[["order", "variance"]] = [_VARIANTS[variant] for variant in values["variant"]]
     return values[[*_KEY, "effect_size"]]

@@ -13,7 +13,7 @@ from biasflow.papers.frames import Run
 from biasflow.papers.orgad2022 import halves
 from biasflow.papers.orgad2022.fits import line, printed_r_squared
 from biasflow.papers.orgad2022.halves import Measure, mixed
-from biasflow.papers.orgad2022.runs import POINT, Selection, coded, compression_runs, points, select
+from biasflow.papers.orgad2022.selection import POINT, Selection, coded, compression_runs, points, select
 from biasflow.results import figures as draw
 
 # Of models, in their order; the shapes repeat what the colours say.
@@ -38,7 +38,7 @@ def boxes(run: Run, half: str, unit: str, tested: str = halves.RAW) -> Figure:
     (quartiles; whiskers to the furthest head within 1.5 quartile ranges), at the encoder's compression. Colour:
     strategy. Line: least squares over all points (right: all heads), with R^2, and below it the printed one; none
     with fewer than LEAST_MODELS fine-tuned models. Where nothing can be drawn the figure says why. `tested`: as in
-    `points`; `unit`: of the measure. BiasflowError naming encoder and strategy for a hole in the scores."""
+    `points`; `unit`: of the measure."""
     chosen = select(run, halves.HALVES[half])
     measure = chosen.half.extrinsic[0]
     blocks, marks = _blocks(chosen, [measure], tested), _marks(chosen)

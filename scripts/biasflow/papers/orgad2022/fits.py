@@ -12,20 +12,8 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from biasflow.papers.frames import Run, status
-from biasflow.papers.orgad2022 import halves
-from biasflow.papers.orgad2022.runs import (
-    ENCODER,
-    REPLICA,
-    Selection,
-    beside,
-    ceat_columns,
-    named_encoders,
-    points,
-    printed_values,
-    select,
-    with_coded,
-    with_labels,
-)
+from biasflow.papers.orgad2022 import halves, selection
+from biasflow.papers.orgad2022.selection import ENCODER, REPLICA, Selection
 from biasflow.papers.orgad2022.stages import LEVEL
 from biasflow.results import statistics
 from biasflow.results.tables import DIFFERENCE, PUBLISHED, arranged
@@ -66,8 +54,7 @@ def table(run: Run, half: str, encoders: str) -> pd.DataFrame:
     p < 0.05, as the paper has for CEAT, or all) and extrinsic measure; points are models x seeds, after retraining x
     heads, with scrubbing probed on scrubbed biographies. `n_before` and `n_after` count them; `coded` is how many
     labels the probe coded. Published values stand beside compression as released (released-mixed-last) and the CEAT
-    points with p < 0.05, tested on raw biographies. CEAT is C6, or the first test that the run has. BiasflowError
-    naming encoder and strategy for a hole in the scores."""
+    points with p < 0.05, tested on raw biographies. CEAT is C6, or the first test that the run has."""
     tested = ["tested"] if len(halves.HALVES[half].inputs) > 1 else []
     columns = ["encoder", *tested, "intrinsic", "intrinsic_variant", "coded", "points", "measure", "variant"]
     for stage in (halves.BEFORE, halves.AFTER):
@@ -79,19 +66,26 @@ def table(run: Run, half: str, encoders: str) -> pd.DataFrame:
 def fitted(run: Run, half: str, encoders: str) -> pd.DataFrame:
     """R^2 of every extrinsic measure (metric and variant) with the intrinsic ones, beside the printed values; encoders:
     as in `table`."""
-    chosen = select(run, halves.HALVES[half])
-    half, named = chosen.half, named_encoders(run.options, chosen.half.encoders)
-    shown = {"first": [*named[:1], ENCODER], "all": [*named, ENCODER], "others": [*named[1:], REPLICA]}
+    chosen = selection.select(run, halves.HALVES[half])
+    half, named = chosen.half, selection.named_encoders(run.options, chosen.half.encoders)
+    shown = {
+        "first": [*named[:1], ENCODER],
+        "all": [*named, ENCODER],
+        "others": [*named[1:], REPLICA],
+    }
     encoders = list(dict.fromkeys(shown[encoders]))
     stages = [halves.BEFORE, halves.AFTER]
     before, after = (
         pd.concat(
-            [_fitted(points(chosen, stage, tested), stage, chosen).assign(tested=tested) for tested in chosen.inputs]
+            [
+                _fitted(selection.points(chosen, stage, tested), stage, chosen).assign(tested=tested)
+                for tested in chosen.inputs
+            ]
         )
         for stage in stages
     )
     ours = before.merge(after, on=_KEY, how="outer")
-    table = with_labels(beside(ours, _printed(chosen), _KEY, stages, encoders), half)
+    table = selection.with_labels(selection.beside(ours, _printed(chosen), _KEY, stages, encoders), half)
     table["status"] = [
         row.status
         or status(
@@ -110,12 +104,12 @@ def fitted(run: Run, half: str, encoders: str) -> pd.DataFrame:
         points=[SIGNIFICANT, EVERY],
         key=[measure.key for measure in half.measures],
     )
-    return with_coded(chosen, table.assign(intrinsic_metric=table["intrinsic"].str.split().str[0]))
+    return selection.with_coded(chosen, table.assign(intrinsic_metric=table["intrinsic"].str.split().str[0]))
 
 
 def _fitted(table: pd.DataFrame, stage: str, chosen: Selection) -> pd.DataFrame:
     """R^2 and number of points of a stage by _KEY but `tested`, of what an encoder has."""
-    effect, p = ceat_columns(chosen.ceat_test)
+    effect, p = selection.ceat_columns(chosen.ceat_test)
     compressions = [reading(data) for data in chosen.probe_data for reading in (halves.mixed, halves.bits)]
     readings = [(halves.COMPRESSION, measure.variant, EVERY, measure.column) for measure in compressions]
     readings += [(effect, halves.CEAT_VARIANT, kept, effect) for kept in (SIGNIFICANT, EVERY)]
@@ -140,10 +134,10 @@ def printed_r_squared(chosen: Selection, tested: str) -> pd.Series:
 
 def _printed(chosen: Selection) -> pd.DataFrame:
     """R^2 as printed, by _KEY, columns before and after; CEAT only where ours is on the same test."""
-    values = printed_values(chosen.run, chosen.half, "2", "6")
+    values = selection.printed_values(chosen.run, chosen.half, "2", "6")
     ceat = values["intrinsic"] == halves.CEAT
     values = values.assign(
-        intrinsic=values["intrinsic"].mask(ceat, ceat_columns(halves.CEAT_PRINTED)[0]),
+        intrinsic=values["intrinsic"].mask(ceat, selection.ceat_columns(halves.CEAT_PRINTED)[0]),
         intrinsic_variant=np.where(ceat, halves.CEAT_VARIANT, halves.mixed(chosen.half.probe_data[0]).variant),
         points=np.where(ceat, SIGNIFICANT, EVERY),
         tested=halves.RAW,
@@ -169,13 +163,12 @@ def correlations(run: Run, half: str) -> pd.DataFrame:
     there is no value.
     Within strategies both sides are centred by strategy first, which takes away what differs between strategies; p is
     then from t = r sqrt(df / (1 - r^2)) with df = n - k - 1 for k strategies, the test of a partial correlation.
-    An encoder with nothing to correlate has one row that says why. BiasflowError naming encoder and strategy for a hole
-    in the scores."""
-    chosen = select(run, halves.HALVES[half])
+    An encoder with nothing to correlate has one row that says why."""
+    chosen = selection.select(run, halves.HALVES[half])
     rows = [
         {"encoder": encoder, "stage": stage, "tested": tested} | row
         for stage, tested in product((halves.BEFORE, halves.AFTER), chosen.inputs)
-        for encoder, table in points(chosen, stage, tested, average_heads=True).groupby("encoder")
+        for encoder, table in selection.points(chosen, stage, tested, average_heads=True).groupby("encoder")
         for row in _of_encoder(table, chosen)
     ]
     with_points = {row["encoder"] for row in rows}
@@ -190,7 +183,7 @@ def correlations(run: Run, half: str) -> pd.DataFrame:
         .transform(statistics.holm)
         .astype(float)
     )
-    frame = with_coded(chosen, frame.fillna(dict.fromkeys(_KEYS, "")))
+    frame = selection.with_coded(chosen, frame.fillna(dict.fromkeys(_KEYS, "")))
     frame = frame[[*_KEYS[:5], "coded", *_KEYS[5:], *_NUMBERS, "n", "note"]]
     return arranged(frame if len(chosen.half.inputs) > 1 else frame.drop(columns="tested"), encoder=chosen.encoders)
 
@@ -199,7 +192,7 @@ def _of_encoder(table: pd.DataFrame, chosen: Selection) -> Iterator[dict[str, ob
     """The rows of one encoder and stage, without these. `table`: its points."""
     compressions = [reading(data) for data in chosen.probe_data for reading in (halves.bits, halves.mixed)]
     intrinsic = [(halves.COMPRESSION, measure.variant, measure.column) for measure in compressions]
-    intrinsic += [(effect, halves.CEAT_VARIANT, effect) for effect, _ in map(ceat_columns, chosen.ceat_tests)]
+    intrinsic += [(effect, halves.CEAT_VARIANT, effect) for effect, _ in map(selection.ceat_columns, chosen.ceat_tests)]
     intrinsic = [keys for keys in intrinsic if keys[-1] in table and table[keys[-1]].notna().any()]
     measures = [measure for measure in chosen.half.bias if measure.column in table]
     rows = _correlated(

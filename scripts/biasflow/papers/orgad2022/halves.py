@@ -96,19 +96,9 @@ class Half:
     extrinsic_by: str
     probe_data: Sequence[str]
     printed_in: Mapping[str, str]
+    in_overview: Sequence[Measure]
+    panels: Sequence[Sequence[Measure]]
     readings: Sequence[str] = ()
-
-    @cached_property
-    def in_overview(self) -> list[Measure]:
-        """The measures of bias that the paper's table 1 has."""
-        return [self.extrinsic[0], *(measure for measure in self.extrinsic if measure.label in _OVERVIEW)]
-
-    @cached_property
-    def panels(self) -> list[list[Measure]]:
-        """The measures in the figure of all: rows of correlations, sums and information measures, after a row of all
-        others."""
-        rows = [[measure for measure in self.extrinsic if _row(measure) == row] for row in range(4)]
-        return [row for row in rows if row]
 
     @cached_property
     def bias(self) -> list[Measure]:
@@ -159,20 +149,15 @@ class Half:
         return UNDEFINED, " ".join([*readings, measure.metric.split("_")[0]])
 
 
-def _row(measure: Measure) -> int:
-    """The row of `Half.panels` that a measure is in."""
-    kinds = ("_gap_pearson",), ("_gap_sum",), ("independence", "separation", "sufficiency")
-    return next((row for row, ends in enumerate(kinds, 1) if measure.metric.endswith(ends)), 0)
-
-
-_OVERVIEW = ("FPR gap (S)", "Separation gap (S)", "Sufficiency gap (S)")  # and the first
-
-
 def _half(about: Mapping) -> Half:
     """A half as halves.yaml describes it."""
-    measures = {key: [Measure(*each) for each in about[key]] for key in ("extrinsic", "variants")}
     performance = {metric: [Measure(*each) for each in of_metric] for metric, of_metric in about["performance"].items()}
-    return Half(**about | measures | {"performance": performance})
+    extrinsic, variants = ([Measure(*each) for each in about[key]] for key in ("extrinsic", "variants"))
+    by_label = {measure.label: measure for measure in extrinsic}
+    measures = {"performance": performance, "extrinsic": extrinsic, "variants": variants}
+    measures["in_overview"] = [by_label[label] for label in about["in_overview"]]
+    measures["panels"] = [[by_label[label] for label in row] for row in about["panels"]]
+    return Half(**about | measures)
 
 
 OCCUPATION, COREFERENCE = map(

@@ -10,28 +10,9 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from biasflow.papers.frames import RUN, Run, status
-from biasflow.papers.orgad2022 import halves
-from biasflow.papers.orgad2022.runs import (
-    BASELINES,
-    CELL,
-    MEASURE,
-    NONE,
-    PROBED_ON,
-    Selection,
-    beside,
-    ceat_runs,
-    coded,
-    compression_runs,
-    encoders_of,
-    extrinsic_runs,
-    of_all_models,
-    printed_values,
-    select,
-    undefined_cells,
-    with_all,
-    with_labels,
-)
+from biasflow.papers.frames import RUN, Run, status, wide
+from biasflow.papers.orgad2022 import halves, selection
+from biasflow.papers.orgad2022.selection import BASELINES, CELL, MEASURE, NONE, PROBED_ON, Selection
 from biasflow.papers.orgad2022.words import baselines
 from biasflow.results.statistics import holm, paired_permutations
 from biasflow.results.tables import DIFFERENCE, PUBLISHED, arranged
@@ -43,11 +24,11 @@ SAMPLES = 10_000  # sign patterns drawn where there are more than 20 pairs
 def comparisons(chosen: Selection, stage: str, measures: Collection[halves.Measure]) -> pd.DataFrame:
     """Compare the `measures` at a stage, including compression, with `undefined_cells` (mean per run) and, for
     compression, the number of labels `coded`."""
-    runs = extrinsic_runs(chosen, stage)
-    undefined, keys = undefined_cells(runs, chosen.half), ["encoder", *MEASURE, *CELL]
-    labels = coded(compression_runs(chosen), *keys)
+    runs = selection.extrinsic_runs(chosen, stage)
+    undefined, keys = selection.undefined_cells(runs, chosen.half), ["encoder", *MEASURE, *CELL]
+    labels = selection.coded(selection.compression_runs(chosen), *keys)
     if stage != halves.FROZEN:
-        compression = compression_runs(chosen)
+        compression = selection.compression_runs(chosen)
         runs = pd.concat([runs, compression[compression["encoder"].isin(runs["encoder"])]], ignore_index=True)
     table = compare(runs[pd.MultiIndex.from_frame(runs[MEASURE]).isin([measure.key for measure in measures])])
     cells = pd.MultiIndex.from_frame(table[keys])
@@ -75,15 +56,15 @@ def _stars(p: pd.Series) -> np.ndarray:
 
 def _compare_encoder(runs: pd.DataFrame) -> pd.DataFrame:
     """`compare` of one encoder: a row per measure, model and test input."""
-    wide = runs.pivot(index=["seed", "head_seed"], columns=[*MEASURE, *CELL], values="value")
-    values, present = wide.to_numpy(dtype=float), wide.notna().to_numpy()  # [runs, cells]
-    cells = wide.columns.to_frame(index=False)
+    table = wide(runs, ["seed", "head_seed"], [*MEASURE, *CELL])
+    values, present = table.to_numpy(dtype=float), table.notna().to_numpy()  # [runs, cells]
+    cells = table.columns.to_frame(index=False)
     base = pd.MultiIndex.from_frame(cells.assign(model=NONE, text=np.where(cells["text"] == "", "", halves.RAW)))
-    compared = (cells["model"] != NONE) & base.isin(wide.columns)
-    differences = np.where(compared, values - wide.reindex(columns=base).to_numpy(dtype=float), np.nan)
+    compared = (cells["model"] != NONE) & base.isin(table.columns)
+    differences = np.where(compared, values - table.reindex(columns=base).to_numpy(dtype=float), np.nan)
     change = np.array(_of_defined(np.mean, differences))
     directed = differences * np.sign(change)
-    seeds, heads = wide.index.get_level_values("seed"), wide.index.get_level_values("head_seed") != ""
+    seeds, heads = table.index.get_level_values("seed"), table.index.get_level_values("head_seed") != ""
     return cells.assign(
         mean=_of_defined(np.mean, values),
         sd=_of_defined(partial(np.std, ddof=1), values, least=2),
@@ -111,7 +92,7 @@ _STARS = ["star", "star_one_sided", "star" + PUBLISHED]
 def table7(run: Run) -> pd.DataFrame:
     """Coreference before retraining: its `stage_table`, and below it `words.baselines`, of no encoder."""
     table = stage_table(run, halves.COREFERENCE.kind, halves.BEFORE)
-    untrained = with_labels(baselines(run), halves.COREFERENCE)
+    untrained = selection.with_labels(baselines(run), halves.COREFERENCE)
     rows = untrained.rename(columns={"model": "strategy"}).assign(encoder=NO_ENCODER, status=RUN)
     rows = rows.reindex(columns=table.columns)
     texts = table.select_dtypes(exclude="number").columns
@@ -126,7 +107,7 @@ def stage_table(run: Run, half: str, stage: str) -> pd.DataFrame:
     corrects p for the tests of one measure, stars_agree says under which of the two our star is the printed one:
     "both", "two-sided", "one-sided" or "neither". After retraining over all heads: `n` counts encoders and `n_heads`
     heads, pairs are those of encoder seed and head seed, and `p_by_encoder` (and its Holm correction) compares means
-    over the heads of each encoder. BiasflowError naming encoder and strategy for a hole in the scores."""
+    over the heads of each encoder."""
     heads, by_encoder = (["n_heads"], ["p_by_encoder", "p_by_encoder_holm"]) if stage == halves.AFTER else ([], [])
     coded = [] if stage == halves.FROZEN else ["coded"]
     setting = ["setting"] if len(halves.HALVES[half].inputs) > 1 else []
@@ -140,14 +121,16 @@ def stage_table(run: Run, half: str, stage: str) -> pd.DataFrame:
 
 def compared(run: Run, half: str, stage: str) -> pd.DataFrame:
     """Every measure of a stage (metric and variant), model and test input (text), with the printed values beside it."""
-    chosen = select(run, halves.HALVES[half])
+    chosen = selection.select(run, halves.HALVES[half])
     half = chosen.half
-    encoders = encoders_of(chosen)
+    encoders = selection.encoders_of(chosen)
     ours = comparisons(chosen, stage, half.measures)
     for name in ("p", "p_by_encoder"):
         ours[f"{name}_holm"] = ours.groupby(["encoder", *MEASURE])[name].transform(holm).astype(float)
-    printed = printed_values(run, half, half.printed_in[stage]).rename(columns={"value": "mean"})
-    table = with_labels(beside(ours, printed[[*_KEY, "mean", "sd", "star"]], _KEY, ["mean"], encoders), half)
+    printed = selection.printed_values(run, half, half.printed_in[stage]).rename(columns={"value": "mean"})
+    table = selection.with_labels(
+        selection.beside(ours, printed[[*_KEY, "mean", "sd", "star"]], _KEY, ["mean"], encoders), half
+    )
     table[_STARS] = table[_STARS].astype(object).fillna("")
     scored = set(ours["encoder"])
 
@@ -163,7 +146,7 @@ def compared(run: Run, half: str, stage: str) -> pd.DataFrame:
     table = table.assign(
         difference_in_printed_sd=table["mean" + DIFFERENCE] / sd.where(sd > 0),
         stars_agree=[_agreeing(*stars) for stars in table[_STARS].itertuples(index=False, name=None)],
-        diverged=[chosen.diverged_seeds(*model) for model in models] if chosen.lost(stage) else "",
+        diverged=[chosen.diverged_seeds(*model) for model in models] if stage != halves.FROZEN else "",
         status=[row.status or why(row) for row in table.itertuples()],
     )
     return arranged(
@@ -192,12 +175,11 @@ def overview(run: Run, half: str) -> pd.DataFrame:
 
     The caption in paper.yaml says what the columns are; `measures_not_run` is what an encoder lacks, and why. CEAT is
     C6, or the first test that the run has; compression is that of the first of `Selection.probe_data`, and
-    in short that of the others. CEAT has no test input and stands in the row of raw texts. BiasflowError
-    naming encoder and strategy for a hole in the scores."""
-    chosen = select(run, halves.HALVES[half])
+    in short that of the others. CEAT has no test input and stands in the row of raw texts."""
+    chosen = selection.select(run, halves.HALVES[half])
     half = chosen.half
-    probed = of_all_models(lambda stage: compression_runs(chosen, stage))
-    labels = coded(probed, *_MODEL, *MEASURE).rename("coded").reset_index()
+    probed = selection.of_all_models(lambda stage: selection.compression_runs(chosen, stage))
+    labels = selection.coded(probed, *_MODEL, *MEASURE).rename("coded").reset_index()
     measured = {
         halves.COMPRESSION: compare(probed).merge(labels, on=[*_MODEL, *MEASURE], how="left", validate="one_to_one"),
         halves.CEAT: _ceat(chosen),
@@ -205,7 +187,7 @@ def overview(run: Run, half: str) -> pd.DataFrame:
         halves.AFTER: comparisons(chosen, halves.AFTER, half.in_overview),
     }
     numbers = ["1", *(half.printed_in[stage] for stage in (halves.BEFORE, halves.AFTER))]
-    printed = printed_values(run, half, *numbers)
+    printed = selection.printed_values(run, half, *numbers)
     printed = printed[(printed["metric"] != halves.CEAT_EFFECT) | (chosen.ceat_test == halves.CEAT_PRINTED)]
     in_print = dict(list(printed.groupby("table")))
     table = _rows(chosen, [*measured.values(), *in_print.values()])
@@ -287,17 +269,17 @@ def _compression_columns(
 
 def _rows(chosen: Selection, frames: list[pd.DataFrame]) -> pd.DataFrame:
     """The rows of table 1: every model that an encoder has scores or printed values of, raw test input first."""
-    encoders = encoders_of(chosen)
+    encoders = selection.encoders_of(chosen)
     keys = pd.concat([frame[_MODEL] for frame in frames]).drop_duplicates()
     keys = keys[keys["encoder"].isin(encoders)]
-    keys = with_all(keys, encoders).fillna("")
+    keys = selection.with_all(keys, encoders).fillna("")
     models = [*BASELINES, *chosen.models, *PROBED_ON]
     return arranged(keys, encoder=encoders, model=models, text=chosen.half.inputs)[_MODEL]
 
 
 def _ceat(chosen: Selection) -> pd.DataFrame:
     """`compare` of effect sizes, and how many of the `seeds` have p < LEVEL (`significant`)."""
-    runs = of_all_models(lambda stage: ceat_runs(chosen, chosen.ceat_test, stage))
+    runs = selection.of_all_models(lambda stage: selection.ceat_runs(chosen, chosen.ceat_test, stage))
     p = runs[runs["metric"] == halves.CEAT_P].dropna(subset="value")
     counts = (p["value"] < LEVEL).groupby([p["encoder"], p["model"]]).agg(significant="sum", seeds="count")
     table = compare(runs[runs["metric"] == halves.CEAT_EFFECT]).merge(counts.reset_index(), on=_MODEL[:2], how="left")

@@ -16,7 +16,7 @@ from biasflow.base.tabular import as_written, read_text_csv
 from biasflow.corpora.bios import SUMMARY_COLUMNS, left_out
 from biasflow.papers.frames import NOT_ASKED, RUN, Run, status
 from biasflow.papers.orgad2022.halves import BEFORE, COREFERENCE, F1_DIFFERENCE, OCCUPATION, RAW, Half
-from biasflow.papers.orgad2022.runs import select
+from biasflow.papers.orgad2022.selection import select
 from biasflow.results.page import page
 
 

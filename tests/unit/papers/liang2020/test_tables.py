@@ -1,5 +1,3 @@
-import dataclasses
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -92,29 +90,6 @@ def test_methods_are_compared_over_the_seeds_that_they_share(tiny):
     assert table.loc["hard", "snli_accuracy_change"] == pytest.approx(0.01)
     glue = tables.glue(run(tiny[~more])).set_index(["task", "method"])
     assert set(glue.loc["rte", "seeds"]) == {1} and set(glue.loc["cola", "seeds"]) == {2}
-
-
-@pytest.mark.parametrize(
-    ("function", "keys"),
-    [
-        (tables.main, {"dataset": "professions"}),
-        (tables.main, {"dataset": "sent-weat6"}),
-        (tables.main, {"task": "rte"}),
-        (tables.main, {"encoder": "tiny", "dataset": "wikitext-2", "readout_seed": "2"}),
-        (tables.occtmp, {"dataset": "professions-article", "metric": "occtmp_p_he"}),
-        (tables.association, {"dataset": "C7"}),
-        (tables.perplexity, {"encoder": "tiny", "variant": "released", "readout_seed": "3"}),
-        (tables.perplexity, {"encoder": "tiny", "metric": "pseudo_perplexity"}),
-        (tables.glue, {"task": "rte", "seed": "2"}),
-        (tables.intrinsic, {"dataset": "planted"}),
-        (tables.intrinsic, {"task": "nli", "metric": "nli_accuracy", "seed": "1"}),
-    ],
-)
-@pytest.mark.parametrize("method", ["none", "conceptor"])
-def test_a_gap_is_an_error_that_names_encoder_and_method(function, keys, method, tiny):
-    whole = run(tiny)
-    with pytest.raises(BiasflowError, match=rf"(?s)encoder tiny.*method {method}"):
-        function(dataclasses.replace(whole, scores=without(tiny, method=method, **keys)))
 
 
 def test_a_gap_that_the_plan_explains_is_a_row_with_the_reason(tiny):

@@ -4,13 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from biasflow.base.errors import BiasflowError
 from biasflow.papers.orgad2022.ceat import contexts
-from biasflow.results.scores import NA, concatenate
+from biasflow.results.scores import concatenate
 from biasflow.results.tables import write_table
 from biasflow.stimuli.ceat_sets import WORDS, ceat_tests, words_of
 from tests.unit.papers.orgad2022.made_up import MODELS as TUNED
-from tests.unit.papers.orgad2022.made_up import TABLES, run, scores, with_diverged, without
+from tests.unit.papers.orgad2022.made_up import TABLES, run, scores, with_diverged
 
 MODELS = ["random", "pretrained", *TUNED]
 ROBERTA = "roberta-base"
@@ -42,22 +41,6 @@ def test_diverged_seeds_are_left_out_and_listed(tiny):
     assert row_of(table, "none")["diverged"] == "" and row_of(table, "none")["n"] == 3
     lost = row_of(TABLES["ceat"](run(with_diverged(tiny, "oversampling", 0, 5, 11))), "oversampling")
     assert lost["n"] == 0 and np.isnan(lost["effect_size"]) and pd.isna(lost["significant_two_sided"])
-
-
-@pytest.mark.parametrize(
-    ("named", "strategy", "keys"),
-    [
-        ("oversampling", "oversampling", {"variant": "genders-sampling", "metric": "ceat_tau_squared", "seed": "5"}),
-        ("none", "plain", {"dataset": "C7", "seed": "0"}),
-        ("none", "plain", {"dataset": "C7"}),
-        ("scrubbing", "scrubbing", {"variant": "concepts-sampling"}),
-        ("random", "random", {"dataset": "C7", "variant": "genders-spread"}),
-        ("pretrained", NA, {"dataset": "C7", "variant": "genders-spread"}),
-    ],
-)
-def test_a_gap_is_an_error_that_names_encoder_and_strategy(named, strategy, keys, tiny):
-    with pytest.raises(BiasflowError, match=rf"encoder tiny, strategy {named}.*CEAT"):
-        TABLES["ceat"](run(without(tiny, strategy=strategy, **keys)))
 
 
 def counts(tests, **used):

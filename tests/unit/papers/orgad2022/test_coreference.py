@@ -4,13 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from biasflow.base.errors import BiasflowError
 from biasflow.metrics.coreference import METRICS as F1_METRICS
 from biasflow.metrics.winobias import KINDS, SIDES, class_rows
 from biasflow.papers.orgad2022.halves import COREFERENCE, F1_DIFFERENCE
 from biasflow.results.scores import NA
 from tests.unit.papers.orgad2022.made_up import COREFERENCE as ASKED
-from tests.unit.papers.orgad2022.made_up import READINGS, SIX, TABLES, coreference_scores, without
+from tests.unit.papers.orgad2022.made_up import READINGS, SIX, TABLES, coreference_scores
 from tests.unit.papers.orgad2022.made_up import run as run_of
 
 ROBERTA = "roberta-base"
@@ -59,17 +58,3 @@ def test_what_needs_no_training_stands_below_the_models(roberta, tmp_path):
         ("F1 diff (pro - anti)", "best possible", 12.0),
     }
     assert table.tail(3)["encoder"].eq("no encoder").all() and table["n"].dtype == "Int64"
-
-
-@pytest.mark.parametrize(
-    ("name", "keys"),
-    [
-        ("table7", {"head": "own", "metric": "f1_difference", "part": "all", "seed": "5"}),
-        ("table7", {"head": "own", "metric": "conll_f1", "dataset": "coref-test", "seed": "0"}),
-        ("table7", {"metric": "compression", "readout_seed": "1", "variant": "paper-bits-best", "seed": "0"}),
-        ("table8", {"head": "retrained", "head_seed": "1", "seed": "5"}),
-    ],
-)
-def test_a_hole_names_encoder_and_strategy(name, keys, roberta):
-    with pytest.raises(BiasflowError, match=f"encoder {ROBERTA}, strategy counterfactual augmentation"):
-        TABLES[name](run(without(roberta, strategy="ca", **keys)))

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from biasflow.papers.orgad2022.halves import OCCUPATION
-from biasflow.papers.orgad2022.runs import select
+from biasflow.papers.orgad2022.selection import select
 from biasflow.results.scores import NA, concatenate
 from tests.unit.papers.orgad2022.made_up import FIGURES, STRATEGIES, TABLES, run, scores
 

@@ -110,30 +110,8 @@ def test_a_diverged_seed_needs_no_scores_and_a_strategy_may_lose_all(tiny):
     assert one.loc[("scrubbing", "scrubbed"), "diverged"] == "seeds 0, 5, 11"
 
 
-@pytest.mark.parametrize(
-    ("table", "named", "keys"),
-    [
-        ("table3", "subsampling", {"strategy": "subsampling", "head": "own", "metric": "independence"}),
-        ("table3", "none", {"strategy": "plain", "head": "own", "variant": "labour", "seed": "5"}),
-        ("table3", "none", {"strategy": "plain", "head": "own"}),
-        ("table4", "subsampling", {"strategy": "subsampling", "head": "retrained", "seed": "5", "head_seed": "1"}),
-        ("table4", "none", {"strategy": "plain", "head": "retrained"}),
-        ("table5", "none", {"head": "frozen-plain", "split_seed": "11", "metric": "accuracy"}),
-        ("table3", "subsampling", {"strategy": "subsampling", "metric": "compression", "seed": "5"}),
-        ("table3", "none", {"strategy": "plain", "seed": "5", "readout_seed": "1", "variant": "paper-bits-best"}),
-        ("table1", "oversampling", {"strategy": "oversampling", "metric": "ceat_p_two_sided", "seed": "0"}),
-        ("table1", "none", {"strategy": "plain", "dataset": "C6"}),
-        ("table1", "random", {"strategy": "random", "dataset": "bios-raw", "variant": "paper-bits-best", "seed": "0"}),
-        ("table1", "scrubbing", {"strategy": "scrubbing", "dataset": "bios-scrubbed", "head": "own"}),
-    ],
-)
-def test_a_gap_is_an_error_that_names_encoder_and_strategy(table, named, keys, tiny):
-    with pytest.raises(BiasflowError, match=rf"encoder tiny, strategy {named}"):
-        TABLES[table](run(without(tiny, **keys)))
-
-
 def test_two_scores_of_the_same_are_an_error(tiny):
     again = tiny[(tiny["head"] == "own") & (tiny["strategy"] == "scrubbing") & (tiny["metric"] == "accuracy")]
     twice = concatenate([tiny, again.assign(split_seed="99")])
-    with pytest.raises(BiasflowError, match=r"encoder tiny, strategy scrubbing.*more than one accuracy"):
+    with pytest.raises(BiasflowError, match=r"accuracy.*scrubbing.*more than one"):
         TABLES["table3"](run(twice))

@@ -1,5 +1,5 @@
 """A half of the paper in a run: the rows of its models in the table of scores, the labels of the models, scores by seed
-and head, checked for holes, the points that correlations and figures are made of, and the printed values.
+and head, the points that correlations and figures are made of, and the printed values.
 
 A row of a selection is a score: encoder, model (its label in the tables: "none", "oversampling" ... for fine-tuned
 encoders, "pretrained", "random"), stage (whose score it is), text (the test input, "raw" or "scrubbed"; "" without
@@ -9,13 +9,11 @@ fine-tuning was lost."""
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import product
 
 import pandas as pd
 
-from biasflow.base.errors import BiasflowError
 from biasflow.corpora.seat import DENSRAY_TESTS
-from biasflow.papers.frames import NOT_ASKED, RUN, Run
+from biasflow.papers.frames import NOT_ASKED, RUN, Run, wide
 from biasflow.papers.orgad2022 import halves
 from biasflow.papers.printed import LABEL_OF_STRATEGY
 from biasflow.planted.association import PLANTED
@@ -77,10 +75,6 @@ class Selection:
         """The seeds that were left out, as tables name them: "seeds 3, 7", "" for none."""
         seeds = self.diverged.get((encoder, model), [])
         return f"seed{'s' if len(seeds) > 1 else ''} {', '.join(seeds)}" if seeds else ""
-
-    def lost(self, stage: str) -> Mapping[tuple[str, str], list[str]]:
-        """Return the seeds lost because they `diverged`; none for heads on encoders that were not fine-tuned."""
-        return {} if stage == halves.FROZEN else self.diverged
 
     def reason(self, encoder: str, lacked: str = "", model: str = "") -> str:
         """Return why a model lacks "compression", "ceat", another metric of the registry, or those of stage "before",
@@ -196,24 +190,16 @@ def _models(options: Mapping[str, object], half: halves.Half) -> pd.DataFrame:
 
 MEASURE, CELL, POINT = ["metric", "variant"], ["model", "text"], ["encoder", "model", "seed"]
 _RUN = ["seed", "head_seed", "readout_seed"]
-_SCORE = ["encoder", *CELL, *_RUN]
 
 
 def extrinsic_runs(chosen: Selection, stage: str) -> pd.DataFrame:
     """The scores of the task itself at a stage, "before", "after" or "frozen", with `undefined_cells`.
 
-    Columns: encoder, CELL, seed, head_seed, MEASURE, value and n; values of diverged encoders are NaN. BiasflowError
-    naming encoder, model and seed for a score that is missing: the printed measures must be there
-    wherever there are others of the same metric, those others in all runs of an encoder or in none."""
-    half, keys = chosen.half, pd.MultiIndex.from_frame(chosen.rows[MEASURE])
-    printed = {measure.key for measure in half.printed}
-    tables = []
-    for metric, measures in half.scored_by.items():
-        wanted = {measure.key for measure in measures}
-        cells = {half.undefined(measure) for measure in half.bias} if metric == half.extrinsic_by else set()
-        rows = chosen.rows[keys.isin(wanted | cells)]
-        tables.append(_whole(rows, chosen, stage, [*wanted & printed], f"{half.label}, {stage}"))
-    return pd.concat(tables, ignore_index=True)
+    Columns: encoder, CELL, seed, head_seed, MEASURE, value and n; values of diverged encoders are NaN."""
+    half = chosen.half
+    keys = {measure.key for measures in half.scored_by.values() for measure in measures}
+    keys |= {half.undefined(measure) for measure in half.bias}
+    return _of_stage(chosen.rows[pd.MultiIndex.from_frame(chosen.rows[MEASURE]).isin(keys)], stage)
 
 
 def compression_runs(chosen: Selection, stage: str = halves.FINETUNED) -> pd.DataFrame:
@@ -221,21 +207,9 @@ def compression_runs(chosen: Selection, stage: str = halves.FINETUNED) -> pd.Dat
 
     n counts the labels that are coded. `stage`: "finetuned", "pretrained" or "random"."""
     rows = chosen.rows[chosen.rows["metric"].isin([halves.COMPRESSION_VALUE, halves.CONTROL_VALUE])]
-    data = rows["variant"].map(halves.data_of)
-    # A probe seed that lacks a score must not hide in a mean: the runs are checked before they are averaged. The seeds
-    # of released data are not those of the others.
-    complete = pd.concat(
-        _whole(
-            rows[data == name],
-            chosen,
-            stage,
-            [halves.mixed(name).key, halves.bits(name).key],
-            f"the gender probe, {name} data",
-        )
-        for name in chosen.probe_data
-    )
+    rows = rows[rows["variant"].map(halves.data_of).isin(chosen.probe_data)]
     keys = ["encoder", *CELL, "seed", "head_seed", *MEASURE]
-    return complete.groupby(keys, as_index=False, sort=False)[["value", "n"]].mean()
+    return _of_stage(rows, stage).groupby(keys, as_index=False, sort=False)[["value", "n"]].mean()
 
 
 def coded(runs: pd.DataFrame, *keys: str) -> pd.Series:
@@ -260,10 +234,10 @@ def ceat_runs(
     metrics: Collection[str] = (halves.CEAT_EFFECT, halves.CEAT_P),
     variants: Collection[str] = (halves.CEAT_VARIANT,),
 ) -> pd.DataFrame:
-    """These metrics of one CEAT test in these variants, each required; n counts draws. As `extrinsic_runs`."""
+    """These metrics of one CEAT test in these variants; n counts draws. As `extrinsic_runs`."""
     rows = chosen.rows
     rows = rows[(rows["dataset"] == test) & rows["metric"].isin(metrics) & rows["variant"].isin(variants)]
-    return _whole(rows, chosen, stage, [*product(metrics, variants)], f"CEAT {test}")
+    return _of_stage(rows, stage)
 
 
 def of_all_models(runs_of: Callable[[str], pd.DataFrame]) -> pd.DataFrame:
@@ -289,13 +263,8 @@ def points(chosen: Selection, stage: str, tested: str = halves.RAW, *, average_h
     probed = pd.Series(chosen.models)
     intrinsic = [_wide(compressions[compressions["metric"] == halves.COMPRESSION_VALUE], probed, POINT)]
     for test in chosen.ceat_tests:
-        names = dict(
-            zip(
-                (f"{name} {halves.CEAT_VARIANT}" for name in (halves.CEAT_EFFECT, halves.CEAT_P)),
-                ceat_columns(test),
-                strict=True,
-            )
-        )
+        effect, p = ceat_columns(test)
+        names = {f"{halves.CEAT_EFFECT} {halves.CEAT_VARIANT}": effect, f"{halves.CEAT_P} {halves.CEAT_VARIANT}": p}
         intrinsic.append(_wide(ceat_runs(chosen, test), probed, POINT).rename(columns=names))
     for frame in intrinsic:
         table = table.merge(frame, on=POINT, how="left", validate="many_to_one")
@@ -328,44 +297,13 @@ def _wide(runs: pd.DataFrame, text: pd.Series, index: Sequence[str]) -> pd.DataF
     if rows.empty:
         return rows[[*index]]
     rows = rows.assign(column=(rows["metric"] + " " + rows["variant"]).str.strip())
-    return rows.pivot(index=[*index], columns="column", values="value").rename_axis(columns=None).reset_index()
+    return wide(rows, index, ["column"]).rename_axis(columns=None).reset_index()
 
 
-def _whole(
-    rows: pd.DataFrame, chosen: Selection, stage: str, required: Sequence[tuple[str, str]], source: str
-) -> pd.DataFrame:
-    """The `rows` of a stage, NaN where the fine-tuning diverged; BiasflowError for a hole or a double.
-
-    The scores of an encoder are whole if every model has every seed (and head) that another model has, but for diverged
-    ones, on raw texts and on those that it is trained on, and each of these every measure that one of them has."""
+def _of_stage(rows: pd.DataFrame, stage: str) -> pd.DataFrame:
+    """The `rows` of a stage, NaN where the fine-tuning diverged."""
     rows = rows[rows["stage"] == stage]
-    for double in rows[rows.duplicated([*_SCORE, *MEASURE])].head(1).itertuples():
-        raise BiasflowError(
-            f"encoder {double.encoder}, strategy {double.model}, seed {double.seed or '-'}: more than one "
-            f"{double.metric} of {source}; score it once"
-        )
-    for encoder, block in rows.groupby("encoder"):
-        models = {NONE, *block["model"].unique()} if stage not in BASELINES else set()
-        texts = {(model, text) for model in models for text in (halves.RAW, chosen.models[model])}
-        cells = sorted((texts if block["text"].any() else {(model, "") for model in models}) | _values(block, CELL))
-        seeds = sorted(_values(block, _RUN), key=lambda run: [in_order(seed) for seed in run])
-        measures = sorted({*required} | _values(block, MEASURE))
-        if len(block) == len(cells) * len(seeds) * len(measures):
-            continue
-        lost = {(model, seed) for model, _ in cells for seed in chosen.lost(stage).get((encoder, model), ())}
-        present = _values(block, [*CELL, *_RUN, *MEASURE])
-        for (model, text), run, measure in product(cells, seeds, measures):
-            if (model, text, *run, *measure) not in present and (model, run[0]) not in lost:
-                keys = zip((*_RUN, "input"), (*run, text), strict=True)
-                raise BiasflowError(
-                    f"encoder {encoder}, strategy {model}: no {' '.join(measure).strip()} of {source}, "
-                    f"{', '.join(f'{key} {value}' for key, value in keys if value)}; score it first"
-                )
-    return rows.assign(value=rows["value"].mask(rows["lost"]))[[*_SCORE, *MEASURE, "value", "n"]]
-
-
-def _values(rows: pd.DataFrame, columns: Sequence[str]) -> set[tuple]:
-    return set(rows[[*columns]].drop_duplicates().itertuples(index=False, name=None))
+    return rows.assign(value=rows["value"].mask(rows["lost"]))[["encoder", *CELL, *_RUN, *MEASURE, "value", "n"]]
 
 
 ENCODER, REPLICA = "roberta-base", "deberta-base"  # the printed values stand beside these
