@@ -41,7 +41,7 @@ def occtmp_by_layer(run: Run) -> Figure:
 
     The occupations are those of the main table (see `_by_layer`)."""
     ours = placed.of_paper(run)
-    occupations = readings(ours).occtmp
+    occupations = readings(ours)["occtmp_set"]
     rows = placed.of_metrics(pd.concat([ours.inside, ours.layers]), "occtmp")
     table = placed.wide(rows[rows["set"] == occupations], placed.KEY, list(_OCCTMP))
     return _by_layer(ours, table, _OCCTMP, "occtmp", f"occupations: {occupations}")
@@ -56,10 +56,11 @@ def perplexity_by_layer(run: Run) -> Figure:
     ours = placed.of_paper(run)
     shown = readings(ours)
     rows = perplexity_rows(pd.concat([ours.inside, ours.layers]))
-    rows = rows[(rows["set"] == shown.text) & (rows["stage"] == shown.stage) & (rows["readout_seed"] != NA)]
+    text, stage = shown["perplexity_text"], shown["perplexity_stage"]
+    rows = rows[(rows["set"] == text) & (rows["stage"] == stage) & (rows["readout_seed"] != NA)]
     table = placed.wide(rows, [*placed.KEY, "readout_seed"], list(_PERPLEXITY))
     table = table.groupby(placed.KEY, as_index=False)[list(_PERPLEXITY)].mean()
-    return _by_layer(ours, table, _PERPLEXITY, "perplexity", f"text: {shown.text}, {shown.stage}")
+    return _by_layer(ours, table, _PERPLEXITY, "perplexity", f"text: {text}, {stage}")
 
 
 def _by_layer(ours: placed.Rows, table: pd.DataFrame, measures: Mapping[str, str], metric: str, about: str) -> Figure:

@@ -3,7 +3,6 @@ quality of the models (perplexity, GLUE, paper B's measures), and how much gende
 holds."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -191,7 +190,13 @@ PROFESSIONS, PLANTED = "professions", "planted"
 TEXTS = ["wikitext-2", "wikitext-2-whole-sentences"]  # what is printed is of the first, as released
 _MAIN_OCCTMP = ["diff", "diff_variance", "signed_diff", "p_sum", "share_pronoun"]
 _MAIN_PERPLEXITY = ["perplexity", "perplexity_sd", "perplexity_seeds", "batch_perplexity"]
-_MEASURES = ["occtmp", "weat", "seat", "perplexity", "glue"]  # of the main table
+_SAID_BY = {  # measure of the main table -> the columns that say what is shown of it
+    "occtmp": ["occtmp_set"],
+    "weat": ["word_pooling"],
+    "seat": ["sentence_pooling"],
+    "perplexity": ["perplexity_text", "perplexity_stage"],
+    "glue": ["glue_strategy"],
+}
 _LEVEL = 0.05
 # Where a run has several readings the main table shows the first of these.
 _POOLINGS = ["target", "mean", "cls", "first-piece"]
@@ -200,37 +205,24 @@ _STAGES = [placed.FINETUNED, placed.PRETRAINED]
 _STRATEGIES = [IN_TRAINING, AT_EVALUATION]
 
 
-@dataclass(frozen=True)
-class Readings:
-    """Which sets and readings the main table shows of a run: sets of names, and one pooling, stage or strategy each."""
-
-    occtmp: str
-    words: list[str]
-    word_pooling: str
-    sentences: list[str]
-    sentence_pooling: str
-    text: str
-    stage: str
-    strategy: str
-
-
-def readings(ours: placed.Rows) -> Readings:
-    """The paper's sets if the run has scores for them, otherwise its planted ones; of several poolings, stages and
-    strategies the first of _POOLINGS, _SENTENCE_POOLINGS, _STAGES and _STRATEGIES that it has."""
+def readings(ours: placed.Rows) -> dict[str, str | list[str]]:
+    """Which sets and readings the main table shows of a run, by the column that says so; `words` and `sentences` are
+    the tests. The paper's sets if the run has scores for them, otherwise its planted ones; of several poolings, stages
+    and strategies the first of _POOLINGS, _SENTENCE_POOLINGS, _STAGES and _STRATEGIES that it has."""
     occtmp, weat, seat = (placed.of_metrics(ours.inside, name) for name in ("occtmp", "weat", "seat"))
     perplexity, glue = perplexity_rows(ours.inside), glue_scores(ours)
     words, sentences = _tests(set(weat["set"]), set(seat["set"]))
     text = _sets(set(perplexity["set"]), TEXTS)[0]
-    return Readings(
-        occtmp=_sets(set(occtmp["set"]), [PROFESSIONS])[0],
-        words=words,
-        word_pooling=_first(_POOLINGS, weat.loc[weat["set"].isin(words), "variant"]),
-        sentences=sentences,
-        sentence_pooling=_first(_SENTENCE_POOLINGS, seat.loc[seat["set"].isin(sentences), "variant"]),
-        text=text,
-        stage=_first(_STAGES, perplexity.loc[perplexity["set"] == text, "stage"]),
-        strategy=_first(_STRATEGIES, glue.loc[glue["method"] != NONE, "strategy"]),
-    )
+    return {
+        "occtmp_set": _sets(set(occtmp["set"]), [PROFESSIONS])[0],
+        "words": words,
+        "word_pooling": _first(_POOLINGS, weat.loc[weat["set"].isin(words), "variant"]),
+        "sentences": sentences,
+        "sentence_pooling": _first(_SENTENCE_POOLINGS, seat.loc[seat["set"].isin(sentences), "variant"]),
+        "perplexity_text": text,
+        "perplexity_stage": _first(_STAGES, perplexity.loc[perplexity["set"] == text, "stage"]),
+        "glue_strategy": _first(_STRATEGIES, glue.loc[glue["method"] != NONE, "strategy"]),
+    }
 
 
 def main(run: Run) -> pd.DataFrame:
@@ -250,10 +242,10 @@ def main(run: Run) -> pd.DataFrame:
     table = placed.ordered(pd.concat([scored, absent, printed[placed.KEY]]).drop_duplicates(), [], ours)
     table = table.set_index("encoder").loc[ours.encoders].reset_index()
     bias, perplexity = bias_rows(ours.inside, shown), perplexities(ours)
-    perplexity = perplexity[(perplexity["set"] == shown.text) & (perplexity["stage"] == shown.stage)]
-    sources = {"perplexity": perplexity, "glue": glue_average(ours, shown.strategy)}
+    sources = {"perplexity": _of_text(perplexity, shown), "glue": glue_average(ours, shown["glue_strategy"])}
     measured = {}
-    for name, (reading, columns) in _columns(shown).items():
+    for name, columns in _columns(shown).items():
+        reading = {column: shown[column] for column in _SAID_BY[name]}
         values_of = (
             sources[name][[*placed.KEY, *columns]] if name in sources else placed.wide(bias, placed.KEY, columns)
         )
@@ -329,23 +321,24 @@ def _verdict(p: float, corrected: float) -> str:
     return "significant" if corrected < _LEVEL else "significant only before correction"
 
 
-def _columns(shown: Readings) -> dict[str, tuple[dict[str, str], list[str]]]:
-    """Measure of the main table -> the columns that say what is shown of it, filled in, and its own columns."""
+def _of_text(perplexity: pd.DataFrame, shown: Mapping[str, str | list[str]]) -> pd.DataFrame:
+    """The rows of perplexity of the text and stage that the main table shows."""
+    of_text = perplexity["set"] == shown["perplexity_text"]
+    return perplexity[of_text & (perplexity["stage"] == shown["perplexity_stage"])]
+
+
+def _columns(shown: Mapping[str, str | list[str]]) -> dict[str, list[str]]:
+    """Measure of the main table -> its own columns."""
     tests = {
         name: [f"{test.lower()}_{metric}" for test in names for metric in ("effect_size", "p_value", "partitions")]
-        for name, names in (("weat", shown.words), ("seat", shown.sentences))
+        for name, names in (("weat", shown["words"]), ("seat", shown["sentences"]))
     }
-    columns = {
-        "occtmp": ({"occtmp_set": shown.occtmp}, [f"occtmp_{metric}" for metric in _MAIN_OCCTMP]),
-        "weat": ({"word_pooling": shown.word_pooling}, tests["weat"]),
-        "seat": ({"sentence_pooling": shown.sentence_pooling}, tests["seat"]),
-        "perplexity": ({"perplexity_text": shown.text, "perplexity_stage": shown.stage}, _MAIN_PERPLEXITY),
-        "glue": ({"glue_strategy": shown.strategy}, ["glue_average", "glue_tasks"]),
-    }
-    return {name: reading for name, reading in columns.items() if reading[1]}
+    columns = {"occtmp": [f"occtmp_{metric}" for metric in _MAIN_OCCTMP], **tests, "perplexity": _MAIN_PERPLEXITY}
+    columns["glue"] = ["glue_average", "glue_tasks"]
+    return {name: own for name, own in columns.items() if own}
 
 
-def bias_rows(rows: pd.DataFrame, shown: Readings) -> pd.DataFrame:
+def bias_rows(rows: pd.DataFrame, shown: Mapping[str, str | list[str]]) -> pd.DataFrame:
     """The rows that the main table shows, one per cell, with the name of the column as `metric`.
 
     `rows`: our scores or the published ones. Of perplexity only the released form, which is what is published."""
@@ -353,17 +346,16 @@ def bias_rows(rows: pd.DataFrame, shown: Readings) -> pd.DataFrame:
     tests = [
         of_test[of_test["set"].isin(names) & (of_test["variant"] == pooling)]
         for of_test, names, pooling in (
-            (placed.of_metrics(rows, "weat"), shown.words, shown.word_pooling),
-            (placed.of_metrics(rows, "seat"), shown.sentences, shown.sentence_pooling),
+            (placed.of_metrics(rows, "weat"), shown["words"], shown["word_pooling"]),
+            (placed.of_metrics(rows, "seat"), shown["sentences"], shown["sentence_pooling"]),
         )
     ]
-    released = (perplexity["set"] == shown.text) & (perplexity["stage"] == shown.stage)
-    released &= perplexity["metric"] == "batch_perplexity"
+    perplexity = _of_text(perplexity[perplexity["metric"] == "batch_perplexity"], shown)
     return pd.concat(
         [
-            occtmp[occtmp["set"] == shown.occtmp],
+            occtmp[occtmp["set"] == shown["occtmp_set"]],
             *(of_test.assign(metric=of_test["set"].str.lower() + "_" + of_test["metric"]) for of_test in tests),
-            perplexity[released],
+            perplexity,
         ]
     )
 
@@ -396,7 +388,7 @@ def _missing(ours: placed.Rows, encoder: str, measured: Mapping[str, set[str]]) 
     `measured`: the encoders that have a measure, of those that the table shows."""
     if encoder not in set(ours.scores["encoder"]):
         return ""
-    reasons = {name: ours.reason(encoder, name) for name in _MEASURES if encoder not in measured.get(name, ())}
+    reasons = {name: ours.reason(encoder, name) for name in _SAID_BY if encoder not in measured.get(name, ())}
     return "; ".join(
         f"{name}: {reason or 'no scores came of it'}"
         for name, reason in reasons.items()
