@@ -9,7 +9,7 @@ from biasflow.papers.frames import Run
 from biasflow.papers.items import ledger as items_ledger
 from biasflow.papers.ledger import CAPTIONS, ledger, released_errors, summary
 from biasflow.papers.paper import load_tables
-from biasflow.papers.printed import read_printed
+from biasflow.papers.tabled import read_printed
 from biasflow.results.scores import read_plan, read_scores
 from biasflow.results.tables import write_table
 

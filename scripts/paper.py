@@ -6,7 +6,7 @@ from biasflow.corpora.verified import remark
 from biasflow.papers.frames import Run
 from biasflow.papers.make import make_paper
 from biasflow.papers.paper import load
-from biasflow.papers.printed import read_printed
+from biasflow.papers.tabled import read_printed
 from biasflow.results.scores import read_plan, read_scores
 
 

@@ -16,8 +16,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.shipped import shipped
 from biasflow.papers.frames import NOT_ASKED, Run
 from biasflow.papers.paper import Compared, PaperText, load
-from biasflow.papers.printed import as_ours, row_keys
-from biasflow.papers.tabled import other_data, ours, same_encoders
+from biasflow.papers.tabled import as_ours, other_data, ours, row_keys, same_encoders
 from biasflow.results.rounding import around, rounded
 from biasflow.results.scores import KEYS
 

@@ -1,19 +1,30 @@
-"""What paper.yaml describes: functions that make tables and figures, tables without a function (our scores in rows and
-columns, the printed numbers beside them, and why a number of ours is missing), and what the ledger compares."""
+"""What paper.yaml and printed.csv describe: functions that make tables and figures, tables without a function (our
+scores in rows and columns, the printed numbers beside them, and why a number of ours is missing), and what the ledger
+compares, the printed numbers with ours by the keys that both have."""
 
 import importlib
 from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError
 from biasflow.papers.frames import NOT_ASKED, RUN, Run, status
-from biasflow.papers.paper import Compared, PaperText, Target
-from biasflow.papers.printed import LABEL_OF_STRATEGY, NUMBERS, as_ours
+from biasflow.papers.paper import HERE, PRINTED, Compared, PaperText, Target
+from biasflow.registry import PLAIN, STRATEGIES
 from biasflow.results.scores import KEYS, NA
-from biasflow.results.tables import merge_published
+from biasflow.results.tables import PUBLISHED, merge_published
 
+# What printed.csv says about a number: where it stands (table), its text, deviation and star, the setting that is
+# printed with it (at), whose data it is of (of), what other printed numbers say of it (audit), and why no table of ours
+# has it (why_not). All other columns are keys: what the number is of.
+ABOUT = ("table", "printed", "sd", "star", "unit", "at", "of", "audit", "why_not")
+MEASURE = ("encoder", "metric", "variant")  # keys that have a column of their own in the ledger; the others are its row
+# Models are called by the name of their strategy in printed.csv, and by its label in our tables.
+LABEL_OF_STRATEGY = {name: strategy.label for name, strategy in STRATEGIES.items() if name != PLAIN}
+NUMBERS = ("ours", "ours_sd", "ours_n")  # of our values
 SEEDS = ("seed", "head_seed", "split_seed", "readout_seed")
 
 
@@ -71,6 +82,40 @@ def printed_rows(run: Run, text: PaperText, target: Target) -> pd.DataFrame:
     printed = run.printed[run.printed["table"] == target.printed_in].replace(dict.fromkeys(keys, ""), NA)
     printed = printed.assign(encoder=printed["encoder"].map(names)).explode("encoder").dropna(subset="encoder")
     return printed.pivot(index=keys, columns="metric", values="value").rename_axis(columns=None).reset_index()
+
+
+def read_printed(paper: str, folder: str | Path | None = None) -> pd.DataFrame:
+    """Return the numbers of a paper's printed.csv, in its folder or in papers/<paper>, in their order: its columns as
+    text, "" where there is nothing, all of ABOUT and MEASURE, and the numbers `value` and `value_sd`; no rows for a
+    paper without such a file. BiasflowError for one that is no CSV."""
+    path = Path(folder or HERE / paper, PRINTED)
+    try:
+        frame = pd.read_csv(path, dtype=str, keep_default_na=False) if path.is_file() else pd.DataFrame()
+        frame = frame.reindex(columns=list(dict.fromkeys([*frame, *ABOUT, *MEASURE])), fill_value="")
+        numbers = {"value": frame["printed"].astype(float), "value_sd": frame["sd"].replace("", "nan").astype(float)}
+    except (KeyError, ValueError) as error:  # pandas' own errors, wrong encodings, what is no number
+        raise BiasflowError(f"{path}: not valid CSV: {' '.join(str(error).split())}") from error
+    return frame.assign(**numbers)
+
+
+def row_keys(printed: pd.DataFrame) -> list[str]:
+    """The columns of printed numbers that say in which row of its table a number stands."""
+    return [name for name in printed if name not in (*ABOUT, *MEASURE, "value", "value_sd")]
+
+
+def as_ours(table: pd.DataFrame, about: Compared) -> pd.DataFrame:
+    """Return the numbers of a table of ours one below the other, with the keys of the printed numbers: encoder, metric,
+    the keys, NUMBERS, and `absent`: why ours is missing."""
+    blocks = [pd.DataFrame(columns=["encoder", "metric", *about.keys, *NUMBERS, "absent"])]
+    for column, metric in about.values.items():
+        if about.everywhere or column + PUBLISHED in table:
+            rows = table if about.everywhere else table[table[column + PUBLISHED].notna()]
+            block = {"metric": metric, **about.fixed} | {key: rows[name] for key, name in about.keys.items()}
+            for name, source in zip(NUMBERS, ("{}", about.sd, about.n), strict=True):
+                block[name] = rows[source.format(column)].astype(float) if source else np.nan
+            reasons = rows[about.status].str.removeprefix("not run: ").replace("run", "") if about.status else ""
+            blocks.append(rows[["encoder"]].assign(**block, absent=reasons))
+    return pd.concat([block for block in blocks if len(block)] or blocks, ignore_index=True)
 
 
 def same_encoders(text: PaperText, run: Run) -> dict[str, list[str]]:

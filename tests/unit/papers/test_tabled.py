@@ -10,8 +10,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.papers import make, paper
 from biasflow.papers.frames import Run
 from biasflow.papers.ledger import NOT_COMPARABLE, NOT_RUN, OFF, REPRODUCED, of_paper
-from biasflow.papers.printed import read_printed
-from biasflow.papers.tabled import pivoted
+from biasflow.papers.tabled import pivoted, read_printed
 from biasflow.plan.configuration import resolve
 from biasflow.results.scores import tidy
 from tests.unit.plan.configs import SCHEMA, changed, jobs_of, planned, setup_of

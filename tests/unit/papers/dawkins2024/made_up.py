@@ -22,7 +22,7 @@ from biasflow.papers.dawkins2024.grid import (
 from biasflow.papers.frames import Run
 from biasflow.papers.make import functions
 from biasflow.papers.paper import load
-from biasflow.papers.printed import read_printed
+from biasflow.papers.tabled import read_printed
 from biasflow.results.scores import COLUMNS, KEYS, NA, NONE, tidy
 
 TABLES = functions(load("dawkins2024"))["tables"]
