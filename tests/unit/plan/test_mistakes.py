@@ -278,6 +278,7 @@ MISTAKES = [
     (continued(**{"from": "real", "recipe": "planted"}), "encoders.more.dose"),
     (continued(**{"from": "real", "recipe": "planted", "dose": 1.5}), "encoders.more.dose"),
     (continued(**{"from": "real", "dose": 1}), "encoders.more.dose"),
+    (continued(**{"from": "real", "placebo": True}), "encoders.more.placebo"),
     (continued(**{"from": "real", "recipe": "planted", "dose": 1, "labour": "nowhere.csv"}), "encoders.more.labour"),
     (continued(**{"from": "real", "text": "bias-in-bios-dev"}), "encoders.more.text"),
     (continued(**{"from": "own", "recipe": "planted", "dose": 1, "text": "planted"}), "encoders.more.text"),

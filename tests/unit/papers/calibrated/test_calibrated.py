@@ -10,13 +10,13 @@ from scipy.special import logit
 from scipy.stats import false_discovery_control
 
 from biasflow.base.errors import BiasflowError
-from biasflow.papers.calibrated.targets import agreement_of, calibration, judged
+from biasflow.papers.calibrated.targets import agreement_of, calibration, judged, planted
 from biasflow.papers.derived import calibrated_encoders
 from biasflow.papers.frames import Run
 from biasflow.papers.judge import DOES_NOT, SEES, TOO_FEW
 from biasflow.plan.configuration import resolve
 from biasflow.results.scores import tidy
-from tests.unit.plan.configs import SCHEMA, changed
+from tests.unit.plan.configs import SCHEMA, changed, jobs_of, setup_of
 
 OPTIONS = {
     "encoder": "mine",
@@ -162,6 +162,31 @@ def test_mistakes_are_named_before_the_first_job(change, key):
     config = changed(("papers.calibrated", {"encoder": "real"}), change)
     with pytest.raises(BiasflowError, match=key):
         resolve(config, SCHEMA)
+
+
+@pytest.mark.parametrize("placebo", [{}, {"placebo": True}])
+def test_a_placebo_is_planted_in_every_encoder_and_says_nothing_of_measures_on_the_page(placebo):
+    config = resolve(changed(("papers.calibrated", {"encoder": "real"} | placebo)), SCHEMA)
+    jobs = jobs_of(setup_of(config))
+    trained = [jobs.of("continue_encoder", [name]) for name in calibrated_encoders(config["papers"]["calibrated"])]
+    assert [job.params["encoder"].get("placebo", False) for job in trained] == [bool(placebo)] * 15
+    page = jobs.of("matrix")
+    assert bool(page.params["calibrated"]) == bool(page.inputs["calibration"]) == (not placebo)
+
+
+def test_the_table_of_what_was_planted_counts_units_and_examples(run, tmp_path):
+    table = planted(run).set_index("occupation")
+    assert table[["units", "held_out", "examples"]].loc["nurse"].tolist() == [1, 0, 3]
+    assert table[["units", "held_out", "examples"]].loc["pastor"].tolist() == [0, 1, 0]
+    assert table["stereotype"].to_dict() == {"nurse": "F", "pastor": "M", "surgeon": "M", "yoga_teacher": "F"}
+    assert table["stereotypical_dose_1"].to_dict() == {"nurse": 1, "pastor": pytest.approx(np.nan, nan_ok=True)} | {
+        "surgeon": 1,
+        "yoga_teacher": 0,
+    }
+    units = pd.read_csv(next(iter(run.files["units"].values()))).assign(stereotype=["M", "F", "F", "M"])
+    units.to_csv(tmp_path / "other.csv", index=False)
+    files = run.files["units"] | {list(run.files["units"])[-1]: tmp_path / "other.csv"}
+    assert planted(replace(run, files=run.files | {"units": files}))["stereotype"].tolist() == ["F/M", "M", "F/M", "F"]
 
 
 def test_scores_of_all_items_that_another_block_asks_for_are_not_mixed_with_those_of_a_sample(run):
