@@ -32,12 +32,12 @@ from tests.unit.conftest import HIDDEN, random_eraser
 from tests.unit.encoders import test_batches
 from tests.unit.encoders.test_batches import READINGS, SENTENCES, TOKENIZER, reader, regression
 from tests.unit.other_device import CPU, MixedDevicesError, other_device
-from tests.unit.readouts import test_professions
+from tests.unit.readouts import test_states
 from tests.unit.tasks.coreference import made_up
 from tests.unit.training import test_pretrain
 
 TOLERANCE = 1e-5
-folder, regression = test_professions.folder, regression
+folder, regression = test_states.sentences_folder, regression
 
 
 def pairs(model):
