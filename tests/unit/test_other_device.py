@@ -30,14 +30,13 @@ from biasflow.tasks.coreference.segments import Segmenter, SpecialTokens
 from biasflow.training import pretrain
 from tests.unit.conftest import HIDDEN, random_eraser
 from tests.unit.encoders import test_batches
-from tests.unit.encoders.test_batches import READINGS, SENTENCES, TOKENIZER, reader, regression
+from tests.unit.encoders.test_batches import READINGS, SENTENCES, TOKENIZER, reader
 from tests.unit.other_device import CPU, MixedDevicesError, other_device
-from tests.unit.readouts import test_states
 from tests.unit.tasks.coreference import made_up
 from tests.unit.training import test_pretrain
 
 TOLERANCE = 1e-5
-folder, regression = test_states.sentences_folder, regression
+regression = test_batches.regression
 
 
 def pairs(model):
