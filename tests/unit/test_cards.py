@@ -104,7 +104,13 @@ def stored(monkeypatch):
     ],
 )
 def test_a_measure_followed_a_planted_bias_did_not_or_was_never_tested(stored, label, kind, trust):
-    assert calibrated.trust(calibrated.BY_LABEL[label], "-", kind) == trust
+    assert calibrated.trust(calibrated.BY_LABEL[label], "-", kind)[:2] == trust
+
+
+def test_a_measure_that_moved_against_a_planted_bias_says_in_which_encoder():
+    found = calibrated.trust("crows_pairs_score", "crows-pairs-gender", "head")
+    assert found == (True, ["splade-tiny"], ("litwiki-bert",))
+    assert calibrated.trust("gest_stereotype_rate", "gest", "head").against == ()
 
 
 @pytest.mark.parametrize(

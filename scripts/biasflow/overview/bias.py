@@ -42,6 +42,11 @@ class BiasRow:
         return self.score.verdict == DIFFERS
 
     @property
+    def pale(self) -> bool:
+        """Whether its measure did not follow a planted bias, so that the score is not trusted."""
+        return self.trust.followed is False
+
+    @property
     def judged(self) -> bool:
         return self.score.verdict != NO_CLAIM
 

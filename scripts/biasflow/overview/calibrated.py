@@ -15,7 +15,7 @@ from biasflow.base.shipped import shipped
 from biasflow.overview.judgements import brief
 from biasflow.papers.calibrated.values import ALL, SEEN, TEXTS
 from biasflow.papers.judge import follows
-from biasflow.registry import METRICS
+from biasflow.registry import COST, METRICS
 
 SPREAD = "sd_dose_0"  # of seeds without a planted bias
 CARDS = shipped("data/cards")
@@ -81,10 +81,11 @@ def _head(encoders: pd.DataFrame, encoder: str) -> str:
 
 class Trust(NamedTuple):
     """What calibrations say of one test of a measure. followed: whether it followed a planted bias, None where it was
-    never tested; where: the encoders in which it did, or did not."""
+    never tested; where: the encoders in which it did, or did not; against: those in which it `moved_against` it."""
 
     followed: bool | None
     where: Sequence[str] = ()
+    against: Sequence[str] = ()
 
 
 def trust(measure: str, test: str, kind: str | None, of_run: pd.DataFrame | None = None) -> Trust:
@@ -97,7 +98,19 @@ def trust(measure: str, test: str, kind: str | None, of_run: pd.DataFrame | None
         return Trust(None)
     followed = follows(rows)
     where = rows["encoder"] if "encoder" in rows else pd.Series("", rows.index)
-    return Trust(bool(followed.any()), list(dict.fromkeys(where[followed == followed.any()])))
+    return Trust(
+        bool(followed.any()), list(dict.fromkeys(where[followed == followed.any()])), moved_against(rows, measure)
+    )
+
+
+def moved_against(rows: pd.DataFrame, measure: str) -> Sequence[str]:
+    """The encoders in which a measure of bias fell with the dose (rose, where a low score is more bias) by its whole
+    interval. rows: those of the measure in a calibration."""
+    if "slope_low" not in rows or "encoder" not in rows:
+        return ()
+    of = next(entry.measures[measure] for entry in METRICS.values() if measure in entry.measures)
+    against = rows["slope_low"] > 0 if of.better == "high" else rows["slope_high"] < 0
+    return () if of.group == COST else tuple(rows.loc[against, "encoder"].unique())
 
 
 def moved_by_seeds(measure: str, test: str) -> dict[str, float]:

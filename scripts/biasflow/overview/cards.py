@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from biasflow.overview.calibrated import ALL, BY_LABEL, follows, rows_of, runs, smallest_dose
+from biasflow.overview.calibrated import ALL, BY_LABEL, follows, moved_against, rows_of, runs, smallest_dose
 from biasflow.plan.cells import name_of_head
 from biasflow.plan.datasets import DATASETS, kinds_of
 from biasflow.registry import ALWAYS, COST, METRICS, OUTSIDE, READOUTS, Measure, Metric
@@ -78,10 +78,8 @@ def _short(key: str) -> str:
 
 def _reversed(key: str) -> str:
     """Where a measure of bias moved against the dose, beyond its interval; "" if nowhere."""
-    rows = _whole(rows_of("calibration", key))
-    against = rows["slope_low"] > 0 if _MEASURES[key].better == "high" else rows["slope_high"] < 0
-    moved = rows.loc[against & (rows["group"] != COST), "encoder"].unique()
-    return f" (it moved against the dose in {', '.join(moved)})" if len(moved) else ""
+    moved = moved_against(_whole(rows_of("calibration", key)), key)
+    return f" (it moved against the dose in {', '.join(moved)})" if moved else ""
 
 
 def _whole(rows: pd.DataFrame) -> pd.DataFrame:

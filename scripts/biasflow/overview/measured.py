@@ -21,6 +21,7 @@ from biasflow.overview.judgements import (
 from biasflow.overview.maps import UNTOUCHED, Map
 from biasflow.results.comparison import ITEMS, has_width
 from biasflow.results.matrix import OWN, PLAIN, by_rows, is_unsigned
+from biasflow.results.page import meanings
 from biasflow.results.scores import NONE
 
 
@@ -78,7 +79,7 @@ def untouched_scores(
     listed = []
     for row in rows.sort_values("header", key=lambda headers: headers.map(place), kind="stable").itertuples():
         key = (model_map.encoder, model_map.task, row.measure, row.dataset)
-        score = with_test(_measured(model_map, row), row.value, tests.get(key))
+        score = with_test(measured(row, model_map.task), row.value, tests.get(key))
         listed.append(with_readings(score, readings.get(key, {})))
     return listed
 
@@ -101,23 +102,25 @@ def with_test(measured: Measured, value: float, test: PermutationTest | None) ->
     return replace(measured, test=test.text, significant=p < 0.05, verdict=says)
 
 
-def _measured(model_map: Map, row) -> Measured:
+def measured(row, task: str) -> Measured:
+    """A score of an untouched model with its verdict, before its permutation test. row: of `Map.cells`."""
     known = not (np.isnan(row.low) or np.isnan(row.high))
     if row.group == COST:
-        return Measured(row, model_map.task, "cost", row.caution)
+        return Measured(row, task, "cost", row.caution)
     cautions = [row.caution] if row.caution else []
     if not cautions:
         cautions += [UNSIGNED] if known and is_unsigned(row.measure, row.interval) else []
         cautions += [NO_WIDTH if known else NO_INTERVAL] if not has_width(row.low, row.high) else []
     says = NO_CLAIM if cautions else verdict(row.low, row.high, row.neutral, row.better)
-    return Measured(row, model_map.task, says, "; and ".join(cautions))
+    return Measured(row, task, says, "; and ".join(cautions))
 
 
 def counted(row) -> str:
-    """What a cell of the matrix is made of: "400 items", "3 seeds, 296 to 336 items each"."""
+    """What a cell of the matrix is made of: "400 items", "128 sentences, interval over target words", "3 seeds, 296 to
+    336 items each"."""
     if pd.isna(row.n):
         return ""
     if row.unit == ITEMS or pd.isna(row.items):
-        return f"{row.n:,} {row.unit}"
+        return f"{row.n:,} {meanings('units').get(row.measure, row.unit) if row.unit == ITEMS else row.unit}"
     sizes = " to ".join(f"{size:,}" for size in dict.fromkeys((row.items_least, row.items)))
     return f"{row.n} {row.unit}, {sizes} items each"

@@ -14,7 +14,7 @@ from biasflow.overview.about import About
 from biasflow.overview.calibrated import moved_in_words, stored
 from biasflow.overview.contents import Contents, Model
 from biasflow.overview.glossary import Glossary
-from biasflow.overview.judgements import brief, percent, printed
+from biasflow.overview.judgements import WEAK, brief, percent, printed
 from biasflow.overview.maps import GROUPS
 from biasflow.overview.measured import counted
 from biasflow.overview.pictures import bias_picture, inline, methods_picture, save_picture
@@ -30,7 +30,7 @@ _TEMPLATES = jinja2.Environment(
     undefined=jinja2.StrictUndefined,
 )
 _TEMPLATES.filters |= {"brief": brief, "percent": percent, "printed": printed, "counted": counted}
-_TEMPLATES.globals |= {"isnan": math.isnan, "groups": GROUPS, "moved": moved_in_words}
+_TEMPLATES.globals |= {"isnan": math.isnan, "groups": GROUPS, "moved": moved_in_words, "weak": WEAK}
 PICTURES = (bias_picture, "biases"), (methods_picture, "methods")  # of a model, and what they draw
 
 

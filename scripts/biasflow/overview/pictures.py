@@ -32,6 +32,7 @@ from biasflow.results.figures import (
 INK = "#1A1A1A"
 HOLLOW = {"markerfacecolor": "#FFFFFF"}
 MARK = "\u2713"  # of what followed a planted bias, once for each encoder up to two
+AGAINST = "\u2717"  # of what moved against a planted bias in an encoder
 DISPUTED = "*"  # of a score that shows bias in one reading of its test and not in another
 WIDTH = 4.9  # inches: as wide as a phone shows letters of this size
 OF_RUNS = ((BLUE, "o"), (VERMILION, "s"))  # colour and mark of the first and the second of two runs
@@ -51,7 +52,7 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
     beside = {"xycoords": ("axes fraction", "data"), "va": "center"}
     for y, row in enumerate(rows):
         colour = (VERMILION if row.shown else BLUE) if row.judged else GREY
-        strong = {"alpha": 1.0 if row.trust.followed is not False else 0.45}
+        strong = {"alpha": 0.45 if row.pale else 1.0}
         axes.plot(row.published_places, [y] * len(row.published_places), "|", color=GREY, markersize=9, zorder=1)
         if np.isfinite(row.low):
             axes.plot([row.low, row.high], [y, y], color=colour, linewidth=2, zorder=2, **strong)
@@ -60,14 +61,13 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
         disputed = DISPUTED * bool(row.shown and row.score.contrary)
         axes.annotate(f"{brief(row.value)}{disputed}", (1.03, y), color=INK, fontsize=7, **beside)
         if row.trust.followed and row.judged:
-            axes.annotate(
-                MARK * min(len(row.trust.where), 2), (1.18, y), ha="center", color=GREEN, fontsize=8, **beside
-            )
+            marks = MARK * min(len(row.trust.where), 2) + AGAINST * bool(row.trust.against)
+            axes.annotate(marks, (1.18, y), ha="center", color=GREEN, fontsize=8, **beside)
     axes.annotate("score", (1.03, -0.85), color=GREY, fontsize=6.5, annotation_clip=False, **beside)
     _plain(axes)
     axes.set_yticks(range(len(rows)), [_short(row.name, 36) for row in rows])
     for label, row in zip(axes.get_yticklabels(), rows, strict=True):
-        label.set_color(GREY if row.trust.followed is False else INK)
+        label.set_color(GREY if row.pale else INK)
     least = min([0.0, *(min(row.place, *np.nan_to_num([row.low])) for row in rows)])
     axes.set(xlim=(max(least - 0.04, -1.02), 1.02), ylim=(len(rows) - 0.5, -0.5))
     axes.set_xlabel("distance from neutral (1: the largest that is possible)", color=INK)
@@ -80,10 +80,11 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
         (legend_entry("no claim", marker="o", color=GREY, **HOLLOW), not all(row.judged for row in rows)),
         (legend_entry("published models", marker="|", color=GREY), any(row.published for row in rows)),
         (
-            legend_entry(f"{MARK} followed a planted bias ({MARK * 2}: twice)"),
+            legend_entry(f"{MARK} followed a planted bias ({MARK * 2} twice)"),
             any(row.trust.followed and row.judged for row in rows),
         ),
-        (legend_entry("pale: did not follow it"), any(row.trust.followed is False for row in rows)),
+        (legend_entry(f"{AGAINST} moved against it"), any(row.trust.against and row.judged for row in rows)),
+        (legend_entry("pale: not trusted"), any(row.pale for row in rows)),
         (
             legend_entry(f"{DISPUTED} not in other readings"),
             any(row.shown and row.score.contrary for row in rows),

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 
@@ -10,12 +11,13 @@ from biasflow.base.tabular import read_parquet, read_text_csv
 from biasflow.overview.about import permutation_tests
 from biasflow.overview.bias import places
 from biasflow.overview.calibrated import moved_in_words
-from biasflow.overview.judgements import DIFFERS, NO_CLAIM, brief, verdict
+from biasflow.overview.judgements import DIFFERS, brief
 from biasflow.overview.maps import headers
+from biasflow.overview.measured import measured, with_test
 from biasflow.results.changes import COLUMNS
 from biasflow.results.comparison import ITEMS
 from biasflow.results.differences import RUNS, apart
-from biasflow.results.matrix import by_rows, is_unsigned
+from biasflow.results.matrix import by_rows
 from biasflow.results.power import families
 from biasflow.results.scores import NA, NONE
 
@@ -87,12 +89,12 @@ def two_runs(folders: Sequence[Path], tables: Sequence[pd.DataFrame]) -> list[Tw
 def _side(row: Mapping, run: str, tests: Mapping) -> Side:
     measure = by_rows()[row["metric"], row["part"], row["variant"]]
     value, low, high = (row[f"{name}_{run}"] for name in ("value", "low", "high"))
-    says = verdict(low, high, measure.neutral, measure.better)
-    if is_unsigned(row["metric"], ITEMS):
-        says = NO_CLAIM
-    elif says == DIFFERS and (test := tests.get((row["encoder"], row["task"], row["metric"], row["dataset"]))):
-        significant = (test.corrected if value > 0 else test.opposite) < 0.05
-        says = DIFFERS if significant else "not significant"
+    about = {"measure": row["metric"], "neutral": measure.neutral, "better": measure.better, "group": measure.group}
+    cell = SimpleNamespace(
+        value=value, low=low, high=high, interval=ITEMS, caution="", **about
+    )  # apart has no doubtful one
+    test = tests.get((row["encoder"], row["task"], row["metric"], row["dataset"]))
+    says = with_test(measured(cell, row["task"]), value, test).verdict
     return Side(value, *places([value, low, high], measure).tolist(), says, row[f"seeds_{run}"])
 
 

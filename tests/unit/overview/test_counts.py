@@ -2,14 +2,17 @@
 
 import re
 from html import unescape
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from biasflow.overview.contents import contents
+from biasflow.overview.measured import counted
 from biasflow.overview.overview import write_page
 from biasflow.results.matrix import matrix
+from biasflow.results.page import meanings
 from biasflow.results.scores import concatenate, tidy
 from tests.unit.overview import made_up
 
@@ -77,7 +80,25 @@ def below_neutral():
     return matrix(scored, planned), planned, scored
 
 
+def with_untrusted():
+    """On an encoder with a head: a GEST rate, which followed a planted bias there, and Winogender, which did not."""
+    rows = [
+        {"method": method, "metric": metric, "part": part, "variant": variant, "value": value}
+        | {"low": value - 0.05, "high": value + 0.05, "n": 300}
+        for method, shift in (("none", 0.3), ("leace", 0.1))
+        for metric, part, variant, neutral in (
+            ("gest_stereotype_rate", "all", "base10", 1),
+            ("winogender_r", "occupation", "bls", 0),
+        )
+        for value in [neutral + shift]
+    ]
+    scored = tidy(pd.DataFrame(rows), encoder="bert", dataset="gest")
+    planned = made_up.plan(scored)
+    return matrix(scored, planned), planned, scored, {}, {"bert": "head"}
+
+
 RUNS = {
+    "not trusted": with_untrusted,
     "small": made_up.run,
     "wide": made_up.many,
     "nearly constant": nearly_constant,
@@ -121,13 +142,18 @@ def _first(html):
 def test_scores_that_show_bias_are_those_of_the_rows(page):
     found, said, *_ = page
     for model, words in zip(found.models, said, strict=True):
-        judged = [row for row in model.biases if row.judged]
+        judged = [row for row in model.biases if row.judged and not row.pale]
+        pale = [row.shown for row in model.biases if row.judged and row.pale]
+        assert (f"(pale): {sum(pale)} of {len(pale)}" in words) == bool(pale)
+        assert (f"No claim: {sum(not row.judged for row in model.biases)}" in words) == (
+            0 < len(judged + pale) < len(model.biases)
+        )
         shown = [row for row in judged if row.shown]
-        if match := re.search(r"(\d+) of (\d+) scores shows? bias", words):
+        if match := re.search(r"(\d+) of (\d+) (?:trusted )?scores shows? bias", words):
             assert (int(match[1]), int(match[2])) == (len(shown), len(judged))
             most = max(abs(row.place) for row in shown)  # on either side of neutral
             assert any(f"{row.name}, {row.value:.2f}" in words for row in shown if abs(row.place) == most)
-        elif match := re.search(r"None of (\d+) scores", words):
+        elif match := re.search(r"None of (\d+) (?:trusted )?scores", words):
             assert (0, int(match[1])) == (len(shown), len(judged))
         else:
             assert not judged and ("nothing is claimed" in words or not model.biases)
@@ -135,8 +161,8 @@ def test_scores_that_show_bias_are_those_of_the_rows(page):
 
 def test_counts_in_sentences_are_those_of_the_tables_that_a_reader_sees(page):
     _, said, verdicts, _ = page
-    counts = [re.search(r"(?:(\d+)|None) of (\d+) scores", words) for words in said]
-    shown, judged = (sum(int(match[group] or 0) for match in counts if match) for group in (1, 2))
+    counts = re.findall(r"(?:(\d+)|None) of (\d+)(?: trusted)?(?: scores|\.)", " ".join(said))
+    shown, judged = (sum(int(count[place] or 0) for count in counts) for place in (0, 1))
     assert (verdicts.count("bias shown"), len(verdicts) - verdicts.count("no claim")) == (shown, judged)
 
 
@@ -168,3 +194,18 @@ def test_nothing_is_claimed_of_a_nearly_constant_classifier(tmp_path):
     assert not any(row.judged for row in model.biases) and len(model.biases) == 4 and not model.judging
     assert {row.quality for row in model.methods} == {"no claim"} and model.best is None
     assert "majority 0.500, largest label 0.944" in html and "nothing is claimed" in html
+
+
+def test_a_weak_language_model_is_said_on_the_first_screen(tmp_path):
+    for perplexity, said in ((599, False), (5590, True)):
+        scored = made_up.scores(none=(2.0, perplexity))
+        planned = made_up.plan(scored)
+        _, html = rendered((matrix(scored, planned), planned, scored), tmp_path / "index.html")
+        assert ("Weak language model: perplexity 5,590" in _first(html)) == said
+
+
+def test_a_count_names_the_unit_of_its_interval():
+    cell = SimpleNamespace(measure="seat_effect_size", n=128, unit="items", items=128)
+    assert counted(cell) == "128 sentences, interval over their target words"
+    assert counted(SimpleNamespace(**vars(cell) | {"measure": "weat_effect_size"})) == "128 items"
+    assert set(meanings("units")) <= set(meanings("measures"))

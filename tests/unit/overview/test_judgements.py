@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from biasflow.overview.judgements import (
+    BETTER,
     DIFFERS,
     FARTHER,
     HELPS,
@@ -17,6 +18,7 @@ from biasflow.overview.judgements import (
     UNCLEAR,
     UNCOMPARED,
     VIABLE,
+    WORSE,
     compared,
     kept,
     left,
@@ -57,10 +59,10 @@ def test_what_an_interval_of_a_change_says():
     assert says(-0.1, 0.1) == says(0, 0) == NO_CHANGE and says(np.nan, np.nan) == UNCOMPARED
     assert says(0.0002, 0.0004, 0.9997, 1.0) == NO_CHANGE
     assert says(0.1, 0.2, caution="guesses") == says(0.1, 0.2, untouched_caution="guesses") == UNCOMPARED
-    assert says(0.1, 0.2, caution="guesses", group="cost") == FARTHER  # which is what the method has done
+    assert says(0.1, 0.2, caution="guesses", group="cost") == WORSE  # which is what the method has done
     assert says(0.1, 0.2, untouched_caution="guesses", group="cost") == UNCOMPARED
     assert says(-0.2, -0.1, helps="yes") == HELPS and says(-0.1, 0.1, helps="yes") == NO_CHANGE
-    assert says(-0.2, -0.1, helps="no") == NEARER
+    assert says(-0.2, -0.1, helps="no") == NEARER and says(-0.2, -0.1, group="cost") == BETTER
 
 
 def test_a_score_turns_over_only_with_its_whole_interval():

@@ -42,3 +42,16 @@ for (const table of all("table.heat")) {
 
 document.getElementById("viable").addEventListener("change", event =>
   document.body.classList.toggle("viable-only", event.target.checked));
+
+// The text for a report is copied as it is read, without the name of the button.
+for (const box of all(".copy")) {
+  const button = box.querySelector("button");
+  button.addEventListener("click", () => {
+    const range = document.createRange();
+    range.setStartBefore(box.firstElementChild);
+    range.setEndBefore(button);
+    getSelection().removeAllRanges();
+    getSelection().addRange(range);
+    button.textContent = document.execCommand("copy") ? "Copied" : "Selected: copy with your keyboard";
+  });
+}
