@@ -11,6 +11,7 @@ from biasflow.base.sample import marked
 from biasflow.base.tabular import write_csv, write_parquet
 from biasflow.metrics.items import left_out_rows, scorer
 from biasflow.readouts.files import left_out_of, reason_of, reasons_of
+from biasflow.registry import TRAINING
 from biasflow.results.changes import COLUMNS, digest_of_items, resampled_measures
 from biasflow.results.scores import HOLES, concatenate, tidy, with_silent, write_scores
 
@@ -27,7 +28,8 @@ def main(smk) -> None:
                     score = scorer(importlib.import_module(job["module"]), job["metric"])
                     rows = score(readout, **files, **job["options"])
                     rows = rows[rows["method"].isin(job["methods"])]  # those of another metric may be read beside them
-                    reasons = with_silent(reasons, job["methods"], rows["method"])
+                    if job["metric"] != TRAINING:  # which is of the fine-tuning, whatever it is measured under
+                        reasons = with_silent(reasons, job["methods"], rows["method"])
                     # A training names its own parts.
                     datasets = [marked(name, job["limits"]) for name in rows["dataset"]] if "dataset" in rows else None
                     keys = {**smk.params.model, "dataset": datasets or job["dataset"]}
