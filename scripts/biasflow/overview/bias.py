@@ -8,11 +8,10 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from biasflow.base.sample import SUFFIX
-from biasflow.overview.calibrated import Trust, published, trust
+from biasflow.overview.calibrated import MEASURES, Trust, published, trust
 from biasflow.overview.judgements import DIFFERS, NO_CLAIM
 from biasflow.overview.measured import Measured
 from biasflow.registry import Measure
-from biasflow.results.matrix import measures
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,6 @@ def places(values: ArrayLike, measure: Measure) -> np.ndarray:
 def bias_rows(measured: Sequence[Measured], kind: str | None, calibration: pd.DataFrame | None = None) -> list[BiasRow]:
     """A row for each score of bias. kind: of `calibrated.kind_of`, None where it is not known; calibration: of the
     encoder in this run."""
-    by_name = {name: measure for (_, name), measure in measures().items()}
     rows = []
     for score in measured:
         if not score.is_bias:
@@ -77,10 +75,10 @@ def bias_rows(measured: Sequence[Measured], kind: str | None, calibration: pd.Da
         rows.append(
             BiasRow(
                 score,
-                *places([cell.value, cell.low, cell.high], by_name[cell.measure]).tolist(),
+                *places([cell.value, cell.low, cell.high], MEASURES[cell.measure]).tolist(),
                 trust(cell.measure, whole, kind, calibration),
                 others,
-                places(others, by_name[cell.measure]).tolist(),
+                places(others, MEASURES[cell.measure]).tolist(),
             )
         )
     return rows

@@ -21,7 +21,8 @@ SPREAD = "sd_dose_0"  # of seeds without a planted bias
 CARDS = shipped("data/cards")
 EMBEDDED = "planted"  # the corpus of encoders that are pre-trained on the embedded language
 SHIPPED = "planted_bert"  # the folder of such an encoder that comes with the package
-BY_LABEL = {measure.label: name for entry in METRICS.values() for name, measure in entry.measures.items()}
+MEASURES = {name: measure for entry in METRICS.values() for name, measure in entry.measures.items()}
+BY_LABEL = {measure.label: name for name, measure in MEASURES.items()}
 LABELS = {name: label for label, name in BY_LABEL.items()}
 
 
@@ -108,9 +109,8 @@ def moved_against(rows: pd.DataFrame, measure: str) -> Sequence[str]:
     interval. rows: those of the measure in a calibration."""
     if "slope_low" not in rows or "encoder" not in rows:
         return ()
-    of = next(entry.measures[measure] for entry in METRICS.values() if measure in entry.measures)
-    against = rows["slope_low"] > 0 if of.better == "high" else rows["slope_high"] < 0
-    return () if of.group == COST else tuple(rows.loc[against, "encoder"].unique())
+    against = rows["slope_low"] > 0 if MEASURES[measure].better == "high" else rows["slope_high"] < 0
+    return () if MEASURES[measure].group == COST else tuple(rows.loc[against, "encoder"].unique())
 
 
 def moved_by_seeds(measure: str, test: str) -> dict[str, float]:

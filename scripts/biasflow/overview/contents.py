@@ -195,7 +195,8 @@ def _alike(model_map: Map, all_maps: Sequence[Map], families: Mapping[str, str])
 def _section(model_map: Map, scores: pd.DataFrame) -> Section:
     columns = model_map.columns.iloc[np.argsort(model_map.columns["section"] != COST, kind="stable")]
     shown = model_map.rows[~model_map.rows["grid"]]
-    cells = {(row.name, row.header): row for row in _said(model_map.cells).itertuples()}
+    says = ["" if row.name == UNTOUCHED else compared(row) for row in model_map.cells.itertuples()]
+    cells = {(row.name, row.header): row for row in model_map.cells.assign(says=says).itertuples()}
     rows: dict[str, list] = {}
     for measure in columns.reset_index().itertuples():
         of_measure = [cells.get((name, measure.header)) for name in shown.index]
@@ -209,11 +210,6 @@ def _section(model_map: Map, scores: pd.DataFrame) -> Section:
         rows,
         list(model_map.cells.loc[model_map.cells["grid"], "method"].unique()),
     )
-
-
-def _said(cells: pd.DataFrame) -> pd.DataFrame:
-    """The cells with `says`; "" of the untouched model."""
-    return cells.assign(says=["" if row.name == UNTOUCHED else compared(row) for row in cells.itertuples()])
 
 
 def _shares(scores: pd.DataFrame) -> list[Shares]:

@@ -71,24 +71,20 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
     least = min([0.0, *(min(row.place, *np.nan_to_num([row.low])) for row in rows)])
     axes.set(xlim=(max(least - 0.04, -1.02), 1.02), ylim=(len(rows) - 0.5, -0.5))
     axes.set_xlabel("distance from neutral (1: the largest that is possible)", color=INK)
+    claimed = [row for row in rows if row.judged]
+    followed = [row for row in claimed if row.trust.followed]
     entries = [
         (legend_entry("bias shown", marker="o", color=VERMILION), any(row.shown for row in rows)),
-        (
-            legend_entry("not shown", marker="o", color=BLUE, **HOLLOW),
-            any(row.judged and not row.shown for row in rows),
-        ),
-        (legend_entry("no claim", marker="o", color=GREY, **HOLLOW), not all(row.judged for row in rows)),
+        (legend_entry("not shown", marker="o", color=BLUE, **HOLLOW), any(not row.shown for row in claimed)),
+        (legend_entry("no claim", marker="o", color=GREY, **HOLLOW), len(claimed) < len(rows)),
         (legend_entry("published models", marker="|", color=GREY), any(row.published for row in rows)),
         (
             legend_entry(f"{MARK} followed a planted bias ({MARK * 2} twice)"),
-            any(row.trust.followed and row.judged for row in rows),
+            any(row.trust.followed for row in claimed),
         ),
-        (legend_entry(f"{AGAINST} moved against it"), any(row.trust.against and row.judged for row in rows)),
+        (legend_entry(f"{AGAINST} moved against it"), any(row.trust.against for row in followed)),
         (legend_entry("pale: not trusted"), any(row.pale for row in rows)),
-        (
-            legend_entry(f"{DISPUTED} not in other readings"),
-            any(row.shown and row.score.contrary for row in rows),
-        ),
+        (legend_entry(f"{DISPUTED} not in other readings"), any(row.shown and row.score.contrary for row in rows)),
     ]
     _legend(figure, entries)
     return figure
@@ -156,15 +152,9 @@ def _share(axes: Axes, height: float, row: MethodRow, share: str, control: Metho
         axes.plot([low, high], [height, height], color=colour, linewidth=2, zorder=1)
     shown = row.helped if share == "left" else low > 0
     mark = ("v" if row.farther else "D" if row.past else "o") if share == "left" else "o"
-    axes.plot(
-        np.clip(value, 0.97 * least, 0.97 * most),
-        height,
-        marker="<" if value < least else ">" if value > most else mark,
-        color=colour,
-        markerfacecolor=colour if shown else "#FFFFFF",
-        markersize=6,
-        zorder=3,
-    )
+    mark = "<" if value < least else ">" if value > most else mark
+    face, place = colour if shown else "#FFFFFF", np.clip(value, 0.97 * least, 0.97 * most)
+    axes.plot(place, height, mark, color=colour, markerfacecolor=face, markersize=6, zorder=3)
     axes.annotate(percent(value / 100), (1.03, height), color=INK, **beside)
 
 

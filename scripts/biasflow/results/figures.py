@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 
 from biasflow.base.files import whole_file
 from biasflow.base.shipped import shipped
-from biasflow.registry import ERASERS
+from biasflow.registry import ERASERS, STRATEGIES
 
 # Okabe and Ito (2008): told apart with every common form of colour blindness. Shapes repeat what colours say.
 BLUE, VERMILION, GREEN, PURPLE, BLACK, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#8A8A8A"
@@ -27,7 +27,10 @@ STYLE = shipped("results/assets/biasflow.mplstyle")
 
 def colour_of(method: str) -> str:
     """The colour of a method in every figure: that of the eraser with whose name its own begins, so that "hard" and
-    "hard-last" have one; of another name (a strategy, or a user's method), one that the name alone decides."""
+    "hard-last" have one; of a strategy, by its name or label, its own; of another name, one that it alone decides."""
+    for colour, (name, strategy) in zip((BLACK, *METHODS, GREY), STRATEGIES.items(), strict=False):
+        if method in (name, strategy.label):
+            return colour
     names = [name.replace("_", "-") for name in ERASERS]
     eraser = max((name for name in names if method.startswith(name)), key=len, default=None)
     return METHODS[(names.index(eraser) if eraser else zlib.crc32(method.encode())) % len(METHODS)]

@@ -6,7 +6,7 @@ import pytest
 from biasflow.overview.helps import Change, MethodRow
 from biasflow.overview.judgements import VIABLE
 from biasflow.overview.pictures import methods_picture
-from biasflow.registry import ERASERS
+from biasflow.registry import ERASERS, STRATEGIES
 from biasflow.results.figures import colour_of
 
 CHANGED = [Change("GEST rate", 1.2, 0.9)]
@@ -62,4 +62,6 @@ def test_a_method_has_one_colour_in_every_figure():
     assert colour_of("hard-last") == colour_of("hard") != colour_of("leace")
     erasers = [name.replace("_", "-") for name in ERASERS if name != "random"]
     assert len({colour_of(name) for name in erasers}) == len(erasers)
+    assert len({colour_of(name) for name in STRATEGIES}) == len(STRATEGIES)
+    assert colour_of("adversarial") == colour_of(STRATEGIES["adversarial"].label)  # as paper C's figures name it
     assert colour_of("mine") == colour_of("mine")

@@ -16,9 +16,7 @@ from biasflow.papers.orgad2022.halves import Measure, mixed
 from biasflow.papers.orgad2022.selection import POINT, Selection, coded, compression_runs, points, select
 from biasflow.results import figures as draw
 
-# Of models, in their order; the shapes repeat what the colours say.
-_COLOURS = (draw.BLACK, draw.VERMILION, draw.BLUE, draw.GREEN, draw.PURPLE, draw.GREY)
-_SHAPES = ("o", "^", "s", "D", "v", "P", "X")
+_SHAPES = ("o", "^", "s", "D", "v", "P", "X")  # of models, in their order: they repeat what the colours say
 _STAGES = {halves.BEFORE: "before retraining", halves.AFTER: "after retraining"}
 _COLUMNS = 3  # measures side by side, each before and after
 _ABOVE = 26  # points from a panel to the name of the encoder: higher than the panel's title
@@ -202,7 +200,7 @@ def _r_squared(value: float) -> str:
 
 
 def _marks(chosen: Selection) -> Marks:
-    return dict(zip(chosen.models, zip(cycle(_COLOURS), cycle(_SHAPES), strict=False), strict=False))
+    return {model: (draw.colour_of(model), shape) for model, shape in zip(chosen.models, cycle(_SHAPES), strict=False)}
 
 
 def _legend(marks: Marks) -> list[Line2D]:
