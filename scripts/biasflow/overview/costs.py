@@ -52,16 +52,9 @@ def quality(compared: pd.DataFrame, names: Iterable[str]) -> pd.Series:
     return pd.Series({name: _WORST_FIRST[worst[name]] if name in worst else UNMEASURED for name in names}, dtype=object)
 
 
-def decisive(compared: pd.DataFrame) -> pd.Series | None:
-    """The cost of one method that decides about its quality; None without any. compared: `costs` of the method.
-
-    Of those that say the worst it is the one that is worse by most: by its value if quality is kept, otherwise as far
-    as the interval says."""
-    if compared.empty:
-        return None
-    rows = compared[compared["quality"] == quality(compared, compared["name"]).iloc[0]]
-    end = {VIABLE: "worse", NOT_VIABLE: "low"}.get(rows["quality"].iloc[0], "high")
-    return rows.loc[rows[end].fillna(rows["worse"]).idxmax()]
+def worst(compared: pd.DataFrame) -> pd.Series | None:
+    """The cost of one method that is worse by most; None without any. compared: `costs` of the method."""
+    return None if compared.empty else compared.loc[compared["worse"].idxmax()]
 
 
 def _judged(compared: pd.DataFrame) -> list[str]:

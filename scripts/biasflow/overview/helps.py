@@ -31,11 +31,12 @@ class Change(NamedTuple):
 class MethodRow:
     """A method on one model. method: its name without strategy and setting; quality: of `judgements`; left: the mean
     share of the untouched distance from neutral that is left, with an interval, NaN for a method that lacks one of the
-    measures that judge; cost: the one that decides about quality, and lost: by which share it is worse, with an
-    interval; control: the name of its control, "" without one; helped: the scores that are shown to be nearer to
-    neutral than untouched and than under the control; farther: those that are shown to be farther; past: those that are
-    moved to the other side of neutral, of measures that make a claim; same_as: the method whose changes it practically
-    repeats (results.matrix), or ""; setting: whether it is a single setting of a method, which is no method."""
+    measures that judge; cost: the one that is worse by most, and lost: by which share, with an interval; costs: of how
+    many this is the worst, and how many the map has; control: the name of its control, "" without one; helped: the
+    scores that are shown to be nearer to neutral than untouched and than under the control; farther: those that are
+    shown to be farther; past: those that are moved to the other side of neutral, of measures that make a claim;
+    same_as: the method whose changes it practically repeats (results.matrix), or ""; setting: whether it is a single
+    setting of a method, which is no method."""
 
     name: str
     method: str
@@ -43,6 +44,7 @@ class MethodRow:
     left: tuple[float, float, float]
     cost: str
     lost: tuple[float, float, float]
+    costs: tuple[int, int]
     control: str
     helped: Sequence[Change]
     farther: Sequence[Change]
@@ -81,7 +83,8 @@ def method_rows(
     qualities, left = costs.quality(prices, cells["name"].unique()), _left(alike, judging)
     rows = []
     for name, of in cells.groupby("name", sort=False):
-        price = costs.decisive(prices[prices["name"] == name])
+        of_method = prices[prices["name"] == name]
+        price = costs.worst(of_method)
         biases = list(of[of["group"] != COST].itertuples())
         claims = [(cell, compared(cell)) for cell in biases if cell.header in claiming]
         rows.append(
@@ -92,6 +95,7 @@ def method_rows(
                 tuple(left.get(name, (np.nan,) * 3)),
                 "" if price is None else price["cost"],
                 (np.nan,) * 3 if price is None else tuple(map(float, price[["worse", "low", "high"]])),
+                (of_method["cost"].nunique(), prices["cost"].nunique()),
                 next((cell.control for cell in biases if cell.control != NA), ""),
                 [_change(cell) for cell, says in claims if says == HELPS],
                 [_change(cell) for cell, says in claims if says == FARTHER],

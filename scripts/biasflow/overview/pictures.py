@@ -159,9 +159,11 @@ def _share(axes: Axes, height: float, row: MethodRow, share: str, control: Metho
 
 
 def _remark(row: MethodRow) -> str:
-    """What stands below the name of a method: which score it makes worse, or takes past neutral; what it repeats."""
+    """What stands below the name of a method: which score it makes worse, or takes past neutral; of how many costs the
+    worst is known; what it repeats."""
     said = [f"worse: {row.farther[0].name}"] if row.farther else []
     said += [f"past neutral: {row.past[0].name}"] if row.past else []
+    said += [f"{row.costs[0]} of {row.costs[1]} costs"] if 0 < row.costs[0] < row.costs[1] else []
     return "; ".join([*said, *([f"repeats {row.same_as}"] if row.same_as else [])])
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from biasflow.overview.costs import costs, decisive, over_encoders, quality
+from biasflow.overview.costs import costs, over_encoders, quality, worst
 from biasflow.overview.judgements import NO_CLAIM, NOT_VIABLE, UNCLEAR, UNMEASURED, VIABLE
 
 
@@ -26,7 +26,7 @@ def test_a_share_is_of_the_untouched_value_and_worse_in_both_directions():
 def test_an_equal_score_of_few_items_may_have_cost_something():
     """20 of 36 right, before and after: of other items the method may lose a fifth, or gain one."""
     result = costs(cells(("a", "accuracy", 0.56, 0.56, "high", -0.2, 0.2)))
-    assert list(result["quality"]) == [UNCLEAR] and decisive(result)["high"] == pytest.approx(0.2 / 0.56)
+    assert list(result["quality"]) == [UNCLEAR] and worst(result)["high"] == pytest.approx(0.2 / 0.56)
     result = costs(cells(("a", "perplexity", 100, 100, "low", 0, 0), ("b", "perplexity", 90, 100, "low", -20, 1)))
     assert list(result["quality"]) == [VIABLE, VIABLE]
 
@@ -47,7 +47,7 @@ def test_a_classifier_that_guesses_has_no_quality_to_keep(lost, cautions, says):
     assert list(costs(cells(row, **cautions))["quality"]) == [says]
 
 
-def test_the_worst_cost_decides_about_quality_and_is_the_price():
+def test_quality_is_what_the_worst_verdict_says_and_the_price_the_largest_loss():
     result = costs(
         cells(
             ("a", "perplexity", 101, 100, "low", 0, 2),
@@ -64,9 +64,9 @@ def test_the_worst_cost_decides_about_quality_and_is_the_price():
         "c": UNCLEAR,
         "d": UNMEASURED,
     }
-    named = {name: tuple(decisive(rows)[["cost", "worse"]]) for name, rows in by_name.items()}
-    assert named == {"a": ("pseudo-perplexity", -0.01), "b": ("perplexity", 0.3), "c": ("perplexity", 0.04)}
-    assert decisive(result[:0]) is None
+    named = {name: tuple(worst(rows)[["cost", "worse"]]) for name, rows in by_name.items()}
+    assert named == {"a": ("perplexity", 0.01), "b": ("pseudo-perplexity", 0.4), "c": ("perplexity", 0.04)}
+    assert worst(result[:0]) is None
 
 
 def test_encoders_that_differ_in_their_seed_are_judged_together():

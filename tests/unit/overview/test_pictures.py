@@ -12,9 +12,9 @@ from biasflow.results.figures import colour_of
 CHANGED = [Change("GEST rate", 1.2, 0.9)]
 
 
-def row(name, farther=(), past=(), helped=(), setting=False, control="", left=0.5, lost=0.01, same_as=""):
+def row(name, farther=(), past=(), helped=(), setting=False, control="", left=0.5, lost=0.01, same_as="", costs=(1, 1)):
     shares = (left, left - 0.1, left + 0.1), "perplexity", (lost, lost - 0.02, lost + 0.01)
-    return MethodRow(name, name, VIABLE, *shares, control, helped, farther, past, same_as, setting)
+    return MethodRow(name, name, VIABLE, *shares, costs, control, helped, farther, past, same_as, setting)
 
 
 @pytest.mark.parametrize(
@@ -39,13 +39,13 @@ def test_a_method_is_a_row_with_its_control_and_what_is_known_against_it():
         row("free", left=0.2, lost=9.9, past=CHANGED),  # without a control: below, and beyond the axis of quality
         row("b", control="b-random0", left=0.4, lost=0.1, helped=CHANGED, same_as="free"),
         row("a", control="a-random0", left=0.3, lost=0.01),
-        row("lacking", left=np.nan),
+        row("lacking", left=np.nan, costs=(1, 4)),
         row("b-random0", left=0.9),
     ]
     left, lost = methods_picture(rows).axes
     assert [label.get_text() for label in left.get_yticklabels()] == ["a", "b", "free", "lacking"]
     texts = [text.get_text() for text in left.texts]
-    assert {"repeats free", "past neutral: GEST rate", "some scores not run", "30 %"} <= {*texts}
+    assert {"repeats free", "past neutral: GEST rate", "some scores not run", "30 %", "1 of 4 costs"} <= {*texts}
     assert any("no control" in text for text in texts) and "990 %" in [text.get_text() for text in lost.texts]
     marks = {line.get_marker(): line for line in lost.lines if line.get_marker() != "None"}
     assert marks["|"].get_xdata()[0] == pytest.approx(1) and lost.get_xlim()[1] > marks[">"].get_xdata()[0]
