@@ -14,7 +14,7 @@ from biasflow.overview.agreement import Conflict, InShort, agreement, conflicts,
 from biasflow.overview.bias import BiasRow, bias_rows, trusted
 from biasflow.overview.calibrated import learnt
 from biasflow.overview.helps import MethodRow, common, method_rows
-from biasflow.overview.judgements import COST, compared
+from biasflow.overview.judgements import COST, LIMIT, compared
 from biasflow.overview.maps import GROUPS, UNTOUCHED, Map, maps
 from biasflow.overview.measured import Measured, other_readings, untouched_scores
 from biasflow.overview.notes import Controls, controls, left_out
@@ -52,10 +52,29 @@ class Model:
     encoders: int
 
     @property
-    def best(self) -> MethodRow | None:
-        """Of the methods that help the one that leaves the least bias, of those that keep quality if there are any."""
-        helping = [row for row in self.methods if row.is_method and row.helped]
-        return min(helping, key=lambda row: not row.keeps_quality, default=None)
+    def biased(self) -> list[str]:
+        """The names of the scores that show bias: of those that are trusted, if there are any."""
+        shown = [row for row in self.biases if row.shown]
+        return [row.name for row in shown if not row.pale] or [row.name for row in shown]
+
+    @property
+    def over(self) -> str:
+        """What the bias left is a mean over, where that is not all scores that show bias."""
+        judging, biased = len(self.judging), len(self.biased)
+        return "" if judging == biased else f"mean of {judging} of {biased} biased scores"
+
+    @property
+    def helping(self) -> list[MethodRow]:
+        """The methods that help such a score, and leave clearly less than all of the bias: those that keep quality
+        first, then those that leave the least."""
+        helping = [
+            row
+            for row in self.methods
+            if row.is_method
+            and not row.left[0] > 1 - LIMIT
+            and any(change.name in self.biased for change in row.helped)
+        ]
+        return sorted(helping, key=lambda row: not row.keeps_quality)
 
 
 @dataclass(frozen=True, eq=False)

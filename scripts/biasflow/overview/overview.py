@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import jinja2
+from matplotlib.figure import Figure
 
 from biasflow.base.files import whole_file
 from biasflow.base.shipped import shipped
@@ -31,7 +32,6 @@ _TEMPLATES = jinja2.Environment(
 )
 _TEMPLATES.filters |= {"brief": brief, "percent": percent, "printed": printed, "counted": counted}
 _TEMPLATES.globals |= {"isnan": math.isnan, "groups": GROUPS, "moved": moved_in_words, "weak": WEAK}
-PICTURES = (bias_picture, "biases"), (methods_picture, "methods")  # of a model, and what they draw
 
 
 @dataclass(frozen=True)
@@ -87,9 +87,15 @@ def write_page(
 
 def _inline(model: Model, kind: str, label: str, prefix: str) -> str:
     """A picture of a model ("biases", "methods") for the page; "" where there is nothing to draw."""
-    draw = next(draw for draw, rows in PICTURES if rows == kind)
-    figure = draw(getattr(model, kind)) if getattr(model, kind) else None
+    figure = _picture(model, kind)
     return "" if figure is None else inline(figure, label, prefix)
+
+
+def _picture(model: Model, kind: str) -> Figure | None:
+    """A picture of a model ("biases", "methods"); None where there is nothing to draw."""
+    if not getattr(model, kind):
+        return None
+    return bias_picture(model.biases) if kind == "biases" else methods_picture(model.methods, model.over)
 
 
 def write_summary(contents: Contents, path: str | Path, *, run: str, page: str) -> None:
@@ -102,7 +108,6 @@ def write_summary(contents: Contents, path: str | Path, *, run: str, page: str) 
 
 def write_pictures(contents: Contents, paths: Sequence[str]) -> None:
     """Write the two pictures of the first model: bias as SVG and PNG, methods as SVG and PNG."""
-    for (draw, kind), place in zip(PICTURES, (0, 2), strict=True):
-        rows = getattr(contents.models[0], kind) if contents.models else ()
-        figure = draw(rows) if rows else None
+    for kind, place in (("biases", 0), ("methods", 2)):
+        figure = _picture(contents.models[0], kind) if contents.models else None
         save_picture(figure or empty_figure("there is nothing to draw"), *paths[place : place + 2])

@@ -60,9 +60,9 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
         axes.plot(row.place, y, "o", color=colour, markerfacecolor=face, markersize=5.5, zorder=3, **strong)
         disputed = DISPUTED * bool(row.shown and row.score.contrary)
         axes.annotate(f"{brief(row.value)}{disputed}", (1.03, y), color=INK, fontsize=7, **beside)
-        if row.trust.followed and row.judged:
-            marks = MARK * min(len(row.trust.where), 2) + AGAINST * bool(row.trust.against)
-            axes.annotate(marks, (1.18, y), ha="center", color=GREEN, fontsize=8, **beside)
+        if row.judged:
+            marks = MARK * min(len(row.trust.where) * bool(row.trust.followed), 2) + AGAINST * bool(row.trust.against)
+            axes.annotate(marks, (1.17, y), color=GREEN, fontsize=8, **beside)
     axes.annotate("score", (1.03, -0.85), color=GREY, fontsize=6.5, annotation_clip=False, **beside)
     _plain(axes)
     axes.set_yticks(range(len(rows)), [_short(row.name, 36) for row in rows])
@@ -72,7 +72,6 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
     axes.set(xlim=(max(least - 0.04, -1.02), 1.02), ylim=(len(rows) - 0.5, -0.5))
     axes.set_xlabel("distance from neutral (1: the largest that is possible)", color=INK)
     claimed = [row for row in rows if row.judged]
-    followed = [row for row in claimed if row.trust.followed]
     entries = [
         (legend_entry("bias shown", marker="o", color=VERMILION), any(row.shown for row in rows)),
         (legend_entry("not shown", marker="o", color=BLUE, **HOLLOW), any(not row.shown for row in claimed)),
@@ -82,19 +81,22 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
             legend_entry(f"{MARK} followed a planted bias ({MARK * 2} twice)"),
             any(row.trust.followed for row in claimed),
         ),
-        (legend_entry(f"{AGAINST} moved against it"), any(row.trust.against for row in followed)),
+        (legend_entry(f"{AGAINST} moved against it"), any(row.trust.against for row in claimed)),
         (legend_entry("pale: not trusted"), any(row.pale for row in rows)),
-        (legend_entry(f"{DISPUTED} not in other readings"), any(row.shown and row.score.contrary for row in rows)),
+        (
+            legend_entry(f"{DISPUTED} disputed"),
+            any(row.shown and row.score.contrary for row in rows),
+        ),
     ]
     _legend(figure, entries)
     return figure
 
 
 @style()
-def methods_picture(rows: Sequence[MethodRow]) -> Figure | None:
+def methods_picture(rows: Sequence[MethodRow], over: str = "") -> Figure | None:
     """A row for each method: the bias that it leaves, and in a second column the quality that it costs, with intervals;
     filled where help, or a cost, is shown; ticks: its control. Methods without a control stand below, and then a row
-    for the single settings of each method. None where no bias left is known."""
+    for the single settings of each method. over: what the bias left is a mean over. None where none is known."""
     if not any(np.isfinite(row.left[0]) for row in rows):
         return None
     known = {row.name: row for row in rows}
@@ -117,8 +119,8 @@ def methods_picture(rows: Sequence[MethodRow]) -> Figure | None:
         _plain(axes)
     columns[1].axvspan(-1e6, 100 * LIMIT, color=GREEN, alpha=0.12, linewidth=0)
     columns[1].tick_params(axis="y", length=0)
-    columns[0].set_title("bias left (untouched: 100 %)", color=INK, fontsize=8)
-    columns[1].set_title("quality lost (by the worst cost)", color=INK, fontsize=8)
+    columns[0].set_title(f"bias left\n({over or 'untouched: 100 %'})", color=INK, fontsize=8)
+    columns[1].set_title("quality lost\n(by the worst cost)", color=INK, fontsize=8)
     columns[0].set_yticks(heights, [_short(name, 24) for name in (*(row.name for row in lines), *settings)])
     beside = {"xycoords": ("axes fraction", "data"), "ha": "right", "annotation_clip": False, "fontsize": 6.5}
     if judged < len(heights):

@@ -95,7 +95,10 @@ def test_a_method_helps_if_it_is_nearer_than_untouched_and_than_its_control(beyo
     (only,) = contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored).models
     leace, control = only.methods
     assert leace.control == "leace-random0" and control.control_of == "leace" and not control.is_method
-    assert leace.helped == ([("GEST rate", 1.21, 0.95)] if helps else []) and (only.best is leace) == helps
+    assert (
+        leace.helped == ([("GEST rate", 1.21, 0.95)] if helps else [])
+        and [row.name for row in only.helping] == [leace.name] * helps
+    )
     assert leace.past == [("GEST rate", 1.21, 0.95)] and not leace.farther
     assert [row.name for row in only.judging] == ["GEST rate"]  # OCCTMP judges nothing
 
@@ -123,7 +126,7 @@ def test_what_a_method_leaves_and_takes_is_a_share_with_its_interval(whole):
         "zeta": VIABLE,
     }
     assert whole.models[0].methods[0].name == "alpha"
-    assert whole.models[0].best is None  # none has a control
+    assert not whole.models[0].helping  # none has a control
 
 
 def test_three_encoders_that_differ_in_their_seed_give_an_interval_over_them():

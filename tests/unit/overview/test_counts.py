@@ -144,7 +144,7 @@ def test_scores_that_show_bias_are_those_of_the_rows(page):
     for model, words in zip(found.models, said, strict=True):
         judged = [row for row in model.biases if row.judged and not row.pale]
         pale = [row.shown for row in model.biases if row.judged and row.pale]
-        assert (f"Pale: {sum(pale)} of {len(pale)}" in words) == bool(pale)
+        assert (f"Pale (not trusted): {sum(pale)} of {len(pale)}." in words) == bool(pale)
         assert (f"No claim: {sum(not row.judged for row in model.biases)}" in words) == (
             0 < len(judged + pale) < len(model.biases)
         )
@@ -169,9 +169,12 @@ def test_counts_in_sentences_are_those_of_the_tables_that_a_reader_sees(page):
 def test_a_method_is_shown_with_what_it_does_and_takes(page):
     found, said, *_ = page
     for model, words in zip(found.models, said, strict=True):
-        best = model.best
-        helping = [row for row in model.methods if row.is_method and row.helped]
-        assert (best in helping) == bool(helping) == (" helps: " in words) and (not best or best.name in words)
+        for row in model.helping[:1]:
+            helped = {change.name for change in row.helped} & set(model.biased)
+            assert helped and row.is_method and not row.left[0] > 0.95
+            assert f"{row.name} helps {len(helped)} of {len(model.biased)} biased scores" in words
+            assert np.isnan(row.left[0]) or f"{100 * row.left[0]:.0f} % left" in words
+        assert bool(model.helping) == (" biased scores" in words)
 
 
 def test_the_first_screen_has_at_most_eighty_words(page):
@@ -188,7 +191,7 @@ def test_nothing_is_claimed_of_a_nearly_constant_classifier(tmp_path):
     found, html = rendered(nearly_constant(), tmp_path / "index.html")
     (model,) = found.models
     assert not any(row.judged for row in model.biases) and len(model.biases) == 4 and not model.judging
-    assert {row.quality for row in model.methods} == {"no claim"} and model.best is None
+    assert {row.quality for row in model.methods} == {"no claim"} and not model.helping
     assert "majority 0.500, largest label 0.944" in html and "nothing is claimed" in html
 
 
@@ -198,6 +201,17 @@ def test_a_weak_language_model_is_said_on_the_first_screen(tmp_path):
         planned = made_up.plan(scored)
         _, html = rendered((matrix(scored, planned), planned, scored), tmp_path / "index.html")
         assert ("Weak language model (perplexity 5,590)" in _first(html)) == said
+
+
+def test_a_head_to_be_read_with_care_is_said_on_the_first_screen(tmp_path):
+    rows = [
+        {"metric": "occtmp_diff", "value": 1.2, "low": 1.1, "high": 1.3},
+        {"metric": "occtmp_p_sum", "value": 0.008},
+    ]
+    scored = tidy(pd.DataFrame(rows).assign(method="none", n=320), encoder="bert", dataset="professions")
+    planned = made_up.plan(scored)
+    _, html = rendered((matrix(scored, planned), planned, scored), tmp_path / "index.html")
+    assert "Weak head: probability of both pronouns 0.008" in _first(html)
 
 
 def test_a_count_names_the_unit_of_its_interval():
