@@ -36,7 +36,7 @@ def made_up(n: int, sentence: int = 9, **changes) -> Pieces:
     places = torch.arange(n)
     mentions = torch.tensor([[0, 0], [min(2, n - 1), min(3, n - 1)], [n // 2, n // 2], [n - 1, n - 1]]).unique(dim=0)
     found = Pieces(
-        ids=places, words=places, sentences=places // sentence, speakers=places // sentence % 3, segments=places // 20,
+        ids=places, words=places, sentences=places // sentence, speakers=places // sentence % 3, segments=places // 4,
         genre=2, mentions=mentions, clusters=torch.arange(len(mentions)) % 2, start=0,
     )  # fmt: skip
     return replace(found, **changes)

@@ -20,6 +20,7 @@ from biasflow.tasks.occupation.data import (
     rows_of,
     split,
 )
+from biasflow.tasks.occupation.gender_classifier import top_words
 from tests.unit.synthetic_bios import PLAIN, STRATEGIES, cells, labels_of, tables_of
 
 BIOS = labels_of({"nurse": (180, 20), "dj": (24, 96), "poet": (50, 50), "model": (70, 30)})
@@ -97,6 +98,11 @@ def test_the_training_part_counts_only_where_it_is_balanced():
             check(bios, seeds=seeds, strategies=["plain", strategy])
 
 
+def test_the_profession_with_the_fewest_of_its_rarer_gender_is_named_first():
+    with pytest.raises(BiasflowError, match=r"^profession nurse \(40 women, 1 men\).*others that fail: dj"):
+        check(labels_of({"dj": (2, 30), "nurse": (40, 1)}), strategies=["plain"])
+
+
 @given(tables_of(2, 30), st.lists(st.integers(0, 99), min_size=1, max_size=4), st.sampled_from([STRATEGIES, ["plain"]]))
 @settings(max_examples=40, deadline=None)
 def test_what_is_accepted_works_and_what_works_is_accepted(counts, seeds, strategies):
@@ -117,8 +123,16 @@ TEXTS = [f"text {number}" for number in range(40)]
         lambda seed: sample_sentences(TEXTS, 10, seed=seed),
         lambda seed: control_labels(np.arange(40), seed).tolist(),
         lambda seed: probe_split(40, seed).test.tolist(),
+        lambda seed: top_words(
+            [f"word{number % 7} word{number % 5}" for number in range(40)],
+            ["F", "F", "M", "M", "F", "M", "M", "F"] * 5,
+            seeds=[seed],
+            iterations=1,
+            n=3,
+            min_texts=1,
+        )["weight"].tolist(),
     ],
-    ids=["sentences", "control labels", "probe split"],
+    ids=["sentences", "control labels", "probe split", "words of gender"],
 )
 def test_another_seed_draws_otherwise_and_the_same_seed_the_same(draw):
     assert draw(3) == draw(3) and len({tuple(draw(seed)) for seed in range(5)}) == 5
