@@ -24,7 +24,7 @@ from transformers.models.bert.modeling_bert import BertLayer
 from biasflow.base.errors import BiasflowError
 from biasflow.encoders import batches
 from biasflow.encoders import tokens as module
-from biasflow.encoders.batches import SHORTEST, batchwise, longest_input, over_batches
+from biasflow.encoders.batches import SHORTEST, batchwise, longest_input, over_batches, shortened
 from biasflow.encoders.first_token import first_token_vectors, new_first_token_classifier
 from biasflow.encoders.linear_head import load_head
 from biasflow.encoders.load import load_encoder
@@ -60,6 +60,7 @@ def test_the_longest_input_is_what_the_model_has_positions_for(family):
     """RoBERTa counts positions from behind its padding token on: two are lost, which its tokenizer need not say."""
     model, tokenizer = MODELS[family]().eval(), word_tokenizer(WORDS, max_length=10**30)
     longest = longest_input(model, tokenizer)
+    assert [shortened(most, model, tokenizer) for most in (None, longest + 1, 5)] == [longest, longest, 5]
     assert longest == (510 if family == "roberta" else 512)
     with torch.inference_mode():
         model.base_model(input_ids=torch.full((1, longest), 5))
