@@ -118,15 +118,15 @@ def permutation_tests(scores: pd.DataFrame) -> dict[tuple[str, str, str, str], P
     tests["corrected"] = tests.groupby("encoder")["p"].transform(holm).astype(float)
     opposite = (1 - tests["value"] + 1 / tests["n"]).clip(upper=1)  # with the observed partition
     tests["opposite"] = opposite.groupby(tests["encoder"]).transform(holm).astype(float)
-    tests["family"] = tests.groupby("encoder")["p"].transform("size")
+    families = {encoder: _family(of_encoder) for encoder, of_encoder in tests.groupby("encoder")}
     results = {}
     for (encoder, task, metric, dataset), block in tests[tests["shown"]].groupby(
         ["encoder", "task", "metric", "dataset"], sort=False
     ):
         row = block.iloc[0]
         single_test = (
-            f"permutation test: one-sided p {_p(row['sign'], row['p'])}; after Holm correction for {row['family']} "
-            f"tests p {_p(row['sign'], row['corrected'])}"
+            f"permutation test: one-sided p {_p(row['sign'], row['p'])}; after Holm correction for "
+            f"{families[encoder]} p {_p(row['sign'], row['corrected'])}"
         )
         seeds = (
             f"permutation test: one-sided p {_p('', block['p'].min())} to {_p('', block['p'].max())} over "
@@ -138,6 +138,13 @@ def permutation_tests(scores: pd.DataFrame) -> dict[tuple[str, str, str, str], P
             else PermutationTest(seeds, np.nan, np.nan)
         )
     return results
+
+
+def _family(tests: pd.DataFrame) -> str:
+    """Which tests are corrected together: "15 tests (3 WEAT, 12 SEAT in 2 readings)"."""
+    kinds = tests.assign(kind=tests["metric"].str.split("_").str[0].str.upper()).groupby("kind", sort=False)["variant"]
+    said = [f"{len(of)} {kind}{f' in {of.nunique()} readings' * (of.nunique() > 1)}" for kind, of in kinds]
+    return f"{len(tests)} tests ({', '.join(said)})"
 
 
 def _p(sign: str, value: float) -> str:

@@ -39,8 +39,9 @@ class Shares:
 @dataclass(frozen=True, eq=False)
 class Model:
     """What the page shows first of a model. measured: all its untouched scores; biases: those of bias; judging: those
-    of them by which methods are judged; learnt: False where the run's own calibration says nothing; encoders: how many
-    that differ in their seed alone the methods were measured on."""
+    of them by which methods are judged; learnt: False where the run's own calibration says nothing; planted: whether
+    it was pre-trained on text with a planted bias; encoders: how many that differ in their seed alone the methods were
+    measured on."""
 
     title: str
     encoder: str
@@ -49,6 +50,7 @@ class Model:
     judging: Sequence[BiasRow]
     methods: Sequence[MethodRow]
     learnt: bool
+    planted: bool
     encoders: int
 
     @property
@@ -196,6 +198,7 @@ def _model(
         [row for row in biases if row.name in headers],
         method_rows(model_map, headers, [row.name for row in biases if row.judged], alike),
         calibration is None or learnt(calibration),
+        kind == "embedded",
         len(alike),
     )
 

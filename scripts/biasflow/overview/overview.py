@@ -3,7 +3,7 @@
 import datetime
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import jinja2
@@ -65,9 +65,12 @@ def write_page(
     page of the run's own tables; files: a sentence on the external files, or ""; differing: the names of those that are
     not as their publishers offer them; ledger: a row per paper of its summary (papers.ledger.summary), as texts, none
     without a paper that prints numbers; commit: of the code, or "" where it is not known."""
+    named = _named(contents, run)
+    names = dict(zip(contents.encoders, named.encoders, strict=True))
     text = _TEMPLATES.get_template("page.html").render(
-        contents=contents,
-        about=about,
+        contents=named,
+        about={names.get(name, name): of for name, of in about.items()},
+        names=names,
         glossary=glossary,
         run=run,
         commit=commit,
@@ -91,6 +94,17 @@ def _inline(model: Model, kind: str, label: str, prefix: str) -> str:
     return "" if figure is None else inline(figure, label, prefix)
 
 
+def _named(contents: Contents, run: str) -> Contents:
+    """The contents with the name of the run for its encoder, if it has one alone."""
+    if len(contents.encoders) != 1:
+        return contents
+    models, sections = (
+        [replace(one, title=one.title.replace(one.encoder, run, 1), encoder=run) for one in listed]
+        for listed in (contents.models, contents.sections)
+    )
+    return replace(contents, models=models, sections=sections)
+
+
 def _picture(model: Model, kind: str) -> Figure | None:
     """A picture of a model ("biases", "methods"); None where there is nothing to draw."""
     if not getattr(model, kind):
@@ -101,7 +115,7 @@ def _picture(model: Model, kind: str) -> Figure | None:
 def write_summary(contents: Contents, path: str | Path, *, run: str, page: str) -> None:
     """Write the lines that the run ends with: what is biased, what a method does about it, and where to look."""
     template = _TEMPLATES.overlay(autoescape=False).get_template("summary.txt")
-    text = template.render(contents=contents, run=run, page=page)
+    text = template.render(contents=_named(contents, run), run=run, page=page)
     with whole_file(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
 

@@ -70,7 +70,7 @@ def test_p_values_are_corrected_over_the_tests_that_are_shown():
         ("bert", "-", "seat_effect_size", "s6")
     }
     # none of 12,870 partitions counted: below 1 / 12870; by Holm 4, 3, 2, 1 times the rising p
-    said = "permutation test: one-sided p {}; after Holm correction for 4 tests p {}"
+    said = "permutation test: one-sided p {}; after Holm correction for 4 tests (3 WEAT, 1 SEAT) p {}"
     texts = {test: one.text for (*_, test), one in found.items()}
     assert texts["C6"] == said.format("< 0.00008", "< 0.0003")
     assert texts["s6"] == said.format("= 0.010", "= 0.030")

@@ -214,8 +214,14 @@ def test_a_head_to_be_read_with_care_is_said_on_the_first_screen(tmp_path):
     assert "Weak head: probability of both pronouns 0.008" in _first(html)
 
 
+def test_a_run_of_one_encoder_has_one_name(tmp_path):
+    _, html = rendered(made_up.run(), tmp_path / "index.html")
+    assert "counts, as pre-trained" in html and "bert, as pre-trained" not in html
+    assert re.search("Name in the tables</dt><dd>bert", html)
+
+
 def test_a_count_names_the_unit_of_its_interval():
     cell = SimpleNamespace(measure="seat_effect_size", n=128, unit="items", items=128)
     assert counted(cell) == "128 sentences, interval over their target words"
-    assert counted(SimpleNamespace(**vars(cell) | {"measure": "weat_effect_size"})) == "128 items"
+    assert counted(SimpleNamespace(**vars(cell) | {"measure": "weat_effect_size"})) == "128 target words"
     assert set(meanings("units")) <= set(meanings("measures"))
