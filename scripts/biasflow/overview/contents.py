@@ -66,17 +66,16 @@ class Model:
         return "" if judging == biased else f"mean of {judging} of {biased} biased scores"
 
     @property
+    def helpers(self) -> list[MethodRow]:
+        """The methods that help such a score."""
+        return [row for row in self.methods if row.is_method and {one.name for one in row.helped} & {*self.biased}]
+
+    @property
     def helping(self) -> list[MethodRow]:
-        """The methods that help such a score, and leave clearly less than all of the bias: those that keep quality
-        first, then those that leave the least."""
-        helping = [
-            row
-            for row in self.methods
-            if row.is_method
-            and not row.left[0] > 1 - LIMIT
-            and any(change.name in self.biased for change in row.helped)
-        ]
-        return sorted(helping, key=lambda row: not row.keeps_quality)
+        """Those that leave clearly less than all of the bias: those that keep quality first, then those that leave the
+        least."""
+        less = [row for row in self.helpers if not row.left[0] > 1 - LIMIT]
+        return sorted(less, key=lambda row: not row.keeps_quality)
 
 
 @dataclass(frozen=True, eq=False)

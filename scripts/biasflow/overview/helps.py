@@ -32,11 +32,11 @@ class MethodRow:
     """A method on one model. method: its name without strategy and setting; quality: of `judgements`; left: the mean
     share of the untouched distance from neutral that is left, with an interval, NaN for a method that lacks one of the
     measures that judge; cost: the one that is worse by most, and lost: by which share, with an interval; costs: of how
-    many this is the worst, and how many the map has; control: the name of its control, "" without one; helped: the
-    scores that are shown to be nearer to neutral than untouched and than under the control; farther: those that are
-    shown to be farther; past: those that are moved to the other side of neutral, of measures that make a claim;
-    same_as: the method whose changes it practically repeats (results.matrix), or ""; setting: whether it is a single
-    setting of a method, which is no method."""
+    many this is the worst, and how many the map has; control: the name of its control, "" without one; tried: the
+    scores that make a claim and were measured under it; helped: those that are shown to be nearer to neutral than
+    untouched and than under the control; farther: those that are shown to be farther; past: those that are moved to
+    the other side of neutral, of measures that make a claim; same_as: the method whose changes it practically repeats
+    (results.matrix), or ""; setting: whether it is a single setting of a method, which is no method."""
 
     name: str
     method: str
@@ -46,6 +46,7 @@ class MethodRow:
     lost: tuple[float, float, float]
     costs: tuple[int, int]
     control: str
+    tried: Sequence[str]
     helped: Sequence[Change]
     farther: Sequence[Change]
     past: Sequence[Change]
@@ -97,6 +98,7 @@ def method_rows(
                 (np.nan,) * 3 if price is None else tuple(map(float, price[["worse", "low", "high"]])),
                 (of_method["cost"].nunique(), prices["cost"].nunique()),
                 next((cell.control for cell in biases if cell.control != NA), ""),
+                [cell.header for cell, _ in claims if not np.isnan(cell.value)],
                 [_change(cell) for cell, says in claims if says == HELPS],
                 [_change(cell) for cell, says in claims if says == FARTHER],
                 [_change(cell) for cell, says in claims if says != UNCOMPARED and turned(cell)],

@@ -172,7 +172,9 @@ def test_a_method_is_shown_with_what_it_does_and_takes(page):
         for row in model.helping[:1]:
             helped = {change.name for change in row.helped} & set(model.biased)
             assert helped and row.is_method and not row.left[0] > 0.95
-            assert f"{row.name} helps {len(helped)} of {len(model.biased)} biased scores" in words
+            tried = set(row.tried) & set(model.biased)
+            assert helped <= tried and f"{row.name} helps {len(helped)} of {len(tried)} biased scores" in words
+            assert (f"({len(model.biased) - len(tried)} not run)" in words) == (len(tried) < len(model.biased))
             assert np.isnan(row.left[0]) or f"{100 * row.left[0]:.0f} % left" in words
         assert bool(model.helping) == (" biased scores" in words)
 

@@ -14,7 +14,7 @@ CHANGED = [Change("GEST rate", 1.2, 0.9)]
 
 def row(name, farther=(), past=(), helped=(), setting=False, control="", left=0.5, lost=0.01, same_as="", costs=(1, 1)):
     shares = (left, left - 0.1, left + 0.1), "perplexity", (lost, lost - 0.02, lost + 0.01)
-    return MethodRow(name, name, VIABLE, *shares, costs, control, helped, farther, past, same_as, setting)
+    return MethodRow(name, name, VIABLE, *shares, costs, control, (), helped, farther, past, same_as, setting)
 
 
 @pytest.mark.parametrize(
