@@ -5,19 +5,18 @@ import pandas as pd
 
 from _rule import by_role, items, rule
 from biasflow.base.tabular import read_text_csv, write_csv
-from biasflow.papers.frames import Run
+from biasflow.papers.frames import Run, scores_and_plan
 from biasflow.papers.items import ledger as items_ledger
 from biasflow.papers.ledger import CAPTIONS, ledger, released_errors, summary
 from biasflow.papers.paper import load_tables
 from biasflow.papers.tabled import read_printed
-from biasflow.results.scores import read_plan, read_scores
 from biasflow.results.tables import write_table
 
 
 def main(smk) -> None:
     with rule(smk):
-        scores, names = read_scores(smk.input.scores), read_text_csv(smk.input.names)
-        plan = read_plan(smk.input.plan, smk.input.reasons)
+        scores, plan = scores_and_plan(smk.input.scores, smk.input.plan, smk.input.reasons)
+        names = read_text_csv(smk.input.names)
         runs = {}
         for name, (options, files) in smk.params.papers.items():
             printed = read_printed(name, options.get("folder"))

@@ -3,19 +3,19 @@
 from _rule import by_role, items, rule
 from biasflow.base.tabular import read_text_csv
 from biasflow.corpora.verified import remark
-from biasflow.papers.frames import Run
+from biasflow.papers.frames import Run, scores_and_plan
 from biasflow.papers.make import make_paper
 from biasflow.papers.paper import load
 from biasflow.papers.tabled import read_printed
-from biasflow.results.scores import read_plan, read_scores
 
 
 def main(smk) -> None:
     with rule(smk):
         text = load(smk.params.paper, smk.params.options.get("folder"))
+        scores, plan = scores_and_plan(smk.input.scores, smk.input.plan, smk.input.reasons)
         run = Run(
-            scores=read_scores(smk.input.scores),
-            plan=read_plan(smk.input.plan, smk.input.reasons),
+            scores=scores,
+            plan=plan,
             names=read_text_csv(smk.input.names),
             printed=read_printed(text.name, text.folder),
             files=items(smk.input, text.name, smk.params.item_files),

@@ -1,4 +1,5 @@
-"""Shared by all papers: the run from which tables are made, and the NLI scores as tables show them."""
+"""Shared by all papers: the run from which tables are made, with every score that its plan says it has, and the NLI
+scores as tables show them."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,7 +8,8 @@ from pathlib import Path
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError
-from biasflow.results.scores import NA
+from biasflow.registry import METRICS, TRAINING
+from biasflow.results.scores import CELL, NA, read_plan, read_scores
 
 RUN, NOT_ASKED = "run", "not asked for"
 NLI_SCORES = {  # column of the tables -> metric, dataset, variant
@@ -18,6 +20,8 @@ NLI_SCORES = {  # column of the tables -> metric, dataset, variant
     "fairness_templates": ("nli_fairness", "occupation-pairs", "templates"),
     "snli_accuracy": ("accuracy", "test", NA),
 }
+
+_SEEDS = ["head_seed", "split_seed", "readout_seed"]
 
 
 @dataclass(frozen=True, eq=False)  # compared by identity, so that properties can be cached
@@ -53,6 +57,48 @@ class Run:
         if cells.empty:
             return NOT_ASKED
         return "" if (cells["status"] == RUN).any() else str(cells["reason"].iloc[0])
+
+
+def scores_and_plan(scores: str | Path, plan: str | Path, reasons: str | Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Read the scores of a run and its plan. BiasflowError for a score that is missing although the plan says that it
+    was made: tables would show means of fewer seeds than the run has, and nobody would know."""
+    read, planned = read_scores(scores), read_plan(plan, reasons)
+    for hole in holes(read, planned).head(1).to_dict("records"):
+        named = ", ".join(f"{key} {hole[key]}" for key in (*CELL, "measure", *_SEEDS) if hole[key] not in ("", NA))
+        folder = f"scores/{hole['encoder']}/{hole['training']}"
+        raise BiasflowError(f"{scores}: no score of {named}; plan.csv says that it was run: delete {folder}, run again")
+    return read, planned
+
+
+def holes(scores: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
+    """The scores that are missing, by their keys. A cell of the plan that is run has scores, and those of each measure
+    of its metric and in all seeds of heads, splits and readouts that another cell has of the same block, encoder, task
+    and dataset.
+
+    What a fine-tuning wrote of itself is of no method, and is not looked at."""
+    metrics = {name: about for name, about in METRICS.items() if about.readout != TRAINING}
+    measures = [(name, measure) for name, about in metrics.items() for measure in about.measures]
+    measures = pd.DataFrame(measures, columns=["metric", "measure"])
+    cells = plan.loc[(plan["status"] == RUN) & plan["metric"].isin(measures["metric"]), ["block", "training", *CELL]]
+    rows = cells.merge(measures).merge(scores.rename(columns={"metric": "measure"}))
+    rows["seeded"] = rows["seed"] != NA
+    alike, measure = ["block", "encoder", "task", "metric", "dataset"], ["measure", "part", "variant", "head", "seeded"]
+    for seed in _SEEDS:  # such as the split of models with a seed, each of which is read on that of its own
+        is_own = rows.assign(own=rows["seeded"] & (rows[seed] == rows["seed"])).groupby([*alike, *measure])["own"]
+        rows[seed] = rows[seed].mask(is_own.transform("all"), "of the model")
+    models = [*cells, *measure, "setting"]
+    absent = (
+        _absent(cells, rows),
+        _absent(cells.merge(rows[[*alike, "measure"]].drop_duplicates()), rows),
+        _absent(rows[models].drop_duplicates().merge(rows[[*alike, *measure, *_SEEDS]].drop_duplicates()), rows),
+    )
+    return pd.concat(absent).reindex(columns=[*models, *_SEEDS]).fillna("")
+
+
+def _absent(wanted: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
+    """The wanted keys that no row has."""
+    found = wanted.merge(rows[[*wanted]].drop_duplicates(), how="left", indicator="found")["found"]
+    return wanted[(found != "both").to_numpy()]
 
 
 def status(reason: str) -> str:

@@ -10,9 +10,10 @@ import pytest
 from biasflow.base.errors import BiasflowError
 from biasflow.matrix import Cell, Model
 from biasflow.papers import make, paper
-from biasflow.papers.frames import Run
+from biasflow.papers.frames import Run, scores_and_plan
 from biasflow.papers.paper import PaperText, Target
 from biasflow.results.figures import empty_figure
+from biasflow.results.scores import CELL, HOLES, tidy, write_scores
 
 YAML = """
 title: A title
@@ -142,3 +143,56 @@ def test_a_need_is_an_option_or_a_cell_that_runs():
     absent = cell(status="not run", reason="encoders.bert has no masked-LM head")
     assert lacking({"extra": 1}, absent) == {"a2000_one": "not run: encoders.bert has no masked-LM head"}
     assert lacking({"extra": 1}, absent, cell()) == {}
+
+
+def measured(**keys):
+    """Two heads on each of two fine-tunings of two strategies, whose probes read the splits of the fine-tuning, and a
+    model that is not fine-tuned, read on both splits; what the plan says of them."""
+    bios = {"task": "bios", "dataset": "bios-raw", "method": "none"}
+    rows = [
+        bios | {"strategy": strategy, "seed": seed, "split_seed": seed, **row}
+        for strategy in ("plain", "scrubbing")
+        for seed in ("0", "5")
+        for row in (
+            {"head": "retrained", "head_seed": "0", "metric": "tpr_gap_pearson", "variant": "test"},
+            {"head": "retrained", "head_seed": "1", "metric": "tpr_gap_pearson", "variant": "test"},
+            {"head": "own", "metric": "independence"},
+            {"readout_seed": "0", "metric": "compression", "variant": "paper-mixed-last"},
+        )
+    ]
+    rows += [
+        {"dataset": "bios-raw", "method": "none", "split_seed": seed, "readout_seed": "0", "metric": "compression"}
+        for seed in ("0", "5")
+    ]
+    frame = tidy(pd.DataFrame(rows).fillna("-"), encoder="tiny", value=0.5)
+    plan = frame.assign(metric=frame["metric"].where(frame["metric"] == "compression", "fairness"))[CELL]
+    plan = plan.drop_duplicates().assign(block="orgad2022", training="bios/a-strategy", status="run", reason="")
+    return frame[~frame[[*keys]].eq(pd.Series(keys)).all(axis=1) if keys else slice(None)], plan
+
+
+@pytest.mark.parametrize(
+    ("lost", "named"),
+    [
+        ({}, ()),
+        ({"strategy": "plain", "seed": "5", "metric": "compression"}, ("plain", "seed 5", "compression")),
+        ({"strategy": "plain", "seed": "5", "metric": "independence"}, ("plain", "seed 5", "independence")),
+        ({"strategy": "plain", "seed": "5", "head_seed": "1"}, ("plain", "seed 5", "head_seed 1")),
+    ],
+    ids=["nothing", "a cell", "a measure", "a head"],
+)
+def test_a_score_of_one_seed_that_is_lost_is_named(tmp_path, lost, named):
+    """The tables of a paper are means over seeds: of one fewer, they would be wrong and nobody would know."""
+    scores, plan = measured(**lost)
+    paths = [tmp_path / name for name in ("scores.csv", "plan.csv", "reasons.csv")]
+    write_scores(scores, paths[0])
+    plan.to_csv(paths[1], index=False)
+    pd.DataFrame(columns=HOLES).to_csv(paths[2], index=False)
+    if not lost:
+        assert len(scores_and_plan(*paths)[0]) == 18
+        return
+    with pytest.raises(BiasflowError) as error:
+        scores_and_plan(*paths)
+    assert all(words in str(error.value) for words in ("tiny", *named))
+    # What a job says of it is no hole.
+    plan.loc[plan["seed"] == "5", CELL].assign(reason="no such head").to_csv(paths[2], index=False)
+    scores_and_plan(*paths)
