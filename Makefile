@@ -7,16 +7,18 @@ INSTALL := $(BIN)/python -m pip install --quiet --no-compile
 # config/mine.yaml waits for an encoder's folder
 CONFIGS := config/config.yaml config/small.yaml config/paper.yaml config/planted.yaml config/matrix.yaml
 export HF_HUB_OFFLINE ?= 1
+# Packages are installed without their compiled modules: the first process that imports one compiles it, not each.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test test-quick lint bench demo-encoder cards docs env clean
 
 demo: env
 	$(BIN)/snakemake --cores $(CORES)
 
-# One process per core and one thread in each; runs of the workflow use the cores themselves.
+# The long files first, each in one process; one process more than cores, as runs on Slurm and killed ones mostly wait.
 test: env .venv/tests
-	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses $(CORES) --ignore tests/workflow
-	$(BIN)/pytest --numprocesses $(CORES) --dist loadfile tests/workflow
+	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses $$(($(CORES) + 1)) --dist loadfile --no-loadscope-reorder \
+	  tests/workflow tests/real tests/golden tests/unit
 
 # The unit tests of the folders in which something differs from BASE, and those of how folders import each other.
 test-quick: env .venv/tests

@@ -29,11 +29,13 @@ def last_line(project: Project, *arguments: str, **options) -> str:
     return [line for line in (done.stdout + done.stderr).splitlines() if line.strip()][-1]
 
 
-def test_a_run_says_a_line_for_each_job_and_its_log_all_that_snakemake_says(project):
+def test_a_run_says_a_line_for_each_job_and_its_log_all_that_snakemake_says(project, monkeypatch):
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     done = project.snakemake("results/tiny/plan.csv")
     assert "1 of 1 jobs done: plan" in done.stderr and "rule plan:" not in done.stderr
     (log,) = (project.folder / ".snakemake/log").glob("*.log")
     assert "rule plan:" in log.read_text()
+    assert list(project.folder.rglob("*.pyc"))  # a job leaves them, so that the next need not compile what it imports
 
 
 def test_a_wrong_configuration(project):

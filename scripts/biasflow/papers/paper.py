@@ -211,7 +211,11 @@ def role(kind: str, target: str) -> str:
 
 def load_tables(path: Path) -> dict[str, Target]:
     """Read a file of tables alone: name -> target. BiasflowError for an unknown key or an empty caption."""
-    return {name: _target(path, name, entry) for name, entry in yaml.safe_load(path.read_text("utf-8")).items()}
+    return {name: _target(path, name, entry) for name, entry in _content(path).items()}
+
+
+def _content(path: Path) -> dict:
+    return yaml.load(path.read_text("utf-8"), Loader=yaml.CSafeLoader)
 
 
 def load(name: str, folder: str | Path | None = None) -> PaperText:
@@ -220,7 +224,7 @@ def load(name: str, folder: str | Path | None = None) -> PaperText:
     path = Path(folder or HERE / name, PAPER)
     if not path.is_file():
         raise BiasflowError(f"there is no paper {name!r}: no file {path}")
-    text = {"tables": {}, "figures": {}, "pages": {}} | yaml.safe_load(path.read_text("utf-8"))
+    text = {"tables": {}, "figures": {}, "pages": {}} | _content(path)
     known = [field.name for field in fields(PaperText) if field.name not in ("name", "folder")]
     for key in sorted(set(text) - set(known)):
         raise BiasflowError(f"{path}: unknown key {key!r}; known: {', '.join(known)}")

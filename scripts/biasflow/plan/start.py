@@ -61,6 +61,7 @@ def start(config, workflow, logger: logging.Logger, root: Path) -> Start:
     project, whose files are inputs."""
     gc.set_threshold(50_000)  # planning makes objects that stay: looking for cycles among them takes a sixth of it
     last, since = LastWord(), os.environ.setdefault("BIASFLOW_STARTED", str(time.time()))  # jobs read this
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # each job would compile all that it imports: half of its start
     logger.addFilter(last)
     atexit.register(last.say)
     shorten(logger, workflow)

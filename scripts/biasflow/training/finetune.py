@@ -199,12 +199,12 @@ class FineTuning(Loop):
         def name(row: int) -> str:
             return f"validation: {name_of(model)}: a text of {length} tokens"
 
-        parts, results = zip(*batchwise(predict, range(rows), batch_size=rows, name=name), strict=True)
-        if len(parts) == 1:
+        _, results = zip(*batchwise(predict, range(rows), batch_size=rows, name=name), strict=True)
+        if len(results) == 1:
             return results[0]
         losses, *outputs = zip(*results, strict=True)
-        loss = sum(len(part) / rows * part_loss for part, part_loss in zip(parts, losses, strict=True))
-        return loss, *(reduce(nested_concat, output) for output in outputs)
+        # Of the loss of validation only whether it is finite is looked at.
+        return sum(losses), *(reduce(nested_concat, output) for output in outputs)
 
 
 def score_of(beside: Iterable[str], score: Callable) -> Callable[..., dict[str, float]]:

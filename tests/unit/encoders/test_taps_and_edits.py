@@ -7,7 +7,8 @@ import transformers
 from biasflow.base.errors import BiasflowError
 from biasflow.encoders.attention import attention_received, by_hand, returns_attention
 from biasflow.encoders.edit import edited, watched
-from biasflow.encoders.places import has_tokens, order_of_flow, resolve
+from biasflow.encoders.places import ATTENTION, has_tokens, order_of_flow, resolve
+from biasflow.encoders.taps import tap
 from biasflow.erasers.eraser import Eraser
 from tests.unit.conftest import HIDDEN, logits_of, random_batch, random_eraser
 from tests.unit.encoders.families import HIDDEN as WIDTH
@@ -56,6 +57,15 @@ def test_the_model_is_itself_again_afterwards(model):
         after = logits_of(model(**batch))
     assert torch.equal(before, after)
     assert not torch.equal(before, during)
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_of_queries_keys_and_values_that_one_matrix_makes_one_is_replaced_in_its_place(number):
+    place = tap(model_of("modernbert", "MaskedLM"), f"layer[0].attention.{ATTENTION[number]}")
+    made = torch.arange(1.0, 3 * WIDTH + 1)[None, None]
+    expected = made.clone()
+    expected[..., number * WIDTH : (number + 1) * WIDTH] *= -1
+    assert torch.equal(place.merge(made, -place.view(made)), expected)
 
 
 def test_an_edit_that_changed_nothing_is_an_error(bert):

@@ -9,10 +9,19 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from biasflow.base.errors import BiasflowError
-from biasflow.metrics.combined_effect import METRICS, ceat, ceat_rows, random_effects, score
+from biasflow.metrics.combined_effect import (
+    METRICS,
+    RESAMPLES,
+    EffectDraws,
+    ceat,
+    ceat_rows,
+    random_effects,
+    score,
+)
 from biasflow.metrics.combined_effect import draw_effects as effects_of
 from biasflow.readouts.cosines import drawn_cosines
 from biasflow.readouts.files import save_arrays
+from biasflow.results.bootstrap import interval
 from tests.unit.reference_ceat import one_by_one
 
 NAMES = "XYAB"
@@ -156,8 +165,19 @@ def test_wrong_input_is_named(change, named):
         ceat(**dict(zip(NAMES, random_sets(9), strict=True)) | {"draws": 5} | change)
 
 
-def test_the_interval_has_the_deviation_of_the_effect():
-    """With ddof 1 all ends are as much nearer to 0 as the effect itself."""
-    sets = random_sets(3, sizes=(6, 7, 3, 2), most=1)
-    population, sample = (draw_effects(*sets, draws=4, ddof=ddof)["concepts"].intervals()["spread"] for ddof in (0, 1))
-    assert sample[:2] == pytest.approx(np.array(population[:2]) * math.sqrt(12 / 13), rel=1e-3)
+@pytest.mark.parametrize("ddof", [0, 1])
+def test_the_interval_is_that_of_effects_of_words_that_are_drawn_anew(ddof):
+    draws = draw_effects(*random_sets(3, sizes=(6, 7, 3, 2)), draws=4, ddof=ddof)["concepts"]
+
+    def by_hand(counts):
+        """The combined effect of the words of each resample, of which some are there several times."""
+        combined = []
+        for row in counts.astype(int):
+            s = draws.s[:, np.repeat(np.arange(6 + 7), row)]
+            spread = s.var(axis=1, ddof=ddof)
+            effects = (s[:, :6].mean(axis=1) - s[:, 6:].mean(axis=1)) / np.sqrt(spread)
+            combined.append(EffectDraws(s, effects, spread, draws.sizes, ddof).combined("spread").effect_size)
+        return np.array(combined)
+
+    expected = interval(by_hand, np.arange(6 + 7) >= 6, strata=True, resamples=RESAMPLES)
+    assert draws.intervals()["spread"][:2] == pytest.approx(expected[:2], rel=1e-3)

@@ -16,7 +16,7 @@ from biasflow.registry import METRICS, Measure
 
 PROBED = "compression"  # of a pre-trained encoder it needs a task's texts
 LAST_LAYER = "layer[-1]"  # a part, whatever the number of layers
-_FILE = yaml.safe_load(shipped("papers/planted/measures.yaml").read_text("utf-8"))
+_FILE = yaml.load(shipped("papers/planted/measures.yaml").read_text("utf-8"), Loader=yaml.CSafeLoader)
 FAMILIES = _FILE["families"] | {ENCODER: _FILE["families"].pop("encoder")}
 # Beside those that stand in the matrix: family, metric and what the matrix would say of it.
 BESIDE = [(about.pop("family"), about.pop("metric"), Measure(**about)) for about in _FILE["beside"]]

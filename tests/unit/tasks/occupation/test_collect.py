@@ -7,6 +7,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import train_test_split
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.tabular import write_parquet
@@ -17,7 +20,7 @@ from biasflow.planted.bios import biographies as planted
 from biasflow.tasks.occupation import gender_classifier
 from biasflow.tasks.occupation.collect import from_files, from_world
 from biasflow.tasks.occupation.data import check_balanceable, split_counts
-from biasflow.tasks.occupation.gender_classifier import COLUMNS, top_words
+from biasflow.tasks.occupation.gender_classifier import COLUMNS, gender_accuracy, top_words
 from biasflow.tasks.occupation.versions import LONGEST, scrubbed_texts, versions
 from biasflow.text.scrub import TERMS
 
@@ -186,6 +189,19 @@ def test_leaving_out_the_columns_equals_scrubbing_the_texts(top):
     second = top[top["iteration"] == 2].reset_index(drop=True)
     assert again[["seed", "gender", "word", "accuracy"]].equals(second[["seed", "gender", "word", "accuracy"]])
     assert again["weight"].to_numpy() == pytest.approx(second["weight"].to_numpy(), abs=1e-3)
+
+
+def test_a_seed_decides_who_is_drawn_and_who_is_tested():
+    texts, gender = map(np.array, biographies())
+    counts, rng = CountVectorizer().fit_transform(texts), np.random.RandomState(3)
+    sides = [np.flatnonzero(gender == side) for side in "FM"]
+    drawn = np.concatenate([rng.choice(side, size=min(map(len, sides)), replace=False) for side in sides])
+    train, test = train_test_split(drawn, test_size=0.25, random_state=3, stratify=gender[drawn])
+    expected = (
+        LogisticRegression(tol=1e-8, max_iter=1000).fit(counts[train], gender[train]).score(counts[test], gender[test])
+    )
+    found = gender_accuracy(texts, gender, ["nurse"] * len(texts), seeds=[3])
+    assert found["n"].tolist() == [len(test)] * 2 and found["accuracy"].tolist() == [expected] * 2
 
 
 @pytest.mark.parametrize(
