@@ -11,7 +11,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.files import sha256
 from biasflow.base.planned import Planned, check_finished, plain
 from biasflow.base.provenance import start_facts, write_provenance
-from biasflow.base.records import checked, read_record, record_files, start_of
+from biasflow.base.records import checked, read_record, record_file, record_files, start_of
 from biasflow.cli import app
 
 RUN = "results/own"
@@ -92,6 +92,13 @@ def test_an_edited_result_behind_finished_tables_is_named_alone(run, path):
     Path(path).write_text("0.99")
     line, *more = said(1)
     assert line.startswith(f"{path} is not as its job wrote it ") and len(more) == 1
+
+
+def test_a_record_of_another_result_is_told(run):
+    shutil.copy(record_file(PLAIN), record_file(SCRUBBING))
+    assert any(f"is the record of {PLAIN}, not of {SCRUBBING}" in line for line in said(1))
+    with pytest.raises(BiasflowError, match=f"is the record of {PLAIN}"):
+        start()
 
 
 def test_what_was_made_of_another_content_than_lies_there_is_named(run):

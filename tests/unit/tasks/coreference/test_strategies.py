@@ -39,6 +39,13 @@ def test_anonymised_tokens_are_numbered_by_their_first_appearance(documents):
     assert found.counts == {"anonymised": 3}
 
 
+@pytest.mark.parametrize(("cell", "told"), [("*)", "word 5: a name ends"), ("(PERSON*", "type PERSON begins")])
+def test_a_name_that_only_ends_or_only_begins_is_told(tmp_path, cell, told):
+    names = ["*"] * 4 + [cell] + ["*"] * 8
+    with pytest.raises(BiasflowError, match=f"nw/lee.*: .*{told}"):
+        debias("anon", documents_of(tmp_path, conll_text("nw/lee", SENTENCES, CLUSTERS, pos=POS, names=names)))
+
+
 def test_augmenting_adds_a_swapped_copy_of_every_document(documents):
     found = debias("ca", documents)
     assert found.documents[:2] == documents
