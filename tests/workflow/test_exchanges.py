@@ -3,7 +3,6 @@
 
 import copy
 import hashlib
-import json
 import os
 import re
 import shutil
@@ -17,16 +16,15 @@ import pytest
 from safetensors.numpy import load_file, save
 from typer.testing import CliRunner, Result
 
-from biasflow.base.records import read_record, record_file, write_record
+from biasflow.base.records import read_record, write_record
 from biasflow.cli import app
-from tests.unit.base.test_corruption import another_digit, flipped
+from tests.unit.base.test_corruption import flipped
 from tests.workflow.conftest import REPLACE, TINY, Project
 
 RUN = "results/own"
 SEEDS = [f"{RUN}/models/own/nli/plain/seed{seed}" for seed in (0, 1)]
 MODEL, READOUT = SEEDS[0], f"{RUN}/readouts/own/pretrained/inside/together"
-SCORES, MATRIX, TEXT = f"{RUN}/scores/own/pretrained/inside.csv", f"{RUN}/matrix.csv", f"{RUN}/data/texts/wikitext-2"
-RECORDS = f"{RUN}/provenance"
+SCORES, TEXT = f"{RUN}/scores/own/pretrained/inside.csv", f"{RUN}/data/texts/wikitext-2"
 TRAIN, TEST = (f"results/corpora/wikitext-2-{part}" for part in ("train", "test"))
 WEIGHTS = "own/model.safetensors"
 ENCODERS = ("own", "other")
@@ -106,10 +104,6 @@ def written(path: str, change: Callable[[bytes], bytes]) -> None:
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
-def edit(path: str) -> Callable[[], None]:
-    return lambda: written(path, another_digit)
-
-
 def cut(path: str) -> Callable[[], None]:
     return lambda: written(path, lambda content: content[: len(content) // 2])
 
@@ -128,34 +122,12 @@ def swap(one: str | Path, other: str | Path) -> None:
     Path("aside").rename(other)
 
 
-def swap_with_records(one: str, other: str) -> None:
-    swap(one, other)
-    swap(record_file(one), record_file(other))
-
-
-def file_for_folder() -> None:
-    """A file in place of a readout's folder."""
-    shutil.rmtree(READOUT)
-    Path(READOUT).write_text("")
-
-
 def of_another_rate() -> None:
     """A model that was trained otherwise, with its record."""
     record = read_record(MODEL)
     training = copy.deepcopy(record["params"]["training"])
     training["options"]["recipe"]["learning_rate"] = 5.0e-3
     write_record(record | {"params": record["params"] | {"training": training}})
-
-
-def edited_start(part: str, key: str) -> Callable[[], None]:
-    """What says with what versions and configuration all results were made."""
-
-    def edited() -> None:
-        file = Path(RECORDS, "shared", f"{json.loads(record_file(SCORES).read_text())['start']}.json")
-        about = json.loads(file.read_text())
-        file.write_text(json.dumps(about | {part: about[part] | {key: "1.0"}}))
-
-    return edited
 
 
 def other_weights() -> None:
@@ -191,19 +163,7 @@ NOT_WRITTEN = r"is not as its job wrote it"
 EXCHANGES = {
     "nothing": Exchange(nothing, "", ""),
     "two models": Exchange(lambda: swap(*SEEDS), check=rf"{SEEDS[0]}/\w+.* {NOT_WRITTEN}"),
-    "two models with their records": Exchange(
-        lambda: swap_with_records(*SEEDS), f"is the record of {SEEDS[1]}", f"is the record of {SEEDS[1]}"
-    ),
     "a model that was trained otherwise": Exchange(of_another_rate, f"{MODEL} was made with .*learning_rate"),
-    "a file that is added to a model": Exchange(
-        put(f"{MODEL}/special_tokens_map.json"), "special_tokens_map.json", "special_tokens_map.json"
-    ),
-    "a file that a model lacks": Exchange(
-        remove(f"{MODEL}/tokenizer_config.json"), "tokenizer_config.json is gone", "tokenizer_config.json is gone"
-    ),
-    "a file in place of a folder": Exchange(file_for_folder, READOUT, f"{READOUT}/.* is gone"),
-    "an edited score": Exchange(edit(SCORES), check=f"{SCORES} {NOT_WRITTEN}"),
-    "a file that no job made": Exchange(put(f"{RUN}/scores/mine.csv"), check="scores/mine.csv has no record"),
     "two texts": Exchange(lambda: swap(f"{TEXT}.txt", f"{TEXT}-test.txt"), check=f"{TEXT}.txt {NOT_WRITTEN}"),
     "an edited external file": Exchange(cut(TEST), check=f"{TEST} {NOT_WRITTEN}"),
     "a file of the mirror": Exchange(
@@ -211,12 +171,9 @@ EXCHANGES = {
         check=f"{TEST} was copied from a mirror",
         checked=("own", "--mirror", "mirror"),
     ),
-    "a record": Exchange(remove(f"{RECORDS}/matrix.csv.json"), f"{MATRIX} has no record", f"{MATRIX} has no record"),
-    "an edited record": Exchange(edit(f"{RECORDS}/matrix.csv.json"), "matrix.csv.json", "matrix.csv.json"),
-    "a cut record": Exchange(cut(f"{RECORDS}/matrix.csv.json"), "matrix.csv.json does not say", "does not say"),
-    "all records": Exchange(remove(RECORDS), "has no record of what made it.*more", "has no record of what made it"),
-    "how all were made": Exchange(remove(f"{RECORDS}/shared"), check="shared/.*bring it back"),
-    "an edited limit": Exchange(edited_start("config", "limit"), check="shared/.*bring it back"),
+    "all records": Exchange(
+        remove(f"{RUN}/provenance"), "has no record of what made it.*more", "has no record of what made it"
+    ),
     "what was asked for": Exchange(cut(f"{RUN}/asked.json"), "asked.json.*delete it"),
     "another name": Exchange(
         run_under_another_name,

@@ -1,7 +1,9 @@
 """What `biasflow check` and the start say of a run's records; tests/workflow/test_exchanges.py tries them on a run."""
 
+import re
 import shutil
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from biasflow.base.planned import Planned, check_finished, plain
 from biasflow.base.provenance import start_facts, write_provenance
 from biasflow.base.records import checked, read_record, record_file, record_files, start_of
 from biasflow.cli import app
+from tests.unit.base.test_corruption import another_digit
 
 RUN = "results/own"
 MODELS = f"{RUN}/models/bert/bios"
@@ -94,10 +97,42 @@ def test_an_edited_result_behind_finished_tables_is_named_alone(run, path):
     assert line.startswith(f"{path} is not as its job wrote it ") and len(more) == 1
 
 
-def test_a_record_of_another_result_is_told(run):
-    shutil.copy(record_file(PLAIN), record_file(SCRUBBING))
-    assert any(f"is the record of {PLAIN}, not of {SCRUBBING}" in line for line in said(1))
-    with pytest.raises(BiasflowError, match=f"is the record of {PLAIN}"):
+def file_for_folder() -> None:
+    """A file in place of a readout's folder."""
+    shutil.rmtree(READOUT)
+    Path(READOUT).write_text("")
+
+
+def edited_start() -> None:
+    """What says with what configuration all results were made."""
+    file = Path(RUN, "provenance/shared", f"{read_record(SCORES)['start']}.json")
+    file.write_text(file.read_text().replace("densray", "leace", 1))
+
+
+RECORD = record_file(MATRIX)
+# What is done -> what `check` says, as a pattern, and whether the start says so, too.
+DAMAGE = {
+    "a file that is added to a model": (lambda: Path(PLAIN, "map.json").write_text("{}"), "map.json is not of", True),
+    "a file that a model lacks": (lambda: Path(PLAIN, "config.json").unlink(), "config.json is gone", True),
+    "a file in place of a folder": (file_for_folder, READOUT, True),
+    "a file that no job made": (lambda: Path(RUN, "mine.csv").write_text(""), "mine.csv has no record", False),
+    "no record": (RECORD.unlink, f"{MATRIX} has no record", True),
+    "an edited record": (lambda: RECORD.write_bytes(another_digit(RECORD.read_bytes())), RECORD.name, True),
+    "a cut record": (lambda: RECORD.write_text(RECORD.read_text()[:50]), f"{RECORD.name} does not say", True),
+    "the record of another result": (
+        lambda: shutil.copy(record_file(PLAIN), record_file(SCRUBBING)), f"record of {PLAIN}, not of {SCRUBBING}", True,
+    ),
+    "how all were made": (lambda: shutil.rmtree(Path(RUN, "provenance/shared")), "shared/.*bring it back", False),
+    "an edited configuration": (edited_start, "shared/.*bring it back", False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", DAMAGE)
+def test_damage_is_told_by_the_check_and_the_start(run, what):
+    change, told, at_the_start = DAMAGE[what]
+    change()
+    assert any(re.search(told, line) for line in said(1))
+    with pytest.raises(BiasflowError, match=told) if at_the_start else nullcontext():
         start()
 
 
