@@ -11,7 +11,10 @@ from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.documents import read_documents, write_documents
+from biasflow.planted.bios import biographies
+from biasflow.planted.coreference import coreference_documents, coreference_pairs
 from biasflow.planted.corpus import discourses
+from biasflow.planted.nli import planted_parts
 from biasflow.planted.stereoset import ideal_preference, triples
 from biasflow.planted.world import FIRST, HELD_OUT, choose_world, load_world
 
@@ -85,6 +88,21 @@ def test_a_perfect_next_sentence_head_prefers_by_the_shares_alone():
     world = load_world()
     shares = {item: 0.8 if share > 0.5 else 0.2 for item, share in world.shares.items()}
     assert ideal_preference(1, replace(world, shares=shares)) == pytest.approx(np.log(4))
+
+
+MADE = {
+    "discourses": lambda seed: discourses(bias=1.0, seed=seed, n=20),
+    "triples": lambda seed: triples(seed=seed, n=24).to_csv(),
+    "pairs": lambda seed: planted_parts(bias=1.0, seed=seed, train=9, validation=9, test=9)[0]["train"].to_csv(),
+    "biographies": lambda seed: biographies(bias=1.0, seed=seed, n=20).to_csv(),
+    "documents": lambda seed: str(coreference_documents(bias=1.0, seed=seed, n=9)),
+    "clusters": lambda seed: str(coreference_pairs(bias=1.0, seed=seed, n=9)),
+}
+
+
+@pytest.mark.parametrize("what", MADE)
+def test_a_seed_makes_the_same_again_and_another_seed_something_else(what):
+    assert MADE[what](1) == MADE[what](1) != MADE[what](2)
 
 
 def test_documents_on_disk(tmp_path):

@@ -220,6 +220,12 @@ def test_a_diverged_model_can_be_kept_untrained_and_marked(tmp_path):
     assert "diverged_at" not in run(tmp_path, "sound", keep_diverged=True)
 
 
+def test_a_training_begins_with_the_head_of_its_seed(tmp_path):
+    run(tmp_path, "still", recipe=Recipe(**{**vars(RECIPE), "learning_rate": 0.0}), seed=4)
+    begun, _ = new_classifier(tmp_path / "source", LABELS, seed=4)
+    assert all(torch.equal(value, begun.state_dict()[name]) for name, value in weights(tmp_path, "still").items())
+
+
 def test_the_order_of_training_depends_on_seed_and_epoch_alone():
     lengths = np.random.default_rng(0).integers(5, 50, size=700)
     sampler = LengthSampler(lengths, 8, seed=1)
