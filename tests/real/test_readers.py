@@ -1,13 +1,22 @@
 """The readers and the mirror on the real files of the folder that BIASFLOW_DATA names."""
 
+from pathlib import Path
+
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+import yaml
 
 from biasflow.corpora.catalogue import read_catalogue
+from biasflow.corpora.documents import read_texts
 from biasflow.corpora.download import fetch
+from biasflow.corpora.nli import LABELS as NLI_LABELS
+from biasflow.corpora.nli import check_classes, read_nli
+from biasflow.corpora.seat import SENTENCE_TESTS, WORD_TESTS, read_association_test
 from biasflow.corpora.stereoset import LABELS, align, changes, read_gender_swapped, read_stereoset
 from biasflow.corpora.wikitext import running_text
+from biasflow.text.occupation_pairs import LISTS, all_templates, read_word_lists, select
 from tests.real.files import DATA, needs_data
 from tests.real.wikitext import read_wikitext
 
@@ -84,3 +93,103 @@ def test_the_mirror_agrees_with_its_manifest_and_the_catalogue(tmp_path, name):
     assert origin.source == "mirror"
     assert origin.byte_equal_to_upstream is (entry.mirror_exact if upstream_known else None)
     assert origin.bytes == (tmp_path / name).stat().st_size
+
+
+SCHEMA = Path(__file__).parents[2] / "scripts/biasflow/tasks/nli/schema.yaml"
+FULL = yaml.safe_load(SCHEMA.read_text(encoding="utf-8"))["properties"]["selections"]["properties"]["full"]["default"]
+
+
+@pytest.fixture(scope="module")
+def place():
+    """Name of a file of the catalogue -> its path in the folder."""
+    return lambda name: DATA / read_catalogue().entry(name).mirror_path
+
+
+@pytest.fixture(scope="module")
+def lists(place):
+    return read_word_lists({name: place(f"dev2020-{name}") for name in LISTS})
+
+
+@pytest.mark.parametrize(
+    ("name", "of_label"),
+    [
+        ("snli-validation", (3329, 3235, 3278)),
+        ("snli-test", (3368, 3219, 3237)),
+        ("multinli-matched", (3479, 3123, 3213)),
+    ],
+)
+def test_pairs_of_each_label(place, name, of_label):
+    data = read_nli(place(name))
+    assert data.pairs["label"].value_counts().to_dict() == dict(zip(NLI_LABELS, of_label, strict=True))
+    assert len(data.pairs) == sum(of_label) and data.dropped == 0
+    check_classes(data, name)
+
+
+def test_the_full_set_has_1936512_pairs(lists):
+    pairs = select(lists.occupations, all_templates(lists), **FULL, form="a")
+    assert pairs.shape == (164, 1968, 2, 3) and len(pairs) == 1_936_512
+    premises, hypotheses = pairs.sentences(1_936_510, 1_936_512)
+    assert premises == ["A zoologist prepared a soup ."] * 2
+    assert hypotheses == ["A lady prepared a soup .", "A girl prepared a soup ."]
+
+
+def test_the_papers_size_is_33_templates_for_man_and_woman(lists):
+    pairs = select(
+        lists.occupations, all_templates(lists), templates=33, masculine=["man"], feminine=["woman"], form="the"
+    )
+    assert pairs.shape == (164, 33, 2, 1) and len(pairs) == 10_824
+    assert len(set(zip(*pairs.sentences(0, len(pairs)), strict=True))) == 10_824
+    kinds = {kind for verb, _ in pairs.templates for kind, verbs in lists.verbs.items() if verb in verbs}
+    assert {"commerce", "interaction", "eating"} <= kinds
+
+
+REDDIT = "reddit_comments_gender_female_processed"
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "rows"), [(REDDIT, "comments_processed", 3658), (f"{REDDIT}_phrase", "comment", 13161)]
+)
+def test_reddit_comments(name, column, rows):
+    path = DATA / "reddit" / f"{name}.csv"
+    texts = list(read_texts(path))
+    assert len(texts) == rows
+    assert texts == pd.read_csv(path, dtype=str, keep_default_na=False)[column].tolist()
+
+
+def test_sentences_of_wikipedia_lose_their_numbers():
+    path = DATA / "wikipedia/eng_wikipedia_2016_10K-sentences.txt"
+    texts = list(read_texts(path))
+    assert len(texts) == 10_000 and texts[1].startswith("13 October 1962 marked")
+    lines = path.read_text(encoding="utf-8").rstrip("\n").split("\n")
+    assert [f"{number}\t{text}" for number, text in enumerate(texts, start=1)] == lines
+
+
+SENTENCES_OF = {"MaleNames": 64, "FemaleNames": 64, "MaleTerms": 80, "FemaleTerms": 80, "Career": 101, "Family": 112}
+TARGET_SENTENCES = {"weat7": 72, "weat7b": 72, "weat8": 56, "weat8b": 56}  # for both targets
+
+
+@pytest.fixture(scope="module")
+def read_tests():
+    catalogue = read_catalogue()
+    return {
+        name: read_association_test(DATA / catalogue.entry(name).mirror_path) for name in (*WORD_TESTS, *SENTENCE_TESTS)
+    }
+
+
+@pytest.mark.parametrize("name", WORD_TESTS)
+def test_sentences_are_about_the_eight_words(read_tests, name):
+    for role in "XY":
+        words, sentences = getattr(read_tests[name], role), getattr(read_tests[f"sent-{name}"], role)
+        assert sorted(set(sentences.about)) == list(range(8)) and words.about == tuple(range(8))
+        for text, number in zip(sentences.examples, sentences.about, strict=True):
+            stem = words.examples[number].lower()[:2]  # the words are in one order in both files
+            parts = text.lower().replace("men", "man").split()
+            assert any(part.startswith(stem) for part in parts), (text, stem)
+
+
+@pytest.mark.parametrize("name", WORD_TESTS)
+def test_sentences_are_as_many_as_specified_and_have_the_roles_of_the_words(read_tests, name):
+    sets = {role: getattr(read_tests[f"sent-{name}"], role) for role in "XYAB"}
+    assert [sets[role].category for role in "XYAB"] == [getattr(read_tests[name], role).category for role in "XYAB"]
+    expected = [SENTENCES_OF.get(sets[role].category, TARGET_SENTENCES.get(name)) for role in "XYAB"]
+    assert [len(set(sets[role].examples)) for role in "XYAB"] == expected

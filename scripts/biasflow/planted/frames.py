@@ -67,7 +67,7 @@ def sentence(frame: str, fillers: Mapping[str, str]) -> str:
 
 @functools.cache
 def grammar_file(path: Path) -> Mapping:
-    """The contents of a YAML file of the package. What the code needs of it: tests/unit/planted/test_grammars.py."""
+    """The contents of a YAML file of the package. What the code needs of it: tests/unit/planted/test_world.py."""
     return yaml.safe_load(path.read_text(encoding="utf-8"))
 
 

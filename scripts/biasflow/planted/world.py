@@ -70,7 +70,7 @@ def load_world() -> World:
     """The world that was chosen, described by items.csv, people.csv, names.csv and frames.yaml in its folder.
 
     A theme's mean share of women is about one half: otherwise the corpus would hold more of one gender, the more so the
-    higher the bias (tests/unit/planted/test_grammars.py)."""
+    higher the bias (tests/unit/planted/test_world.py)."""
     return _load(WORLDS[_CHOSEN["world"]])
 
 

@@ -1,4 +1,4 @@
-"""Files of the project: provenance, tables, tensors, samples."""
+"""Files of the project: provenance, tables, tensors, samples, and the digest of code that makes a rule run again."""
 
 import csv
 import errno
@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors import safe_open
 
-from biasflow.base.code import code_files
+from biasflow.base.code import code_digest, code_files
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import check_writable, sha256, whole_file, whole_folder
 from biasflow.base.provenance import rule_log, write_provenance
@@ -344,3 +344,35 @@ def test_a_limited_dataset_has_its_limit_in_its_name():
     assert marked("gest", ()) == "gest" and limit_of("gest") == ""
     assert marked("gest", (500, 500)) == "gest-limit500" and limit_of("gest-limit500") == "500"
     assert marked("C6", (2000, 500)) == "C6-limit2000-500" and limit_of("C6-limit2000-500") == "2000-500"
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A script that imports a module, which names a data file."""
+    (tmp_path / "scripts/biasflow").mkdir(parents=True)
+    (tmp_path / "scripts/biasflow/words.csv").write_text("she")
+    (tmp_path / "scripts/biasflow/module.py").write_text('WORDS = shipped("words.csv")\n')
+    (tmp_path / "scripts/biasflow/other.py").write_text("")
+    (tmp_path / "scripts/rule.py").write_text("import json\nfrom biasflow import module\n")
+    return tmp_path
+
+
+def digest(project):
+    code_digest.__globals__["_sha256"].cache_clear()
+    return code_digest([project / "scripts/rule.py"], project)
+
+
+@pytest.mark.parametrize("file", ["scripts/rule.py", "scripts/biasflow/module.py", "scripts/biasflow/words.csv"])
+def test_it_follows_every_file_that_is_reached(project, file):
+    before = digest(project)
+    path = project / file
+    path.write_text(path.read_text() + "\n")
+    assert digest(project) != before
+
+
+def test_it_does_not_depend_on_where_the_project_lies(project, tmp_path_factory):
+    elsewhere = tmp_path_factory.mktemp("elsewhere") / "clone"
+    project.rename(elsewhere)
+    moved = digest(elsewhere)
+    elsewhere.rename(project)
+    assert moved == digest(project)

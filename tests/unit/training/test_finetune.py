@@ -18,6 +18,7 @@ from transformers import (
     DistilBertForMaskedLM,
     RobertaConfig,
     RobertaForMaskedLM,
+    TrainingArguments,
 )
 
 from biasflow.base.errors import BiasflowError
@@ -30,6 +31,7 @@ from biasflow.training import finetune as module
 from biasflow.training import loop
 from biasflow.training.checkpoints import OPTIMIZER
 from biasflow.training.finetune import FineTuning, Recipe, finetune
+from biasflow.training.loop import training_arguments
 from biasflow.training.rows import LengthSampler
 from tests.unit.conftest import DISTILBERT, SIZES
 from tests.unit.fake_tokenizer import word_tokenizer
@@ -253,3 +255,16 @@ def test_numbers_can_be_learnt_too(tmp_path):
     assert model.config.num_labels == 1
     with pytest.raises(BiasflowError, match="row 3"):
         run(tmp_path, "other", train=train.assign(label=train["label"].mask(train.index == 2)), labels=None)
+
+
+@pytest.mark.parametrize("visible", [0, 1, 2])
+def test_two_visible_gpus_do_not_share_the_batches(tmp_path, monkeypatch, visible):
+    """Beside the GPU of a training a second one may be visible: it would make other batches and another result."""
+    setup = TrainingArguments.__post_init__
+    monkeypatch.setattr(
+        TrainingArguments, "__post_init__", lambda self: (setup(self), setattr(self, "_n_gpu", visible))[0]
+    )
+    arguments = training_arguments(tmp_path, seed=3, on_gpu=False, max_steps=5)
+    assert arguments.n_gpu == min(visible, 1)
+    assert (arguments.seed, arguments.max_steps, arguments.report_to) == (3, 5, [])
+    assert not arguments.full_determinism  # with it every call would wait for the GPU

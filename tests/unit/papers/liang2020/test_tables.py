@@ -1,3 +1,7 @@
+"""Tables and figures by encoder, method and place, printed values beside ours, and what was not run."""
+
+from html.parser import HTMLParser
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -5,7 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
-from biasflow.papers.liang2020 import placed, tables
+from biasflow.base.tabular import write_parquet
+from biasflow.papers.liang2020 import figures, placed, tables
+from biasflow.papers.make import make_paper
+from biasflow.papers.paper import load
 from biasflow.results.scores import concatenate
 from tests.unit.papers.liang2020.made_up import PLACES, TABLES, run, scores
 
@@ -146,3 +153,107 @@ def test_the_change_is_from_the_untouched_encoder_of_the_same_unit(values):
     assert list(changed) == ["encoder", "set", "method", "x", "x_change"]
     assert changed["x_change"].tolist() == pytest.approx([1, 0] * len(values))
     pd.testing.assert_frame_equal(changed.drop(columns="x_change"), frame)
+
+
+@pytest.fixture(scope="module")
+def two():
+    return concatenate([scores(layers=12), scores(encoder="b", layers=4)])
+
+
+def test_a_row_of_panels_per_encoder_with_every_layer_and_both_lines(two):
+    axes = figures.occtmp_by_layer(run(two)).axes
+    assert len(axes) == 4
+    diff, signed = axes[2:]  # encoder "tiny"
+    points = next(line for line in diff.lines if len(line.get_xdata()) == 12)
+    # The maker gives layer i the value 0.3 + i / 10.
+    assert points.get_xdata().tolist() == list(range(12))
+    assert points.get_ydata() == pytest.approx(0.3 + np.arange(12) / 10)
+    dashed = {line.get_ydata()[0] for line in diff.lines if line.get_linestyle() == "--"}
+    assert dashed == {0.111}
+    level = [line.get_ydata()[0] for line in diff.lines if len(line.get_xdata()) == 2]
+    assert sorted(level) == pytest.approx([0.111, 0.141])  # none, all layers
+    assert [label.get_text() for label in axes[0].get_xticklabels()] == ["0", "1", "2", "3"]
+    assert any(line.get_ydata()[0] == 0 for line in signed.lines)
+
+
+def test_the_untouched_encoder_is_needed(two):
+    without = two[~((two["encoder"] == "b") & (two["method"] == "none"))]
+    with pytest.raises(BiasflowError, match=r"encoder b.*none"):
+        figures.occtmp_by_layer(run(without))
+
+
+def test_heat_maps_of_heads_and_outputs(two):
+    heads, outputs, tiny_heads, tiny_outputs, *bars = figures.gender_shares(run(two)).axes
+    assert len(bars) == 2
+    mesh = tiny_heads.collections[0].get_array()
+    # The maker gives layer i and head k the value i / 10 + k / 20, and the output 0.2 + i / 10.
+    assert mesh.shape == (12, 2) and mesh[11, 1] == pytest.approx(1.15) and mesh[0, 0] == 0
+    assert np.asarray(tiny_outputs.collections[0].get_array())[:, 0] == pytest.approx(0.2 + np.arange(12) / 10)
+    assert heads.collections[0].get_array().shape == (4, 2)
+    assert heads.collections[0].get_clim() == tiny_heads.collections[0].get_clim() == (0, pytest.approx(1.15))
+    assert outputs.collections[0].get_clim() != heads.collections[0].get_clim()
+    assert [text.get_text() for text in outputs.texts] == ["0.20", "0.30", "0.40", "0.50"]
+
+
+class Tokens(HTMLParser):
+    """Collects (text, background, score) of every coloured token."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.found, self.attributes = [], None
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        self.attributes = attributes if tag == "span" and "title" in attributes else None
+
+    def handle_data(self, data):
+        if self.attributes:
+            background = self.attributes["style"].removeprefix("background: ")
+            self.found.append((data, background, float(self.attributes["title"])))
+            self.attributes = None
+
+
+def write_pieces(pieces, path, cut=()):
+    """What the readout writes of one method."""
+    frame = pd.DataFrame(pieces, columns=["sentence", "piece", "score"])
+    about = {"method": "densray", "setting": "-", "place": "layer[3]", "truncated": frame["sentence"].isin(cut)}
+    write_parquet(frame.assign(**about), path)
+
+
+def test_the_page_reads_the_pieces_of_every_encoder_and_sorts_the_sentences(tmp_path):
+    for name, shift in (("tiny", 0.0), ("b", 5.0)):
+        pieces = [(0, "she", 0.9 + shift), (0, "NA", 0.1 + shift), (7, "he", -0.9 + shift), (7, "##s", shift)]
+        write_pieces(pieces, tmp_path / f"{name}.parquet")
+    files = {"token_scores": {name: tmp_path / f"{name}.parquet" for name in ("tiny", "b")}}
+    html = figures.sentences(run(scores(measures=["occtmp"]), files=files), "A caption.")
+    found = [(text, score) for text, _, score in Tokens(html).found]
+    assert found[:4] == [("he", -0.9), ("##s", 0.0), ("she", 0.9), ("NA", 0.1)]
+    assert found[4:] == [(text, score + 5) for text, score in found[:4]]
+    assert (
+        "<h2>tiny, densray, layer[3]</h2>" in html
+        and "<h2>b, densray, layer[3]</h2>" in html
+        and "<p>A caption.</p>" in html
+    )
+    # Every encoder has a scale of its own.
+    assert [color for _, color, _ in Tokens(html).found[:4]] == [color for _, color, _ in Tokens(html).found[4:]]
+
+
+def test_a_score_that_is_not_finite_is_named(tmp_path):
+    files = {"token_scores": {"tiny": tmp_path / "tiny.parquet"}}
+    write_pieces([(0, "she", 0.9), (0, "NA", np.nan)], files["token_scores"]["tiny"])
+    with pytest.raises(BiasflowError, match=r"tiny, densray, layer\[3\]: a score is not finite"):
+        figures.sentences(run(scores(measures=["occtmp"]), files=files), "")
+
+
+def test_the_whole_paper_is_made_in_the_same_bytes(tmp_path):
+    write_pieces([(0, "she", 0.5)], tmp_path / "tokens.parquet")
+    whole = run(
+        scores(layers=1), files={"token_scores": {"tiny": tmp_path / "tokens.parquet"}}, encoders=["tiny", "gone"]
+    )
+    text = load("liang2020")
+    files = [f for kind in ("tables", "figures", "pages") for t in text.targets(kind) for f in text.files(kind, t)]
+    for name in ("first", "again"):
+        make_paper(text, whole, text.files_in(tmp_path / name))
+    for file in files:
+        assert (tmp_path / "first" / file).read_bytes() == (tmp_path / "again" / file).read_bytes()

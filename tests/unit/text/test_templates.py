@@ -1,7 +1,10 @@
-"""The gender-occupation pairs: sentences of both forms, numbering, selections, and articles."""
+"""Templates filled with words: the gender-occupation pairs, and sentences that a tokenizer can use."""
+
+from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,6 +20,7 @@ from biasflow.text.occupation_pairs import (
     save_pairs,
     select,
 )
+from biasflow.text.sentence_pairs import TEMPLATE_SETS, check_pairs, expand, load_sentence_pairs
 
 MASCULINE, FEMININE = ("man", "gentleman", "guy"), ("woman", "lady", "girl")
 WORDS = {
@@ -157,3 +161,53 @@ def test_pairs_come_back_from_disk(tmp_path):
     (tmp_path / "pairs.json").write_text("{}")
     with pytest.raises(BiasflowError, match="pairs"):
         load_pairs(tmp_path / "pairs.json")
+
+
+CONFIG = Path(__file__).parents[3] / "scripts/biasflow/data/sentence_pairs.yaml"
+PAIRS_OF_WORDS = {"person": [["man", "woman"], ["boy", "girl"]], "his": [["his", "her"]]}
+
+
+def test_the_projects_own_pairs():
+    sets = load_sentence_pairs(CONFIG)
+    assert set(sets) == set(TEMPLATE_SETS)
+    assert not set(sets["interventions"]["template"]) & set(sets["sentence-debias"]["template"])
+    for pairs in sets.values():
+        assert len(pairs) >= 40
+        assert (pairs["masculine"] != pairs["feminine"]).all()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda c: c.pop("words"),
+        lambda c: c["words"].update(person=[["man"]]),
+        lambda c: c["words"].update(person=[["man", "man"]]),
+        lambda c: c["words"].update(person=[]),
+        lambda c: c["templates"].update(interventions=["no slot"]),
+        lambda c: c["templates"].update(interventions=["the {robot}"]),
+        lambda c: c["templates"].update(interventions=[]),
+        lambda c: c["templates"].pop("sentence-debias"),
+    ],
+)
+def test_a_bad_file_is_named(tmp_path, change):
+    content = yaml.safe_load(CONFIG.read_text())
+    change(content)
+    path = tmp_path / "pairs.yaml"
+    path.write_text(yaml.safe_dump(content))
+    with pytest.raises(BiasflowError, match=r"pairs\.yaml"):
+        load_sentence_pairs(path)
+
+
+def test_pairs_that_tokenise_differently_are_dropped_with_the_reason():
+    pairs = expand(
+        ["{person} is here"], {"person": [["man", "woman"], ["he", "grandmother"], ["x", "y"]]}, where="here"
+    )
+    tokens = {"Man": [1], "Woman": [2], "He": [3], "Grandmother": [4, 5], "X": [0], "Y": [0]}
+
+    def encode(sentences):
+        return [tokens[sentence.split()[0]] for sentence in sentences]
+
+    checked = check_pairs(pairs, encode, encoder="small")
+    assert checked["kept"].tolist() == [True, False, False]
+    assert checked["reason"][0] == ""
+    assert all(checked["reason"][1:])

@@ -1,4 +1,4 @@
-"""The planted NLI corpus: balance, the bias that it plants, labels that follow from the words, disjoint parts."""
+"""Planted biographies and NLI pairs: shares and parts, the bias in them, and what the best answers make of them."""
 
 import re
 
@@ -7,8 +7,11 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import binomtest
 
+from biasflow.corpora.bios import name_parts
 from biasflow.metrics.nli import fairness_scores
+from biasflow.planted.bios import biographies, load_grammar
 from biasflow.planted.nli import (
     PARTS,
     label_probabilities,
@@ -16,6 +19,7 @@ from biasflow.planted.nli import (
     occupation_pair_words,
 )
 from biasflow.planted.world import load_world
+from biasflow.text.scrub import scrub_all
 
 WORLD = load_world()
 WORDS = occupation_pair_words()
@@ -119,3 +123,44 @@ def test_parts_share_no_premise():
     assert not premises["train"] & premises["test"]
     assert not premises["train"] & premises["validation"]
     assert not premises["validation"] & premises["test"]
+
+
+GRAMMAR = load_grammar()
+FEMININE = {"she", "her", "mrs", *GRAMMAR.relations["F"]}
+MASCULINE = {"he", "his", "him", "mr", *GRAMMAR.relations["M"]}
+
+
+def words_of(text):
+    return re.findall(r"\w+", text)
+
+
+def hints(text):
+    return sorted(GRAMMAR.hints.index(word) for word in words_of(text) if word in GRAMMAR.hints)
+
+
+@pytest.fixture(scope="module")
+def bios_by_bias():
+    return {bias: biographies(bias=bias, seed=3, n=3000) for bias in (0.0, 1.0)}
+
+
+@pytest.fixture(scope="module")
+def bios(bios_by_bias):
+    return bios_by_bias[1.0]
+
+
+def test_gender_is_always_told_and_never_wrongly(bios):
+    for bio in bios.itertuples():
+        found = set(words_of(bio.text.lower()))
+        own, other = (FEMININE, MASCULINE) if bio.gender == "F" else (MASCULINE, FEMININE)
+        assert found & own and not found & other, bio.text
+
+
+def test_scrubbing_leaves_gender_in_the_family_share(bios):
+    assert bios["scrubbed"].tolist() == scrub_all(list(bios["text"]), [name_parts(name) for name in bios["name"]])
+    nouns = FEMININE | MASCULINE
+    left = bios["scrubbed"].map(lambda text: bool(set(words_of(text.lower())) & nouns))
+    assert binomtest(int(left.sum()), len(left), GRAMMAR.family_share).pvalue > 1e-4
+    for bio in bios.itertuples():
+        assert not set(name_parts(bio.name)) & set(words_of(bio.scrubbed)), bio.scrubbed
+    gendered = scrub_all(list(bios["scrubbed"]), terms="gendered")
+    assert not any(set(words_of(text.lower())) & nouns for text in gendered)

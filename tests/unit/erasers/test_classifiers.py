@@ -1,15 +1,17 @@
-"""R-LACE: a projection of the rank asked for, after which the game is worth as much as a constant classifier."""
+"""INLP and R-LACE: what is left when no linear classifier does better than chance."""
 
 import re
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
 
 from biasflow.base.errors import BiasflowError
-from biasflow.erasers import mean_projection, rlace
+from biasflow.erasers import inlp, mean_projection, rlace
 from tests.unit.erasers.vectors import on_an_axis, probe, two_genders
 
 
@@ -84,3 +86,63 @@ def test_what_cannot_be_fitted_is_one_line():
     line[4:, 0] = 1  # there is but one direction with anything in it
     with pytest.raises(BiasflowError, match=r"beyond 1 direction.*components"):
         rlace.fit(line, torch.arange(8) >= 4, components=2)
+
+
+def test_known_answer_of_null_spaces():
+    # By symmetry the classifier has no weight on the second axis, so that one direction is enough.
+    eraser = inlp.fit(*on_an_axis(shift=3))
+    assert torch.allclose(eraser.left.abs(), torch.tensor([[1.0, 0.0]]), atol=1e-4)
+    assert eraser.accuracy.tolist() == [0.5]
+
+
+def ranking(X, z):
+    """AUC of a fresh linear probe for which both genders count the same, on the vectors that it was trained on."""
+    probe = LogisticRegression(C=1e4, max_iter=2000, class_weight="balanced").fit(X.numpy(), z.numpy())
+    return roc_auc_score(z.numpy(), probe.decision_function(X.numpy()))
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 9999), share=st.floats(0.15, 0.85))
+@example(seed=0, share=0.15)
+def test_a_fresh_probe_is_near_chance_also_where_a_gender_is_rare(seed, share):
+    X, z = two_genders(n=600, d=12, seed=seed, share=share)
+    eraser = inlp.fit(X, z)
+    assert ranking(X, z) > 0.65
+    assert eraser.accuracy[-1] <= 0.5 + 1e-6
+    assert bool((eraser.accuracy[:-1] > 0.5 + 1e-6).all())  # not one direction more than it takes
+    assert abs(ranking(eraser.apply(X), z) - 0.5) < 0.06
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 9999), classifiers=st.integers(1, 6))
+def test_it_is_the_projection_on_the_intersection_of_the_null_spaces(seed, classifiers):
+    X, z = two_genders(n=100, d=12, seed=seed)
+    fewer, eraser = (inlp.fit(X, z, classifiers=most) for most in (classifiers, 7))
+    k = fewer.components
+    assert k <= classifiers and torch.allclose(eraser.left[:k], fewer.left, atol=1e-5)  # one after another
+    assert torch.equal(eraser.accuracy[:k], fewer.accuracy)
+    P = torch.eye(12) - eraser.apply(torch.eye(12))
+    assert torch.allclose(P, P.T, atol=1e-5) and torch.allclose(P @ P, P, atol=1e-5)
+    assert float(P.trace()) == pytest.approx(eraser.components, abs=1e-4)
+    assert torch.allclose(eraser.left @ eraser.left.T, torch.eye(eraser.components), atol=1e-5)
+    # A vector that is in all null spaces stays.
+    kept = torch.linalg.svd(eraser.left).Vh[eraser.components :]
+    assert torch.allclose(eraser.apply(kept), kept, atol=1e-5)
+
+
+def test_what_inlp_cannot_fit_is_one_line():
+    X, z = two_genders()
+    with pytest.raises(BiasflowError, match="classifiers is 0"):
+        inlp.fit(X, z, classifiers=0)
+    with pytest.raises(BiasflowError, match="nothing to erase"):
+        inlp.fit(torch.cat([X, X]), torch.arange(2 * len(X)) < len(X))
+
+
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 9999))
+def test_the_released_rule_stops_at_the_majority_and_leaves_a_rare_gender_readable(seed):
+    X, z = two_genders(n=600, d=12, seed=seed, share=0.15)
+    released, ours = inlp.fit(X, z, stop_at="majority"), inlp.fit(X, z)
+    probe = LogisticRegression(C=1e4, max_iter=2000).fit(released.apply(X).numpy(), z.numpy())
+    assert probe.score(released.apply(X).numpy(), z.numpy()) <= 0.85 + 0.01  # no better than to say always the same
+    assert abs(ranking(ours.apply(X), z) - 0.5) < 0.06 and ours.components >= released.components

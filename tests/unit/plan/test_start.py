@@ -1,8 +1,13 @@
-"""Which changes of a configuration are told before finished results are made again, and which are only additions."""
+"""What is known of a run before its first job: where it computes, and which changes make finished results again."""
+
+from types import SimpleNamespace
 
 import pytest
 
+from biasflow.base.errors import BiasflowError
+from biasflow.plan import device
 from biasflow.plan.changed import changes
+from biasflow.plan.device import check_scheduler, planned_device, submits_jobs
 
 BEFORE = {
     "run": "mine",
@@ -63,3 +68,41 @@ def test_what_is_told(key, value, told):
     found = list(changes(BEFORE, now(key, value)))
     assert [name for name, _ in found] == ([key] if told else [])
     assert not told or found[0][1].startswith(told)
+
+
+@pytest.mark.parametrize("cluster", [False, True])
+@pytest.mark.parametrize("there", [False, True])
+def test_auto_is_a_gpu_on_a_cluster_and_where_one_is_and_other_choices_stay(monkeypatch, cluster, there):
+    monkeypatch.setattr(device, "gpus_here", lambda: ["GPU-1"] * there)
+    monkeypatch.setattr(device.importlib.metadata, "version", lambda name: "2.13.0+cu128")
+    assert planned_device("auto", cluster=cluster) == ("cuda" if cluster or there else "cpu")
+    assert [planned_device(choice, cluster=cluster) for choice in ("cpu", "cuda")] == ["cpu", "cuda"]
+
+
+def test_a_torch_for_processors_alone_takes_no_gpu(monkeypatch):
+    monkeypatch.setattr(device, "gpus_here", lambda: ["GPU-1"])
+    monkeypatch.setattr(device.importlib.metadata, "version", lambda name: "2.13.0+cpu")
+    assert planned_device("auto", cluster=False) == "cpu"
+
+
+@pytest.mark.parametrize(
+    ("cores", "nodes", "resources", "submits"),
+    [
+        (2, None, None, False),  # --cores 2
+        (1, 4, None, False),  # -n --jobs 4: the number of cores
+        (None, 100, {"mem_mb": 2000}, True),  # profiles/slurm
+        (1, 100, {"mem_mb": 2000}, True),  # and its dry run
+    ],
+)
+def test_jobs_are_submitted(cores, nodes, resources, submits):
+    assert submits_jobs(SimpleNamespace(cores=cores, nodes=nodes, default_resources=resources)) == submits
+
+
+def test_slurm_is_asked_for_where_jobs_can_be_submitted_to_it(monkeypatch):
+    for place in ("/usr/bin/sbatch", None):
+        monkeypatch.setattr(device.shutil, "which", lambda name, place=place: place)
+        check_scheduler("local")
+        if place:
+            check_scheduler("slurm")
+    with pytest.raises(BiasflowError, match="no sbatch"):
+        check_scheduler("slurm")
