@@ -6,8 +6,7 @@ import pandas as pd
 from _rule import by_role, items, rule
 from biasflow.base.tabular import read_text_csv, write_csv
 from biasflow.papers.frames import Run, scores_and_plan
-from biasflow.papers.items import ledger as items_ledger
-from biasflow.papers.ledger import CAPTIONS, ledger, released_errors, summary
+from biasflow.papers.ledger import CAPTIONS, ledger, of_items, released_errors, summary
 from biasflow.papers.paper import load_tables
 from biasflow.papers.tabled import read_printed
 from biasflow.results.tables import write_table
@@ -21,7 +20,7 @@ def main(smk) -> None:
         for name, (options, files) in smk.params.papers.items():
             printed = read_printed(name, options.get("folder"))
             runs[name] = Run(scores, plan, names, printed, items(smk.input, name, files), options)
-        rows = pd.concat([ledger(runs), items_ledger.ledger(smk.params.item_files, scores, plan)], ignore_index=True)
+        rows = pd.concat([ledger(runs), of_items(smk.params.item_files, scores, plan)], ignore_index=True)
         write_csv(rows, smk.output.whole)
         tables = {"ledger": rows, "ledger_summary": summary(rows), "released_errors": released_errors(scores)}
         for name, target in load_tables(CAPTIONS).items():

@@ -12,8 +12,7 @@ import yaml
 
 from biasflow.base.errors import AbsentError
 from biasflow.metrics.items import scorer
-from biasflow.papers.items.ledger import KEYS, MOST, Z_95, ledger
-from biasflow.papers.ledger import OFF, REPRODUCED, summary
+from biasflow.papers.ledger import ITEM_KEYS, MOST_ERRORS, OFF, REPRODUCED, Z_95, of_items, summary
 from biasflow.plan.prepared import prepared
 from biasflow.registry import METRICS, module_of
 from tests.real.files import DATA, needs_data
@@ -49,8 +48,8 @@ def rows(tmp_path_factory):
     _, table = read_and_scored(folder)
     tables.append(table.assign(encoder=clusters, dataset="winobias-winobias-dev"))
     scores, plan = pd.concat(tables), pd.DataFrame(reasons, columns=["encoder", "dataset", "reason"])
-    assert not scores.duplicated(KEYS).any()
-    return ledger(run.jobs.of("paper_ledger").params["item_files"], scores, plan)
+    assert not scores.duplicated(ITEM_KEYS).any()
+    return of_items(run.jobs.of("paper_ledger").params["item_files"], scores, plan)
 
 
 def _in_mirror(run, path: str) -> Path:
@@ -70,7 +69,7 @@ def test_every_number_that_is_off_has_its_cause(rows):
     assert set(off["measure"]) == {"gest_rate, low end", "gest_rate, high end"}
     assert off["reason"].str.contains("noise of 1,000 resamples").all()
     errors = off["off_by"].str.extract(r"; ([\d.]+) standard errors")[0].astype(float)
-    assert errors.max() < MOST and (off["difference"].abs() < 0.02).all()
+    assert errors.max() < MOST_ERRORS and (off["difference"].abs() < 0.02).all()
 
 
 def test_resampling_anew_moves_as_many_ends_of_intervals_as_are_off(rows):

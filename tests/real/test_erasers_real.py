@@ -10,7 +10,7 @@ from biasflow.encoders.load import load_encoder
 from biasflow.erasers import inlp, leace, mean_projection, random, splince
 from biasflow.tasks.occupation.gendered_vectors import gendered_vectors
 from tests.real.files import SPLADE, needs
-from tests.unit.erasers.test_splince import covariance
+from tests.unit.erasers.test_subspaces import covariance
 from tests.unit.synthetic_bios import readable
 
 pytestmark = needs(SPLADE)

@@ -1,11 +1,13 @@
-"""The ledger: every number that a paper prints, ours beside it, and whether they agree; and errors in released code and
-files of tests and papers, with their effect if a run has both readings.
+"""The ledger: every number that a paper prints, ours beside it, and whether they agree; the same of numbers that were
+printed from published scores of single items; and errors in released code and files of tests and papers, with their
+effect if a run has both readings.
 
 Nothing is listed here. The numbers are those of the paper's printed.csv; ours are those of the tables that its
 paper.yaml names under `ledger`. What can be compared at all is decided by the encoder and the data that the
 configuration names, before any number of ours is looked at."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +19,6 @@ from biasflow.base.shipped import shipped
 from biasflow.papers.frames import NOT_ASKED, Run
 from biasflow.papers.paper import Compared, PaperText, load
 from biasflow.papers.tabled import as_ours, other_data, ours, row_keys, same_encoders
-from biasflow.results.rounding import around, rounded
 from biasflow.results.scores import KEYS
 
 CAPTIONS = shipped("papers/ledger.yaml")
@@ -96,6 +97,29 @@ def _beside(numbers: pd.DataFrame, ours: pd.DataFrame, same: Mapping[str, Sequen
     return numbers.join(values).assign(ours_encoder=found["ours_encoder"].fillna(""), absent=absent)
 
 
+EQUAL = 1e-9  # printed decimals are not exact in floating point
+
+
+class Range(NamedTuple):
+    """The bounds of what a value may be that was computed from printed digits."""
+
+    low: float
+    high: float
+
+    def meets(self, other: "Range") -> bool:
+        return self.low <= other.high + EQUAL and other.low <= self.high + EQUAL
+
+
+def around(value: float, reach: float = 0) -> Range:
+    """value -/+ reach; without reach the value alone."""
+    return Range(value - reach, value + reach)
+
+
+def rounded(value: float, decimals: int) -> Range:
+    """Everything that prints as `value` with so many decimals: value -/+ half a unit of the last one."""
+    return around(value, 0.5 * 10**-decimals)
+
+
 def judge(
     printed: str, printed_sd: str, ours: float, *, incomparable: str = "", absent: str = NOT_ASKED
 ) -> dict[str, object]:
@@ -141,6 +165,89 @@ def summary(rows: pd.DataFrame) -> pd.DataFrame:
         )
     columns = ["paper", "numbers", *(status.replace(" ", "_") for status in STATUSES), "disputed_by_audit", "reasons"]
     return pd.DataFrame(summaries, columns=columns)
+
+
+SOURCES = shipped("papers/items/sources.yaml")
+PUBLISHED = shipped("papers/items/published")
+ITEM_KEYS = ["encoder", "dataset", "metric", "part", "variant"]
+ENDS = {"printed": "value", "low": "low", "high": "high"}  # column of a printed number -> of ours
+UNITS = {"1": "", "100": "percent"}  # scale of a printed number -> its unit
+MOST_DECIMALS = 6  # more are printed by programs that do not round: scores.csv has ten digits
+Z_95 = 1.959963984540054
+MOST_ERRORS = 3.0  # standard deviations that noise of resampling may make
+
+
+def of_items(encoders_by_file: Mapping[str, Sequence[str]], scores: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
+    """Return a row for each number that was printed from published scores of single items, beside what our formulas
+    make of the same items: COLUMNS. It is compared where the run reads the very file of scores that it was printed
+    from, by the sha256 of the catalogue: nothing else is asked, and so no result decides what is compared.
+
+    encoders_by_file: name of a file of scores, with ":column" behind it where one is named -> the encoders that the
+    file stands for; scores: of the run; plan: a row per cell with its reason (results.scores.read_plan). A number that
+    is off has the cause as its reason, "" where none is known."""
+    ours = {tuple(row[key] for key in ITEM_KEYS): row for row in scores.to_dict("records")}
+    reasons = plan[plan["reason"] != ""].drop_duplicates(["encoder", "dataset"]).set_index(["encoder", "dataset"])
+    rows = [
+        row
+        for name, about in yaml.safe_load(SOURCES.read_text("utf-8")).items()
+        for number in _printed_in(PUBLISHED / f"{name}.csv")
+        for encoder in encoders_by_file.get(number["file"], ())
+        for row in _rows_of(about, number, encoder, ours, reasons["reason"])
+    ]
+    return pd.DataFrame(rows, columns=COLUMNS).astype({"ours_n": "Float64"})
+
+
+def _printed_in(path: Path) -> Iterator[dict[str, str]]:
+    yield from pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
+
+
+def _rows_of(
+    about: Mapping, number: Mapping[str, str], encoder: str, ours: Mapping[tuple, Mapping], reasons: pd.Series
+) -> Iterator[dict[str, object]]:
+    """The rows of a printed number, and of the ends of its interval."""
+    score = ours.get((encoder, *(number[name] for name in ITEM_KEYS[1:])))
+    for column, of in ENDS.items():
+        if not number[column]:
+            continue
+        value = np.nan if score is None else float(score[of]) * float(number["scale"])
+        printed = number[column]
+        if decimals_of(printed) > MOST_DECIMALS:
+            printed = f"{float(printed):.{MOST_DECIMALS}f}"
+        judged = judge(printed, "", value, absent=reasons.get((encoder, number["dataset"]), NOT_ASKED))
+        if judged["status"] == OFF and column != "printed" and "resamples" in about:
+            errors = standard_errors(printed, value, score["low"], score["high"], about["resamples"])
+            judged["off_by"] += f"; {errors:.1f} standard errors of its resampling"
+            judged["reason"] = about["noise"] if errors <= MOST_ERRORS else ""
+        yield {
+            "paper": about["title"],
+            "table": about["printed"],
+            "encoder": number["file"],
+            "row": f"{number['dataset']}; {number['part']}",
+            "measure": number["metric"] + ("" if column == "printed" else f", {column} end"),
+            "variant": number["variant"],
+            "unit": UNITS.get(number["scale"], f"1 / {number['scale']}"),
+            "printed": number[column],
+            "printed_sd": "",
+            "ours": value,
+            "ours_sd": np.nan,
+            "ours_n": np.nan if score is None else score["n"],
+            "ours_encoder": encoder,
+            "audit": "",
+            **judged,
+        }
+
+
+def standard_errors(printed: str, end: float, low: float, high: float, resamples: int) -> float:
+    """Return how far the end of a printed bootstrap interval of a rate lies from ours, which has no noise, in standard
+    errors of its resampling, beyond the rounding of the printed number.
+
+    The authors take mean -+ 1.96 sd of the logarithm over so many resamples, so that the error of an end is that of the
+    mean and of 1.96 sd together: end * sd * sqrt((1 + 1.96^2 / 2) / resamples). low, high: our ends, which tell sd."""
+    sd = (np.log(high) - np.log(low)) / (2 * Z_95)
+    error = end * sd * np.sqrt((1 + Z_95**2 / 2) / resamples)
+    value = float(printed)
+    rounding = rounded(value, decimals_of(printed)).high - value
+    return max(abs(end - value) - rounding, 0) / error
 
 
 ERRORS = shipped("papers/released_errors.yaml")

@@ -69,11 +69,12 @@ def pivoted(run: Run, text: PaperText, target: Target) -> pd.DataFrame:
     printed = printed_rows(run, text, target)
     for metric in sorted(set(printed) - {*keys, *metrics}):
         raise BiasflowError(f"{text.name}: {target.printed_in} prints {metric}; add it to the metrics of the table")
-    table = ours.reindex(columns=metrics).astype(float).reset_index()
-    silent = printed[keys].merge(table[keys], how="left", indicator="found").query("found == 'left_only'")[keys]
-    statuses = [_status(run, dict(row), metrics) for row in silent.to_dict("records")]
-    table = pd.concat([table.assign(status=RUN), silent.assign(status=statuses)], ignore_index=True)
-    return merge_published(table, printed, on=keys, values=[name for name in metrics if name in printed])
+    table = ours.reindex(columns=metrics).astype(float).reset_index().assign(status=RUN)
+    values = [name for name in metrics if name in printed]
+    table = merge_published(table, printed, on=keys, values=values, printed_only=True)
+    silent = table["status"].isna()
+    table.loc[silent, "status"] = [_status(run, row) for row in table.loc[silent, keys].to_dict("records")]
+    return table
 
 
 def printed_rows(run: Run, text: PaperText, target: Target) -> pd.DataFrame:
@@ -158,7 +159,7 @@ def other_data(run: Run, text: PaperText) -> Mapping[str, str]:
     return _named(text, text.other_data)(run) if text.other_data else {}
 
 
-def _status(run: Run, keys: Mapping[str, str], metrics: list[str]) -> str:
+def _status(run: Run, keys: Mapping[str, str]) -> str:
     """Why a row that is printed has no score of ours: the plan's reason for its encoder, method and dataset."""
     planned = {key: value for key, value in keys.items() if key in run.plan and value != NA}
     return status(run.reason(**planned) or NOT_ASKED)

@@ -26,12 +26,21 @@ _ACRONYMS = {"ceat", "csv", "fpr", "glue", "nli", "seat", "snli", "tpr", "weat"}
 
 
 def merge_published(
-    frame: pd.DataFrame, published: pd.DataFrame, *, on: Sequence[str], values: Sequence[str]
+    frame: pd.DataFrame,
+    published: pd.DataFrame,
+    *,
+    on: Sequence[str],
+    values: Sequence[str],
+    printed_only: bool = False,
 ) -> pd.DataFrame:
     """Put `<value>_published` and, of numbers, `<value>_difference` (ours minus published) after each of `values`.
 
-    The tables are joined on `on`; rows keep their order, a row that is not printed gets NaN."""
+    The tables are joined on `on`; rows keep their order, a row that is not printed gets NaN. `printed_only`: below them
+    come the rows that are printed and are not in `frame`, with NaN for ours."""
     printed = published[[*on, *values]].rename(columns={value: value + PUBLISHED for value in values})
+    if printed_only:
+        known = printed[list(on)].merge(frame[list(on)].drop_duplicates(), how="left", indicator="known")["known"]
+        frame = pd.concat([frame, printed.loc[(known == "left_only").to_numpy(), list(on)]], ignore_index=True)
     merged = frame.merge(printed, on=list(on), how="left", validate="many_to_one")
     for value in values:
         if is_numeric_dtype(published[value]):

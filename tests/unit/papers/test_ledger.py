@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from biasflow.base.errors import BiasflowError
 from biasflow.base.shipped import ROOT
 from biasflow.papers.frames import NOT_ASKED
-from biasflow.papers.items.ledger import PUBLISHED, of_items
 from biasflow.papers.ledger import (
     CAPTIONS,
     COLUMNS,
@@ -20,11 +19,13 @@ from biasflow.papers.ledger import (
     NOT_COMPARABLE,
     NOT_RUN,
     OFF,
+    PUBLISHED,
     REPRODUCED,
     STATUSES,
     decimals_of,
     judge,
     ledger,
+    of_items,
     of_paper,
     summary,
 )

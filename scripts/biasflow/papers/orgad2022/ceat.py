@@ -34,7 +34,7 @@ def ceat(run: Run, half: str) -> pd.DataFrame:
     chosen = selection.select(run, halves.HALVES[half])
     encoders = selection.encoders_of(chosen)
     ours = _measured(chosen)
-    table = selection.beside(ours, _printed(chosen), _KEY, ["effect_size"], encoders)
+    table = selection.beside(ours, _printed(chosen), _KEY, encoders)
     table = table.merge(_words(chosen), on=["encoder", "test"], how="left", validate="many_to_one")
     tested = set(ours["encoder"])
     table = table.assign(

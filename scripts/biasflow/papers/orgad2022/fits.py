@@ -85,7 +85,7 @@ def fitted(run: Run, half: str, encoders: str) -> pd.DataFrame:
         for stage in stages
     )
     ours = before.merge(after, on=_KEY, how="outer")
-    table = selection.with_labels(selection.beside(ours, _printed(chosen), _KEY, stages, encoders), half)
+    table = selection.with_labels(selection.beside(ours, _printed(chosen), _KEY, encoders), half)
     table["status"] = [
         row.status
         or status(

@@ -20,7 +20,7 @@ from biasflow.planted.association import PLANTED
 from biasflow.registry import PLAIN, STRATEGIES, WITH
 from biasflow.results.scores import NA
 from biasflow.results.scores import NONE as UNTOUCHED
-from biasflow.results.tables import DIFFERENCE, PUBLISHED
+from biasflow.results.tables import merge_published
 
 NONE = STRATEGIES[PLAIN].label  # the model that all others are compared with
 BASELINES = (halves.RANDOM, halves.PRETRAINED)  # models without fine-tuning, in the order of the tables
@@ -329,18 +329,15 @@ def encoders_of(chosen: Selection) -> list[str]:
     return list(dict.fromkeys([*chosen.encoders, ENCODER]))
 
 
-def beside(
-    ours: pd.DataFrame, printed: pd.DataFrame, keys: Sequence[str], values: Sequence[str], encoders: Sequence[str]
-) -> pd.DataFrame:
-    """The rows of `ours` and of `printed`, joined on `keys`, of these encoders; `status` is "run" or still empty.
-
-    Of the columns that both have the printed ones end in `_published`; `values` also have a `_difference`, ours minus
-    published. An encoder without any row gets one, to say why."""
+def beside(ours: pd.DataFrame, printed: pd.DataFrame, keys: Sequence[str], encoders: Sequence[str]) -> pd.DataFrame:
+    """The rows of `ours` and of `printed` (whose other columns are `keys`) of these encoders; `status` is "run" or
+    still empty. An encoder without any row gets one, to say why."""
     ours, printed = (frame[frame["encoder"].isin(encoders)] for frame in (ours, printed))
-    table = ours.assign(status=RUN).merge(printed, on=[*keys], how="outer", suffixes=("", PUBLISHED))
-    table = with_all(table, encoders)
-    table[[*keys, "status"]] = table[[*keys, "status"]].astype(object).fillna("")
-    return table.assign(**{name + DIFFERENCE: table[name] - table[name + PUBLISHED] for name in values})
+    values = [name for name in printed if name not in keys]
+    table = with_all(
+        merge_published(ours.assign(status=RUN), printed, on=keys, values=values, printed_only=True), encoders
+    )
+    return table.astype(dict.fromkeys([*keys, "status"], object)).fillna(dict.fromkeys([*keys, "status"], ""))
 
 
 def with_all(table: pd.DataFrame, encoders: Sequence[str]) -> pd.DataFrame:

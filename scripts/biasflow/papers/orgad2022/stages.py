@@ -128,9 +128,7 @@ def compared(run: Run, half: str, stage: str) -> pd.DataFrame:
     for name in ("p", "p_by_encoder"):
         ours[f"{name}_holm"] = ours.groupby(["encoder", *MEASURE])[name].transform(holm).astype(float)
     printed = selection.printed_values(run, half, half.printed_in[stage]).rename(columns={"value": "mean"})
-    table = selection.with_labels(
-        selection.beside(ours, printed[[*_KEY, "mean", "sd", "star"]], _KEY, ["mean"], encoders), half
-    )
+    table = selection.with_labels(selection.beside(ours, printed[[*_KEY, "mean", "sd", "star"]], _KEY, encoders), half)
     table[_STARS] = table[_STARS].astype(object).fillna("")
     scored = set(ours["encoder"])
 

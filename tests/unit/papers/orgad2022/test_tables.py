@@ -26,7 +26,7 @@ from tests.unit.papers.orgad2022.made_up import (
     with_value,
     without,
 )
-from tests.unit.papers.orgad2022.made_up import coreference_run as run_of
+from tests.unit.papers.orgad2022.made_up import run as run_of
 
 STAGES = {"before": TABLES["table3"], "after": TABLES["table4"], "frozen": TABLES["table5"]}
 
