@@ -4,9 +4,8 @@ from _rule import by_role, items, rule
 from biasflow.base.tabular import read_text_csv
 from biasflow.corpora.verified import remark
 from biasflow.papers.frames import Run, scores_and_plan
-from biasflow.papers.make import make_paper
+from biasflow.papers.make import make_paper, read_printed
 from biasflow.papers.paper import load
-from biasflow.papers.tabled import read_printed
 
 
 def main(smk) -> None:

@@ -18,7 +18,7 @@ def init(
 
     Says what cannot be measured on it and why. For a first page use `biasflow measure`."""
     from biasflow.base.files import whole_file
-    from biasflow.plan.first import first_configuration
+    from biasflow.plan.choices import first_configuration
 
     if not output.parent.is_dir():
         raise BiasflowError(f"there is no folder {output.parent}; make it, or name another file with -o")

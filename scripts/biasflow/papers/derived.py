@@ -1,14 +1,16 @@
-"""The encoders and tasks that papers need beside those of the configuration, and how these are called."""
+"""What calibrations and papers need beside the configuration: encoders and tasks whose bias is known, how these are
+called, and a measure that is judged by them. Imports no pandas."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from biasflow.base.errors import BiasflowError
 from biasflow.encoders.configured import PLANTED
+from biasflow.registry import COST, Measure
 
 
-def judged_encoders(config: Mapping, paper: str) -> list[str]:
-    """The encoders on which a paper judges measures; only the papers `planted` and `calibrated` have any."""
-    options = config["papers"][paper]
+def judged_encoders(paper: str, options: Mapping) -> list[str]:
+    """The encoders on which a paper with these options judges measures; only `planted` and `calibrated` have any."""
     if paper == "planted":
         return [calibration_name(bias, seed) for bias in options["bias"] for seed in options["seeds"]]
     return [options["encoder"], *calibrated_encoders(options)] if paper == "calibrated" else []
@@ -66,3 +68,30 @@ def calibrated_encoders(options: Mapping) -> dict[str, tuple[float, int]]:
     pairs = [(dose, seed) for dose in options["doses"] for seed in options["seeds"]]
     signs = {True: "minus", False: ""}  # a hyphen before the number would be read as no sign
     return {f"calibrated-dose-{signs[dose < 0]}{abs(dose):g}-seed{seed}": (dose, seed) for dose, seed in pairs}
+
+
+ENCODER = ""  # in place of a kind of task: the encoder as it was pre-trained
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A measure of the encoders themselves, or of models that are trained on a task; data: the task whose texts it is
+    read on where the encoder is not trained on them."""
+
+    measure: Measure
+    metric: str
+    task: str = ENCODER
+    data: str = ""
+
+    @property
+    def name(self) -> str:
+        """Its name in tables and figures."""
+        label = self.measure.label
+        return f"{label} ({self.task})" if self.task else f"{label} ({self.data}, before)" if self.data else label
+
+    @property
+    def sign(self) -> int:
+        """The direction of its change with more bias: up (1), down (-1), or none (0), for a measure of quality."""
+        if self.measure.group == COST:
+            return 0
+        return -1 if self.measure.better == "high" else 1

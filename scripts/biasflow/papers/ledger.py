@@ -17,8 +17,8 @@ import yaml
 from biasflow.base.errors import BiasflowError
 from biasflow.base.shipped import shipped
 from biasflow.papers.frames import NOT_ASKED, Run
+from biasflow.papers.make import as_ours, other_data, ours, row_keys, same_encoders
 from biasflow.papers.paper import Compared, PaperText, load
-from biasflow.papers.tabled import as_ours, other_data, ours, row_keys, same_encoders
 from biasflow.results.scores import KEYS
 
 CAPTIONS = shipped("papers/ledger.yaml")

@@ -11,6 +11,7 @@ from jinja2.nativetypes import NativeEnvironment
 
 from biasflow.base.errors import BiasflowError
 from biasflow.matrix import RUN, Cell
+from biasflow.papers.derived import judged_encoders
 from biasflow.results.page import first_sentence
 
 HERE = Path(__file__).parent
@@ -29,7 +30,7 @@ class Target:
     the plan, each need with a `metric` and maybe some `methods`, or an `option` of the paper that must be set.
 
     made_by: "<module>.<function>" in the paper's folder, which is called with the run, the `options` (and for a page
-    the caption). A table that is our scores beside printed numbers needs no function (`tabled.pivoted`): metrics, its
+    the caption). A table that is our scores beside printed numbers needs no function (`make.pivoted`): metrics, its
     columns; rows, the keys of scores.csv that tell its rows apart; only, key -> the values that it shows; aggregate,
     what is made of several seeds; printed_in, the table of printed.csv that stands beside it."""
 
@@ -104,10 +105,12 @@ class PaperText:
         """The blocks that `asks` has, by name, which begins with the paper's: written as under `ask`; without
         `encoders` they are of those of the paper's options; none without encoders, or whose `asked` is false or empty.
 
-        Text in {{ }} is an expression of Jinja of the options, of the whole `config`, and of `each`, where an entry has
-        `each`, a list, and its `blocks` for each name in it. BiasflowError for an option that there is not."""
+        Text in {{ }} is an expression of Jinja of the options, of the whole `config`, of the encoders that are `judged`
+        (derived.judged_encoders), and of `each`, where an entry has `each`, a list, and its `blocks` for each name in
+        it. BiasflowError for an option that there is not."""
+        values = {**options, "config": config, "judged": judged_encoders(self.name, options)}
         try:
-            return dict(_blocks(self.asks, self.name, {**options, "config": config}))
+            return dict(_blocks(self.asks, self.name, values))
         except UndefinedError as error:
             raise BiasflowError(f"{self.folder / PAPER}: key 'asks': {error}; mend the expression") from error
 

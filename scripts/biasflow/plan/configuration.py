@@ -356,7 +356,7 @@ def _check_papers(config: Mapping) -> None:
             "corpus out, or write planted"
         )
     for name, about in config["given"].items():
-        if not any(judged_encoders(config, paper) for paper in config["papers"]):
+        if not any(judged_encoders(*paper) for paper in config["papers"].items()):
             raise BiasflowError(
                 f"config: key 'given.{name}': no study judges it; add papers.planted or papers.calibrated"
             )

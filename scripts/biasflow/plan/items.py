@@ -71,7 +71,7 @@ def _items(setup: Setup, plan: Plan, paper: str) -> Iterator[tuple[str, str, Ite
     for task in map(setup.task, dict.fromkeys(reading.block.task for reading in readings if reading.block.task)):
         files = task.files(task.kind.printed).items()
         yield from ((role, task.name, Item(file)) for role, file in files if file not in setup.facts.absent)
-    for encoder in judged_encoders(setup.config, paper):
+    for encoder in judged_encoders(paper, setup.config["papers"][paper]):
         for measure in setup.config["given"]:
             yield "given", f"{measure}/{encoder}", Item(paths.given_values(measure, encoder))
     if paper == "calibrated":

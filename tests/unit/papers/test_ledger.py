@@ -29,8 +29,8 @@ from biasflow.papers.ledger import (
     of_paper,
     summary,
 )
+from biasflow.papers.make import other_data, read_printed
 from biasflow.papers.paper import HERE, load, load_tables
-from biasflow.papers.tabled import other_data, read_printed
 from biasflow.registry import PAPERS
 from tests.unit.papers.dawkins2024 import made_up as dawkins
 from tests.unit.papers.liang2020 import made_up as liang

@@ -8,8 +8,16 @@ import yaml
 
 from biasflow.base.errors import BiasflowError
 from biasflow.encoders.families import HEADS
-from biasflow.plan.choices import CHOICES, MEANINGS, OF_FOLDER, reasons, with_folder
-from biasflow.plan.first import METHODS, SLOW, first_configuration
+from biasflow.plan.choices import (
+    CHOICES,
+    FIRST_METHODS,
+    MEANINGS,
+    OF_FOLDER,
+    SLOW,
+    first_configuration,
+    reasons,
+    with_folder,
+)
 from biasflow.plan.methods import PLACE
 from biasflow.plan.prepared import prepared
 from biasflow.registry import ERASERS, METRICS, PAPERS, STRATEGIES
@@ -78,7 +86,8 @@ def test_it_plans_and_every_cell_runs(tmp_path, heads):
     folder = folder_of(tmp_path / "my-bert", *heads)
     first = first_configuration(folder, "mine.yaml")
     plan = prepared(yaml.safe_load(first.text)).plan
-    assert {cell.status for cell in plan.cells} == {"run"} and {cell.method for cell in plan.cells} == set(METHODS)
+    assert {cell.status for cell in plan.cells} == {"run"}
+    assert {cell.method for cell in plan.cells} == set(FIRST_METHODS)
     asked = {cell.metric for cell in plan.cells}
     assert asked.isdisjoint({*first.lacking, *SLOW}) and {"weat", "seat", "similarity"} <= asked
     assert ("perplexity" in asked) == ("masked_lm" in heads)

@@ -12,10 +12,9 @@ from biasflow.base.tabular import read_parquet
 from biasflow.metrics import bec_pro, winogender
 from biasflow.metrics.log_odds import agreement
 from biasflow.metrics.occtmp import occtmp
-from biasflow.papers.derived import calibrated_encoders
+from biasflow.papers.derived import Judged, calibrated_encoders
 from biasflow.papers.frames import Run
 from biasflow.papers.judge import given_values, item_variance, with_doses
-from biasflow.papers.judged import Judged
 from biasflow.registry import INSIDE, METRICS, Measure
 from biasflow.results.scores import NONE
 

@@ -14,8 +14,8 @@ import pandas as pd
 
 from biasflow.corpora.seat import DENSRAY_TESTS
 from biasflow.papers.frames import NOT_ASKED, RUN, Run, wide
+from biasflow.papers.make import LABEL_OF_STRATEGY
 from biasflow.papers.orgad2022 import halves
-from biasflow.papers.tabled import LABEL_OF_STRATEGY
 from biasflow.planted.association import PLANTED
 from biasflow.registry import PLAIN, STRATEGIES, WITH
 from biasflow.results.scores import NA

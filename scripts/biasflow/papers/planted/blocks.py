@@ -10,8 +10,7 @@ import yaml
 from biasflow.base.errors import BiasflowError
 from biasflow.base.names import require
 from biasflow.base.shipped import shipped
-from biasflow.papers.derived import calibration_name, calibration_task
-from biasflow.papers.judged import ENCODER, Judged
+from biasflow.papers.derived import ENCODER, Judged, calibration_name, calibration_task
 from biasflow.registry import METRICS, Measure
 
 PROBED = "compression"  # of a pre-trained encoder it needs a task's texts

@@ -20,9 +20,8 @@ from biasflow.papers.dawkins2024.grid import (
     printed_table,
 )
 from biasflow.papers.frames import Run
-from biasflow.papers.make import functions
+from biasflow.papers.make import functions, read_printed
 from biasflow.papers.paper import load
-from biasflow.papers.tabled import read_printed
 from biasflow.results.scores import COLUMNS, KEYS, NA, NONE, tidy
 
 TABLES = functions(load("dawkins2024"))["tables"]

@@ -5,9 +5,8 @@ from collections.abc import Mapping
 import pandas as pd
 
 from biasflow.papers.frames import Run
-from biasflow.papers.make import functions
+from biasflow.papers.make import functions, read_printed
 from biasflow.papers.paper import load
-from biasflow.papers.tabled import read_printed
 from biasflow.registry import METRICS
 from biasflow.results.scores import tidy
 
