@@ -15,8 +15,7 @@ from biasflow.readouts.cosines import drawn_cosines
 from biasflow.readouts.word_contexts import find_word_contexts
 from biasflow.stimuli.ceat_sets import ceat_tests, sets_of_vectors, words_of
 from biasflow.tasks.occupation.gender_classifier import top_words
-from tests.real.files import DATA, LITWIKI, needs, needs_data
-from tests.real.wikitext import read_wikitext
+from tests.real.files import DATA, LITWIKI, needs, needs_data, read_wikitext
 from tests.unit.reference_ceat import word_vectors
 
 pytestmark = needs_data

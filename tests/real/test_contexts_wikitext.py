@@ -8,8 +8,7 @@ from biasflow.encoders.load import load_encoder
 from biasflow.erasers import densray
 from biasflow.methods.occurrences import find_occurrences
 from biasflow.methods.states import WordStates
-from tests.real.files import DATA, LITWIKI, needs, needs_data
-from tests.real.wikitext import read_wikitext
+from tests.real.files import DATA, LITWIKI, needs, needs_data, read_wikitext
 
 pytestmark = needs_data
 with_encoder = needs(LITWIKI)

@@ -6,8 +6,7 @@ import pytest
 
 from biasflow.encoders.load import load_encoder
 from biasflow.training.pretrain import pretrain
-from tests.real.files import DATA, needs_data
-from tests.real.wikitext import read_wikitext
+from tests.real.files import DATA, needs_data, read_wikitext
 
 pytestmark = needs_data
 

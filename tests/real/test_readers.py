@@ -17,8 +17,7 @@ from biasflow.corpora.seat import SENTENCE_TESTS, WORD_TESTS, read_association_t
 from biasflow.corpora.stereoset import LABELS, align, changes, read_gender_swapped, read_stereoset
 from biasflow.corpora.wikitext import running_text
 from biasflow.text.occupation_pairs import LISTS, all_templates, read_word_lists, select
-from tests.real.files import DATA, needs_data
-from tests.real.wikitext import read_wikitext
+from tests.real.files import DATA, needs_data, read_wikitext
 
 pytestmark = needs_data
 

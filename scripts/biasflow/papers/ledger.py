@@ -17,7 +17,7 @@ import yaml
 from biasflow.base.errors import BiasflowError
 from biasflow.base.shipped import shipped
 from biasflow.papers.frames import NOT_ASKED, Run
-from biasflow.papers.make import as_ours, other_data, ours, row_keys, same_encoders
+from biasflow.papers.make import as_ours, of_our_encoders, other_data, ours, row_keys, same_encoders
 from biasflow.papers.paper import Compared, PaperText, load
 from biasflow.results.scores import KEYS
 
@@ -85,9 +85,7 @@ def _incomparable(
 def _beside(numbers: pd.DataFrame, ours: pd.DataFrame, same: Mapping[str, Sequence[str]]) -> pd.DataFrame:
     """The printed numbers with ours, ours_sd, ours_n, ours_encoder and `absent`, joined by the keys that both have."""
     keys = [name for name in ours if name in numbers]
-    names = numbers["encoder"].map({"": [""], **same})
-    places = numbers[keys].assign(encoder=names, place=numbers.index).explode("encoder")
-    found = places.merge(ours, on=keys)
+    found = of_our_encoders(numbers[keys].assign(place=numbers.index), same).merge(ours, on=keys)
     # Of several methods or encoders that a number stands beside, the first that has a value.
     found = found.sort_values("ours", key=pd.isna, kind="stable").drop_duplicates("place").set_index("place")
     found = found.reindex(numbers.index).rename(columns={"encoder": "ours_encoder"})
@@ -258,13 +256,9 @@ _OTHER_KEYS = [key for key in KEYS if key != "variant"]
 
 def released_errors(scores: pd.DataFrame) -> pd.DataFrame:
     """A row per error: _TEXT, _READINGS, and of the scores that a run has in both readings how many (`compared`), their
-    means and the largest difference. BiasflowError for an entry that lacks a key or has one too many."""
-    rows = []
-    for number, entry in enumerate(yaml.safe_load(ERRORS.read_text("utf-8")), start=1):
-        if set(entry) not in ({*_TEXT}, {*_TEXT, *_READINGS}):
-            known = f"{', '.join(_TEXT)}, and all or none of {', '.join(_READINGS)}"
-            raise BiasflowError(f"{ERRORS.name}, entry {number}: give {known}")
-        rows.append(entry | (_compared(scores, *(entry[key] for key in _READINGS)) if "metric" in entry else {}))
+    means and the largest difference."""
+    entries = yaml.safe_load(ERRORS.read_text("utf-8"))
+    rows = [entry | (_compared(scores, *map(entry.get, _READINGS)) if "metric" in entry else {}) for entry in entries]
     columns = [*_TEXT, *_READINGS, "compared", "mean_released", "mean_here", "largest_difference"]
     table = pd.DataFrame(rows).reindex(columns=columns).astype({"compared": "Int64"})
     return table.fillna(dict.fromkeys(_READINGS, ""))

@@ -136,10 +136,17 @@ def pivoted(run: Run, text: PaperText, target: Target) -> pd.DataFrame:
 
 def printed_rows(run: Run, text: PaperText, target: Target) -> pd.DataFrame:
     """The printed numbers of a table by its `rows`, a column per metric; keys that are not printed are NA."""
-    keys, names = [*target.rows], same_encoders(text, run)
-    printed = run.printed[run.printed["table"] == target.printed_in].replace(dict.fromkeys(keys, ""), NA)
-    printed = printed.assign(encoder=printed["encoder"].map(names)).explode("encoder").dropna(subset="encoder")
+    keys = [*target.rows]
+    printed = run.printed[(run.printed["table"] == target.printed_in) & (run.printed["encoder"] != "")]
+    printed = of_our_encoders(printed, same_encoders(text, run)).replace(dict.fromkeys(keys, ""), NA)
     return printed.pivot(index=keys, columns="metric", values="value").rename_axis(columns=None).reset_index()
+
+
+def of_our_encoders(printed: pd.DataFrame, same: Mapping[str, Sequence[str]]) -> pd.DataFrame:
+    """Printed numbers, each once for every encoder of the run that is the printed one (`same_encoders`), under its
+    name; a number that is of no encoder stays."""
+    names = printed["encoder"].map({"": [""], **same})
+    return printed.assign(encoder=names).explode("encoder").dropna(subset="encoder")
 
 
 def read_printed(paper: str, folder: str | Path | None = None) -> pd.DataFrame:

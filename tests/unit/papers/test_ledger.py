@@ -27,14 +27,17 @@ from biasflow.papers.ledger import (
     ledger,
     of_items,
     of_paper,
+    released_errors,
     summary,
 )
 from biasflow.papers.make import other_data, read_printed
 from biasflow.papers.paper import HERE, load, load_tables
-from biasflow.registry import PAPERS
+from biasflow.registry import METRICS, PAPERS
+from biasflow.results.scores import tidy
 from tests.unit.papers.dawkins2024 import made_up as dawkins
 from tests.unit.papers.liang2020 import made_up as liang
 from tests.unit.papers.orgad2022 import made_up as orgad
+from tests.unit.test_docs import SCORES, documented_metrics
 
 NAMES = ["name", "kind", "attribute", "value"]
 WITH_NUMBERS = [name for name in PAPERS if (HERE / name / "paper.yaml").is_file() and load(name).encoders]
@@ -368,7 +371,7 @@ def test_every_table_has_a_caption():
 
 FILE, OTHER = "crows-pairs-scores-bert-crows-score", "gest-scores-albert-base-v2-template-0"
 PLAN = ["encoder", "dataset", "reason"]
-SCORES = ["encoder", "dataset", "metric", "part", "variant", "value", "n", "low", "high"]
+ITEM_SCORES = ["encoder", "dataset", "metric", "part", "variant", "value", "n", "low", "high"]
 
 
 def printed_of(name: str) -> pd.DataFrame:
@@ -376,7 +379,7 @@ def printed_of(name: str) -> pd.DataFrame:
 
 
 def rows(given: dict, *scores: tuple, reasons: tuple = ()) -> pd.DataFrame:
-    table = of_items(given, pd.DataFrame(list(scores), columns=SCORES), pd.DataFrame(list(reasons), columns=PLAN))
+    table = of_items(given, pd.DataFrame(list(scores), columns=ITEM_SCORES), pd.DataFrame(list(reasons), columns=PLAN))
     return table.set_index(["row", "measure"])
 
 
@@ -422,3 +425,39 @@ def test_noise_explains_what_resampling_can_and_no_more(shift, reason):
     assert end["status"] == (REPRODUCED if reason is None else OFF)
     if reason is not None:
         assert "standard errors" in end["off_by"] and reason in end["reason"] and bool(end["reason"]) == bool(reason)
+
+
+RATE = {"encoder": "e", "dataset": "gest", "metric": "gest_stereotype_rate"}
+
+
+def scores(*values):
+    """method, variant, value -> scores of GEST."""
+    rows = [RATE | {"method": method, "variant": variant, "value": value} for method, variant, value in values]
+    return tidy(pd.DataFrame(rows))
+
+
+def test_both_readings_are_compared_where_nothing_else_differs():
+    table = released_errors(
+        scores(
+            ("none", "base10", 10.0),
+            ("none", "released", 2.7),
+            ("hard", "base10", 1.0),
+            ("hard", "released", 1.3),
+            ("leace", "base10", 5.0),  # has no other reading
+        )
+    )
+    row = table[table["metric"] == RATE["metric"]].iloc[0]
+    assert (row["compared"], row["mean_released"], row["mean_here"]) == (2, 2.0, 5.5)
+    assert row["largest_difference"] == pytest.approx(7.3)
+
+
+def test_every_error_has_its_evidence_and_names_what_is_there():
+    table = released_errors(scores(("none", "base10", 1.0)))
+    assert (table[["of", "error", "where", "here"]].fillna("") != "").all(axis=None)
+    assert (table[["metric", "released", "variant"]] == "").sum(axis=1).isin([0, 3]).all()
+    assert set(table.loc[table["metric"] != "", "metric"]) <= documented_metrics()
+    variants = {*table["released"], *table["variant"]} - {"", "-"}
+    parts = {part for variant in variants for part in variant.split("-", 1)}
+    assert all(f"`{variant}`" in SCORES or f"`{part}`" in SCORES for variant in variants for part in parts)
+    assert {"GEST", "StereoSet", "liang2020", "orgad2022", "dawkins2024"} <= set(table["of"])
+    assert set(table["of"]) - {"WinoBias"} <= {metric.label for metric in METRICS.values()} | {*PAPERS, "StereoSet"}

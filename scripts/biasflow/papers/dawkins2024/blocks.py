@@ -24,10 +24,7 @@ def blocks(options: Mapping, config: Mapping) -> dict[str, dict]:
                 f"config: key 'papers.{_NAME}.during': {name!r} is not one setting of a grid; define it under methods, "
                 f'such as {{grid: {_NAME}, settings: ["sent 0"]}}'
             )
-    result = load(_NAME).blocks(options, config)
-    if not result:
-        raise BiasflowError(f"config: key 'papers.{_NAME}.encoders': no encoder is named; name one or leave it out")
-    return result
+    return load(_NAME).blocks(options, config)
 
 
 def _settings(config: Mapping, name: str) -> list[str] | None:

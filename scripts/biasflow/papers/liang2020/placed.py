@@ -89,12 +89,9 @@ class Rows:
 
 
 def of_paper(run: Run, *, chinese: bool = False) -> Rows:
-    """The paper's part of a run; with `chinese` also that of encoders that are there for the Chinese occupations alone.
-
-    Raises BiasflowError where its options name no encoder."""
+    """The paper's part of a run; with `chinese` also that of encoders that are there for the Chinese occupations
+    alone."""
     options = run.options
-    if not options.get("encoders"):
-        raise BiasflowError("config: key 'papers.liang2020.encoders' names no encoder; name one")
     methods = placements(run, [NONE, *options["methods"], *options["inside_only"]])
     encoders = list(dict.fromkeys([*options["encoders"], *(options["chinese"] if chinese else [])]))
     scores = _decoded(run.scores, encoders, methods)

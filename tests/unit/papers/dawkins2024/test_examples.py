@@ -110,8 +110,6 @@ def test_examples_name_what_is_missing():
         examples(1, stimuli(["a", "b"]), frame, EXAMPLES)
     with pytest.raises(BiasflowError, match="table 4"):
         examples(4, stimuli(["a"]), frame, EXAMPLES)
-    with pytest.raises(BiasflowError, match="table 2"):
-        examples(2, stimuli(["a"]), frame, EXAMPLES)
 
 
 def test_table_2_joins_both_wordings():
