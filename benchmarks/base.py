@@ -25,7 +25,7 @@ from torch.nn.modules.module import register_module_forward_pre_hook
 from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
 
 from biasflow.base.tabular import write_csv
-from biasflow.plan.prepared import prepared
+from biasflow.plan.compiled import prepared
 from biasflow.readouts.source import Source
 from biasflow.registry import JOBS_OF_READOUTS, rule_of
 

@@ -13,7 +13,7 @@ import yaml
 from biasflow.base.errors import AbsentError
 from biasflow.metrics.items import scorer
 from biasflow.papers.ledger import ITEM_KEYS, MOST_ERRORS, OFF, REPRODUCED, Z_95, of_items, summary
-from biasflow.plan.prepared import prepared
+from biasflow.plan.compiled import prepared
 from biasflow.registry import METRICS, module_of
 from tests.real.files import DATA, needs_data
 from tests.real.published_clusters import read_and_scored

@@ -4,7 +4,7 @@ import pytest
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.tabular import read_text_csv
-from biasflow.plan.prepared import prepared
+from biasflow.plan.compiled import prepared
 from tests.workflow.conftest import ROOT, TINY
 
 COMMAND = "{python} {script} {encoder} {output}"

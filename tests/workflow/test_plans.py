@@ -17,7 +17,7 @@ import yaml
 from biasflow.base.tabular import read_text_csv
 from biasflow.encoders.configured import EXTERNAL
 from biasflow.papers.paper import load
-from biasflow.plan.prepared import prepared
+from biasflow.plan.compiled import prepared
 from biasflow.registry import JOBS_OF_READOUTS, rule_of
 from tests.workflow.conftest import OWN_FILES, ROOT, TINY
 from tests.workflow.test_documented import save_encoder

@@ -22,8 +22,8 @@ def explain(
 
     Names of one cell are those of encoder, task, strategy, seed, method, metric or measure, dataset, block: biasflow
     explain --configfile config/mine.yaml mine.yaml -- mine leace weat, after `biasflow measure`."""
+    from biasflow.plan.compiled import prepared
     from biasflow.plan.explained import explained
-    from biasflow.plan.prepared import prepared
 
     for line in explained(prepared(*configuration(configfile, config)), words):
         say(line)

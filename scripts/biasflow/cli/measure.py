@@ -69,7 +69,7 @@ def _write(file: Path, text: str, keys: dict, files: list[str], settings: list[s
     """Write the configuration once it can be planned with those before it; one that names the same encoder stays as it
     is. BiasflowError where another one lies there."""
     from biasflow.base.files import whole_file
-    from biasflow.plan.prepared import prepared
+    from biasflow.plan.compiled import prepared
 
     if file.exists() and not keys.items() <= configuration([str(file)], None)[0].items():
         raise BiasflowError(f"{file} is there already, for another encoder; name another run with --run, or delete it")

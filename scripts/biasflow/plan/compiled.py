@@ -1,16 +1,24 @@
-"""All jobs of a run, compiled once from its plan: rules, `biasflow explain`, the estimate and the list of external
-files read this one table."""
+"""Everything that happens before the first job: a configuration is checked and planned, and all jobs of the run are
+compiled once from its plan. Rules, `biasflow explain`, the estimate and the list of external files read this table."""
 
 import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from biasflow.corpora.catalogue import Catalogue
+from biasflow.base.command_line import file_fault
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.catalogue import Catalogue, read_catalogue
 from biasflow.matrix import NA, RUN
 from biasflow.papers.paper import KINDS, PAPER, PRINTED, PaperText, load
+from biasflow.plan import cells
+from biasflow.plan.checks import check_asked
+from biasflow.plan.configuration import load_schema, resolve
 from biasflow.plan.encoders import encoder_files, encoder_jobs
+from biasflow.plan.external import check_files
+from biasflow.plan.facts import gather
 from biasflow.plan.items import item_files, item_inputs, items_of
 from biasflow.plan.jobs import Job, Jobs, Plan
 from biasflow.plan.readings import reading_jobs, scoring_jobs
@@ -21,6 +29,31 @@ from biasflow.tasks.kinds import TaskPlan
 LEDGER = ("ledger", "ledger_summary", "released_errors")  # its tables
 SUFFIXES = ("csv", "tex", "html")  # of a table
 PICTURES = [f"figures/page_{name}.{kind}" for name in ("bias", "methods") for kind in ("svg", "png")]  # of the page
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A configuration, checked and planned."""
+
+    setup: Setup
+    catalogue: Catalogue
+    plan: Plan
+    jobs: Jobs
+
+
+def prepared(config: Mapping, files: Iterable[str | Path] = ()) -> Prepared:
+    """Check and plan a configuration, which was read from `files`; BiasflowError, one line that names the key (or file
+    and line), for whatever no job could do."""
+    for file in files:  # where Snakemake was told another profile, nobody has looked at them yet
+        if problem := file_fault(file):
+            raise BiasflowError(problem)
+    schema, catalogue = load_schema(), read_catalogue()
+    config = resolve(config, schema)
+    check_files(config, schema, catalogue)
+    setup = Setup(config, gather(config))
+    planned = cells.plan(setup)
+    check_asked(planned)
+    return Prepared(setup, catalogue, planned, compiled(setup, planned, catalogue))
 
 
 def compiled(setup: Setup, plan: Plan, catalogue: Catalogue) -> Jobs:

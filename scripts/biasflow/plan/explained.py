@@ -11,8 +11,8 @@ from biasflow.base.errors import BiasflowError, nearest
 from biasflow.base.paths import is_corpus_file
 from biasflow.base.records import RESULTS
 from biasflow.matrix import NA, PRETRAINED, RUN, Cell
+from biasflow.plan.compiled import Prepared
 from biasflow.plan.jobs import Jobs, ScoringJob
-from biasflow.plan.prepared import Prepared
 from biasflow.registry import METRICS
 
 MOST_CELLS, MOST_FILES = 20, 4  # that are shown

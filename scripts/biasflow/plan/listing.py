@@ -10,13 +10,12 @@ import pandas as pd
 
 from biasflow.base.errors import printable
 from biasflow.corpora.catalogue import Catalogue
-from biasflow.plan.compiled import tasks_of_plan
+from biasflow.plan.compiled import Prepared, tasks_of_plan
 from biasflow.plan.estimate import estimate
 from biasflow.plan.external import files_read
 from biasflow.plan.jobs import Plan
 from biasflow.plan.methods import VARIANT, resolved
 from biasflow.plan.own_words import warnings
-from biasflow.plan.prepared import Prepared
 from biasflow.plan.setup import Setup
 from biasflow.registry import ERASERS
 

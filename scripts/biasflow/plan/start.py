@@ -17,10 +17,10 @@ from biasflow.base.planned import check_finished, planned_jobs
 from biasflow.base.terminal import LastWord, shorten
 from biasflow.plan.asked import remember
 from biasflow.plan.changed import check_kept
+from biasflow.plan.compiled import Prepared, prepared
 from biasflow.plan.device import CUDA, check_device, check_scheduler, planned_device, submits_jobs
 from biasflow.plan.external import check_network
 from biasflow.plan.listing import announced
-from biasflow.plan.prepared import Prepared, prepared
 from biasflow.plan.user_files import UserFiles
 
 

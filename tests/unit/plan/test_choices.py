@@ -18,8 +18,8 @@ from biasflow.plan.choices import (
     reasons,
     with_folder,
 )
+from biasflow.plan.compiled import prepared
 from biasflow.plan.methods import PLACE
-from biasflow.plan.prepared import prepared
 from biasflow.registry import ERASERS, METRICS, PAPERS, STRATEGIES
 from tests.unit.plan.configs import SCHEMA, folder_of
 

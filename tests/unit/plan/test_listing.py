@@ -12,10 +12,10 @@ from biasflow.corpora.catalogue import read_catalogue
 from biasflow.encoders.described import Description
 from biasflow.matrix import NOT_RUN
 from biasflow.plan.cells import plan
+from biasflow.plan.compiled import Prepared, prepared
 from biasflow.plan.configuration import resolve
 from biasflow.plan.explained import explained
 from biasflow.plan.listing import CELLS, NAMES, cells_table, dropped, names_table, not_applied, not_measured
-from biasflow.plan.prepared import Prepared, prepared
 from biasflow.plan.setup import Facts, Setup
 from tests.unit.plan.configs import BERT, ROOT, RUNS, SCHEMA, changed, facts_of, folder_of, of_file, planned, setup_of
 

@@ -5,9 +5,9 @@ import pytest
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.catalogue import read_catalogue
 from biasflow.encoders.families import HEADS
-from biasflow.plan import prepared as module
+from biasflow.plan import compiled as module
+from biasflow.plan.compiled import prepared
 from biasflow.plan.device import check_device
-from biasflow.plan.prepared import prepared
 from tests.unit.plan.configs import SCHEMA, changed, folder_of
 
 CATALOGUE = read_catalogue()
