@@ -1,5 +1,6 @@
 """What the page says about encoders and how they were trained, and the permutation tests beside their effect sizes."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -15,6 +16,7 @@ from biasflow.results.statistics import holm
 POOLED = {"cls": "the first token", "mean": "the mean of all tokens", "first-piece": "the first piece of a word"}
 # SEAT's sentences repeat a word in templates, so its p that counts every sentence for itself is far too small.
 _TESTS = {"weat_p_value": "weat_effect_size", "seat_word_p_value": "seat_effect_size"}
+_HALVES = {math.comb(words, words // 2): words for words in range(4, 18, 2)}  # of partitions, where all are counted
 
 
 @dataclass(frozen=True)
@@ -90,11 +92,13 @@ def _tested(scores: pd.DataFrame) -> list[float]:
 
 class PermutationTest(NamedTuple):
     """The result of a permutation test on an untouched model. corrected: its p after Holm correction, an upper bound if
-    no partition counted; opposite: that of an effect below 0; NaN if there is a test for each of several seeds."""
+    no partition counted; opposite: that of an effect below 0; NaN if there is a test for each of several seeds; words:
+    how many target words it divides, 0 where that is not known."""
 
     text: str
     corrected: float
     opposite: float
+    words: int = 0
 
 
 def permutation_tests(scores: pd.DataFrame) -> dict[tuple[str, str, str, str], PermutationTest]:
@@ -133,7 +137,7 @@ def permutation_tests(scores: pd.DataFrame) -> dict[tuple[str, str, str, str], P
             f"{len(block)} seeds"
         )
         results[encoder, task, _TESTS[metric], dataset] = (
-            PermutationTest(single_test, row["corrected"], row["opposite"])
+            PermutationTest(single_test, row["corrected"], row["opposite"], _HALVES.get(row["n"], 0))
             if len(block) == 1
             else PermutationTest(seeds, np.nan, np.nan)
         )

@@ -41,8 +41,8 @@ class BiasRow:
         return self.score.verdict == DIFFERS
 
     @property
-    def pale(self) -> bool:
-        """Whether its measure did not follow a planted bias, so that the score is not trusted."""
+    def untrusted(self) -> bool:
+        """Whether its measure did not follow a planted bias."""
         return self.trust.followed is False
 
     @property
@@ -84,7 +84,7 @@ def bias_rows(measured: Sequence[Measured], kind: str | None, calibration: pd.Da
     return rows
 
 
-def trusted(rows: Sequence[BiasRow]) -> list[BiasRow]:
+def judging_rows(rows: Sequence[BiasRow]) -> list[BiasRow]:
     """The rows by which methods are judged: those that show bias and whose measure followed a planted one; all that
     show bias if none of them did."""
     shown = [row for row in rows if row.shown]

@@ -11,7 +11,7 @@ import pandas as pd
 from biasflow.base.sample import limit_of
 from biasflow.overview.about import permutation_tests
 from biasflow.overview.agreement import Conflict, InShort, agreement, conflicts, in_short, mean_ranks, observations
-from biasflow.overview.bias import BiasRow, bias_rows, trusted
+from biasflow.overview.bias import BiasRow, bias_rows, judging_rows
 from biasflow.overview.calibrated import learnt
 from biasflow.overview.helps import MethodRow, common, method_rows
 from biasflow.overview.judgements import COST, LIMIT, compared
@@ -57,7 +57,18 @@ class Model:
     def biased(self) -> list[str]:
         """The names of the scores that show bias: of those that are trusted, if there are any."""
         shown = [row for row in self.biases if row.shown]
-        return [row.name for row in shown if not row.pale] or [row.name for row in shown]
+        return [row.name for row in shown if not row.untrusted] or [row.name for row in shown]
+
+    @property
+    def untrusted(self) -> list[str]:
+        """The names of the scores that are not trusted."""
+        return [row.name for row in self.biases if row.untrusted]
+
+    @property
+    def weak_costs(self) -> set[str]:
+        """The costs that are read from a weak head, by the names of both `costs.costs` and maps."""
+        weak = [one.cell for one in self.measured if one.weak and not one.is_bias]
+        return {name for cell in weak for name in (cell.label, cell.header)}
 
     @property
     def over(self) -> str:
@@ -66,15 +77,15 @@ class Model:
         return "" if judging == biased else f"mean of {judging} of {biased} biased scores"
 
     @property
-    def helpers(self) -> list[MethodRow]:
-        """The methods that help such a score."""
+    def helpful(self) -> list[MethodRow]:
+        """The methods that help a biased score."""
         return [row for row in self.methods if row.is_method and {one.name for one in row.helped} & {*self.biased}]
 
     @property
-    def helping(self) -> list[MethodRow]:
-        """Those that leave clearly less than all of the bias: those that keep quality first, then those that leave the
-        least."""
-        less = [row for row in self.helpers if not row.left[0] > 1 - LIMIT]
+    def effective(self) -> list[MethodRow]:
+        """The helpful methods that leave clearly less than all of the bias: those that keep quality first, then those
+        that leave the least."""
+        less = [row for row in self.helpful if not row.left[0] > 1 - LIMIT]
         return sorted(less, key=lambda row: not row.keeps_quality)
 
 
@@ -113,6 +124,11 @@ class Contents:
     conflicts_left_out: int
     shares: Sequence[Shares]
     not_run: Sequence[tuple[str, int, str]]
+
+    @property
+    def untrusted(self) -> set[tuple[str, str]]:
+        """(encoder, name) of the scores that are not trusted."""
+        return {(model.encoder, name) for model in self.models for name in model.untrusted}
 
     @property
     def encoders(self) -> dict[str, list[Measured]]:
@@ -156,6 +172,7 @@ def contents(
             _alike(model_map, all_maps, families),
             kinds.get(model_map.encoder),
             calibrations.get(model_map.encoder),
+            known.weak if (known := controls(model_map, scores)) else (),
         )
         for model_map in shown
         if model_map.is_own
@@ -186,16 +203,17 @@ def _model(
     alike: Sequence[Map],
     kind: str | None,
     calibration: pd.DataFrame | None,
+    weak_controls: Sequence[str],
 ) -> Model:
     biases = bias_rows(measured, kind, calibration)
-    headers = common(model_map.cells, [row.name for row in trusted(biases)])
+    headers = common(model_map.cells, [row.name for row in judging_rows(biases)])
     return Model(
         model_map.title,
         model_map.encoder,
         measured,
         biases,
         [row for row in biases if row.name in headers],
-        method_rows(model_map, headers, [row.name for row in biases if row.judged], alike),
+        method_rows(model_map, headers, [row.name for row in biases if row.judged], alike, weak_controls),
         calibration is None or learnt(calibration),
         kind == "embedded",
         len(alike),

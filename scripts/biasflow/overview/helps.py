@@ -1,7 +1,7 @@
 """Does a method help, and at which price: of each method on one model the share of the bias that it leaves, the quality
 that it costs, and which scores it moves nearer to neutral, farther away, or past it."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -31,21 +31,24 @@ class Change(NamedTuple):
 class MethodRow:
     """A method on one model. method: its name without strategy and setting; quality: of `judgements`; left: the mean
     share of the untouched distance from neutral that is left, with an interval, NaN for a method that lacks one of the
-    measures that judge; cost: the one that is worse by most, and lost: by which share, with an interval; costs: of how
-    many this is the worst, and how many the map has; control: the name of its control, "" without one; tried: the
-    scores that make a claim and were measured under it; helped: those that are shown to be nearer to neutral than
-    untouched and than under the control; farther: those that are shown to be farther; past: those that are moved to
-    the other side of neutral, of measures that make a claim; same_as: the method whose changes it practically repeats
-    (results.matrix), or ""; setting: whether it is a single setting of a method, which is no method."""
+    measures that judge; left_of: the share that is left of each of their scores; cost: the one that is worse by most,
+    and lost: by which share, with an interval; costs: of how many this is the worst, and how many the map has; control:
+    the name of its control, "" without one; weak_control: whether that moves vectors too little (`notes.Controls`);
+    tried: the scores that make a claim and were measured under it; helped: those that are shown to be nearer to neutral
+    than untouched and than under the control; farther: those that are shown to be farther; past: those that are moved
+    to the other side of neutral, of measures that make a claim; same_as: the method whose changes it practically
+    repeats (results.matrix), or ""; setting: whether it is a single setting of a method, which is no method."""
 
     name: str
     method: str
     quality: str
     left: tuple[float, float, float]
+    left_of: Mapping[str, float]
     cost: str
     lost: tuple[float, float, float]
     costs: tuple[int, int]
     control: str
+    weak_control: bool
     tried: Sequence[str]
     helped: Sequence[Change]
     farther: Sequence[Change]
@@ -70,23 +73,30 @@ class MethodRow:
 
 
 def method_rows(
-    model_map: Map, judging: Collection[str], claiming: Collection[str], alike: Sequence[Map]
+    model_map: Map,
+    judging: Collection[str],
+    claiming: Collection[str],
+    alike: Sequence[Map],
+    weak_controls: Collection[str] = (),
 ) -> list[MethodRow]:
     """A row for every method of a map but the untouched model and an untrained encoder, the least bias first; controls
     come last.
 
     judging: the headers of the measures that judge (`common`); claiming: those of which the untouched score makes a
     claim, as no other measure says that a method helps or makes something worse; alike: this map, and those of encoders
-    that differ from it in their seed alone, over which shares and costs are averaged."""
+    that differ from it in their seed alone, over which shares and costs are averaged;
+    weak_controls: the names of those that move vectors too little."""
     cells = model_map.cells
     cells = cells[(cells["name"] != UNTOUCHED) & (cells["strategy"] != RANDOM)]
     prices = costs.over_encoders([costs.costs(other.cells) for other in alike])
     qualities, left = costs.quality(prices, cells["name"].unique()), _left(alike, judging)
+    left_of = pd.concat([_judged(other.cells, judging) for other in alike]).groupby(["name", "header"])["left"].mean()
     rows = []
     for name, of in cells.groupby("name", sort=False):
         of_method = prices[prices["name"] == name]
         price = costs.worst(of_method)
         biases = list(of[of["group"] != COST].itertuples())
+        control = next((cell.control for cell in biases if cell.control != NA), "")
         claims = [(cell, compared(cell)) for cell in biases if cell.header in claiming]
         rows.append(
             MethodRow(
@@ -94,10 +104,12 @@ def method_rows(
                 of["method"].iloc[0],
                 qualities[name],
                 tuple(left.get(name, (np.nan,) * 3)),
+                dict(left_of[name]) if name in left_of else {},
                 "" if price is None else price["cost"],
                 (np.nan,) * 3 if price is None else tuple(map(float, price[["worse", "low", "high"]])),
                 (of_method["cost"].nunique(), prices["cost"].nunique()),
-                next((cell.control for cell in biases if cell.control != NA), ""),
+                control,
+                control in weak_controls,
                 [cell.header for cell, _ in claims if not np.isnan(cell.value)],
                 [_change(cell) for cell, says in claims if says == HELPS],
                 [_change(cell) for cell, says in claims if says == FARTHER],

@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike
 
 from biasflow.results.comparison import distance, has_width
 
-DIFFERS, SAME, NO_CLAIM = "bias shown", "no bias shown", "no claim"
+DIFFERS, SAME, NO_CLAIM = "bias shown", "no bias shown", "cannot be judged"
 NO_INTERVAL = "it has no 95 % interval"
 NO_WIDTH = "its 95 % interval has no width: all resamples give the same score"
 UNSIGNED = "such a value is off neutral in every model, biased or not"

@@ -1,6 +1,7 @@
 """The matrix cut into maps for readers: one for the models of an encoder and a task, methods in rows, measures in
 columns; those of retrained and frozen heads apart."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from biasflow.base.sample import limit_of
+from biasflow.base.sample import SUFFIX
 from biasflow.matrix import RANDOM
 from biasflow.overview import costs
 from biasflow.overview.judgements import VIABLE, left
@@ -66,10 +67,6 @@ class Map:
         """Its rows: name, quality, grid; the untouched model first."""
         return self.cells.drop_duplicates("name").set_index("name")[["quality", "grid"]]
 
-    def table(self, column: str) -> pd.DataFrame:
-        """A column of the cells by name and header."""
-        return self.cells.set_index(["name", "header"])[column].unstack("header").reindex(self.rows.index)
-
 
 def maps(matrix: pd.DataFrame) -> Iterator[Map]:
     """All maps of a matrix (results.matrix.matrix), in its order; an encoder's own heads before the others."""
@@ -108,20 +105,35 @@ def _judged(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def headers(cells: pd.DataFrame) -> list[str]:
-    """The label of a measure, with what its test compares, or with its dataset where it has several here or is
-    limited."""
-    several, tests = cells.groupby("measure")["dataset"].nunique() > 1, meanings("tests")
+    """The label of a measure, with what its test compares, or with its dataset where it has several here; and of how
+    many items a sample is."""
+    datasets = cells[COLUMN].drop_duplicates()
+    several = datasets["measure"].value_counts() > 1
+    alike = Counter(zip(datasets["measure"], map(_compares, datasets["dataset"]), strict=True))
 
     def header(row) -> str:
-        if row.dataset in tests:
-            return f"{row.label}: {tests[row.dataset]}"
-        return f"{row.label} ({row.dataset})" if several[row.measure] or limit_of(row.dataset) else row.label
+        dataset, _, limit = row.dataset.partition(SUFFIX)
+        test = _compares(row.dataset)
+        if test and alike[row.measure, test] == 1:
+            name = f"{row.label}: {test}"
+        else:
+            name = f"{row.label} ({dataset})" if several[row.measure] else row.label
+        return f"{name}, sample of {limit}" if limit else name
 
     return [header(row) for row in cells[["label", *COLUMN]].itertuples()]
 
 
+def _compares(dataset: str) -> str:
+    """What a known test compares, whatever its sentences are pooled by ("sent-weat6", "sent-weat6-mean"), or ""."""
+    return next((text for name, text in meanings("tests").items() if f"{dataset}-".startswith(f"{name}-")), "")
+
+
+def head_of(measure: str) -> str:
+    """The head that a measure reads, as `registry.Readout` names it; "none" of one that reads vectors."""
+    readouts = (READOUTS.get(entry.readout) for entry in METRICS.values() if measure in entry.measures)
+    return next((readout.head for readout in readouts if readout and readout.head != "none"), "none")
+
+
 def _section(measure: str, group: str) -> str:
     """The key of GROUPS: of bias inside of an encoder, whether a head is read or the vectors themselves."""
-    readouts = (READOUTS.get(entry.readout) for entry in METRICS.values() if measure in entry.measures)
-    by_head = any(readout and readout.head != "none" for readout in readouts)
-    return group if group != INSIDE else HEADS if by_head else VECTORS
+    return group if group != INSIDE else HEADS if head_of(measure) != "none" else VECTORS

@@ -16,9 +16,11 @@ from biasflow.overview.judgements import (
     NO_WIDTH,
     SAME,
     UNSIGNED,
+    WEAK,
+    printed,
     verdict,
 )
-from biasflow.overview.maps import UNTOUCHED, Map
+from biasflow.overview.maps import UNTOUCHED, Map, head_of
 from biasflow.results.comparison import ITEMS, has_width
 from biasflow.results.matrix import OWN, PLAIN, by_rows, is_unsigned
 from biasflow.results.page import meanings
@@ -27,18 +29,19 @@ from biasflow.results.scores import NONE
 
 @dataclass(frozen=True)
 class Measured:
-    """A score of an untouched model. cell: its row of `Map.cells`; task: on which it was fine-tuned; caution: why
-    there is no claim, or the matrix's caution; test: what a permutation test says, of measures that have one;
-    significant: whether its corrected p is below 5 %; contrary: the readings of the same test (`registry.Measure`)
-    whose verdict is the other one."""
+    """A score of an untouched model. cell: its row of `Map.cells`; task: on which it was fine-tuned; caution: why there
+    is no claim, or the matrix's caution; test: what a permutation test says, of measures that have one; contrary: the
+    readings of the same test (`registry.Measure`) whose verdict is the other one; words: how many target words the test
+    divides, 0 where that is not known; weak: whether it is read from a weak masked-LM head (`weak_head`)."""
 
     cell: NamedTuple
     task: str
     verdict: str
     caution: str
     test: str = ""
-    significant: bool = False
     contrary: Sequence[str] = ()
+    words: int = 0
+    weak: bool = False
 
     @property
     def is_bias(self) -> bool:
@@ -81,7 +84,17 @@ def untouched_scores(
         key = (model_map.encoder, model_map.task, row.measure, row.dataset)
         score = with_test(measured(row, model_map.task), row.value, tests.get(key))
         listed.append(with_readings(score, readings.get(key, {})))
-    return listed
+    weak = bool(weak_head(listed))
+    return [replace(score, weak=weak and head_of(score.cell.measure) == "masked_lm") for score in listed]
+
+
+def weak_head(measured: Sequence[Measured]) -> list[str]:
+    """What says that the masked-LM head of a model is weak: the better of its perplexities, and the score beside a
+    measure that asks for care; empty if nothing does."""
+    perplexities = [one.cell for one in measured if one.cell.measure in ("perplexity", "pseudo_perplexity")]
+    best = min(perplexities, key=lambda cell: cell.value, default=None)
+    said = [f"{best.header} {printed(best.value)}"] if best is not None and best.value > WEAK else []
+    return said + [one.cell.beside for one in measured if "with care" in one.caution][:1]
 
 
 def with_readings(measured: Measured, verdicts: Mapping[str, str]) -> Measured:
@@ -99,7 +112,7 @@ def with_test(measured: Measured, value: float, test: PermutationTest | None) ->
         return measured
     p = test.corrected if value > 0 else test.opposite
     says = SAME if measured.verdict == DIFFERS and p >= 0.05 else measured.verdict
-    return replace(measured, test=test.text, significant=p < 0.05, verdict=says)
+    return replace(measured, test=test.text, verdict=says, words=test.words)
 
 
 def measured(row, task: str) -> Measured:
@@ -115,12 +128,13 @@ def measured(row, task: str) -> Measured:
     return Measured(row, task, says, "; and ".join(cautions))
 
 
-def counted(row) -> str:
-    """What a cell of the matrix is made of: "400 items", "128 sentences, interval over target words", "3 seeds, 296 to
-    336 items each"."""
+def counted(row, words: int = 0) -> str:
+    """What a cell of the matrix is made of: "400 items", "128 sentences, interval over their 16 target words", "3
+    seeds, 296 to 336 items each". words: of a test of sentences, if that is known."""
     if pd.isna(row.n):
         return ""
     if row.unit == ITEMS or pd.isna(row.items):
-        return f"{row.n:,} {meanings('units').get(row.measure, row.unit) if row.unit == ITEMS else row.unit}"
+        unit = meanings("units").get(row.measure, row.unit) if row.unit == ITEMS else row.unit
+        return f"{row.n:,} {unit.replace('their target', f'their {words} target') if words else unit}"
     sizes = " to ".join(f"{size:,}" for size in dict.fromkeys((row.items_least, row.items)))
     return f"{row.n} {row.unit}, {sizes} items each"

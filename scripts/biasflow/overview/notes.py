@@ -40,6 +40,11 @@ class Controls(NamedTuple):
     methods: Mapping[str, float]
     controls: Mapping[str, float]
 
+    @property
+    def weak(self) -> list[str]:
+        """The controls that move vectors less than half as far as their methods do."""
+        return [name for name, change in self.controls.items() if change < self.methods.get(control_of(name), 0) / 2]
+
 
 def controls(model_map: Map, scores: pd.DataFrame) -> Controls | None:
     """The controls of a map; None of a map without methods."""

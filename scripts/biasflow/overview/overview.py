@@ -17,7 +17,7 @@ from biasflow.overview.contents import Contents, Model
 from biasflow.overview.glossary import Glossary
 from biasflow.overview.judgements import WEAK, brief, percent, printed
 from biasflow.overview.maps import GROUPS
-from biasflow.overview.measured import counted
+from biasflow.overview.measured import counted, weak_head
 from biasflow.overview.pictures import bias_picture, inline, methods_picture, save_picture
 from biasflow.results.figures import empty_figure
 from biasflow.results.page import ASSETS
@@ -30,7 +30,13 @@ _TEMPLATES = jinja2.Environment(
     lstrip_blocks=True,
     undefined=jinja2.StrictUndefined,
 )
-_TEMPLATES.filters |= {"brief": brief, "percent": percent, "printed": printed, "counted": counted}
+_TEMPLATES.filters |= {
+    "brief": brief,
+    "percent": percent,
+    "printed": printed,
+    "counted": counted,
+    "weak_head": weak_head,
+}
 _TEMPLATES.globals |= {"isnan": math.isnan, "groups": GROUPS, "moved": moved_in_words, "weak": WEAK}
 
 
@@ -109,7 +115,9 @@ def _picture(model: Model, kind: str) -> Figure | None:
     """A picture of a model ("biases", "methods"); None where there is nothing to draw."""
     if not getattr(model, kind):
         return None
-    return bias_picture(model.biases) if kind == "biases" else methods_picture(model.methods, model.over)
+    return (
+        bias_picture(model.biases) if kind == "biases" else methods_picture(model.methods, model.over, model.weak_costs)
+    )
 
 
 def write_summary(contents: Contents, path: str | Path, *, run: str, page: str) -> None:

@@ -4,7 +4,8 @@ runs beside each other."""
 import html
 import io
 import re
-from collections.abc import Mapping, Sequence
+import textwrap
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -34,7 +35,8 @@ HOLLOW = {"markerfacecolor": "#FFFFFF"}
 MARK = "\u2713"  # of what followed a planted bias, once for each encoder up to two
 AGAINST = "\u2717"  # of what moved against a planted bias in an encoder
 DISPUTED = "*"  # of a score that shows bias in one reading of its test and not in another
-WIDTH = 4.9  # inches: as wide as a phone shows letters of this size
+WEAK_HEAD = "\u2020"  # of a score or a cost that is read from a weak head
+WIDTH = 3.9  # inches: as wide as a phone shows letters of this size
 OF_RUNS = ((BLUE, "o"), (VERMILION, "s"))  # colour and mark of the first and the second of two runs
 MOST = 125  # percent of bias left, up to which the axis reaches at least
 FARTHEST = 200, 20  # percent of bias left and of quality lost, beyond which an arrow stands at the end of the axis
@@ -49,54 +51,50 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
     figure = Figure(figsize=(WIDTH, 0.8 + 0.24 * max(len(rows), 4)), layout="constrained")
     axes = figure.subplots()
     axes.axvline(0, color=INK, linewidth=0.8)
-    beside = {"xycoords": ("axes fraction", "data"), "va": "center"}
+    beside = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "va": "center"}
     for y, row in enumerate(rows):
         colour = (VERMILION if row.shown else BLUE) if row.judged else GREY
-        strong = {"alpha": 0.45 if row.pale else 1.0}
+        strong = {"alpha": 0.45 if row.untrusted else 1.0}
         axes.plot(row.published_places, [y] * len(row.published_places), "|", color=GREY, markersize=9, zorder=1)
         if np.isfinite(row.low):
             axes.plot([row.low, row.high], [y, y], color=colour, linewidth=2, zorder=2, **strong)
         face = colour if row.shown else "#FFFFFF"
         axes.plot(row.place, y, "o", color=colour, markerfacecolor=face, markersize=5.5, zorder=3, **strong)
-        disputed = DISPUTED * bool(row.shown and row.score.contrary)
-        axes.annotate(f"{brief(row.value)}{disputed}", (1.03, y), color=INK, fontsize=7, **beside)
+        doubts = DISPUTED * bool(row.shown and row.score.contrary) + WEAK_HEAD * row.score.weak
+        axes.annotate(f"{brief(row.value)}{doubts}", (1, y), (5, 0), color=INK, fontsize=7, **beside)
         if row.judged:
             marks = MARK * min(len(row.trust.where) * bool(row.trust.followed), 2) + AGAINST * bool(row.trust.against)
-            axes.annotate(marks, (1.17, y), color=GREEN, fontsize=8, **beside)
-    axes.annotate("score", (1.03, -0.85), color=GREY, fontsize=6.5, annotation_clip=False, **beside)
+            axes.annotate(marks, (1, y), (33, 0), color=GREEN, fontsize=8, **beside)
+    axes.annotate("score", (1, -0.85), (5, 0), color=GREY, fontsize=6.5, annotation_clip=False, **beside)
     _plain(axes)
-    axes.set_yticks(range(len(rows)), [_short(row.name, 36) for row in rows])
+    axes.set_yticks(range(len(rows)), [_wrapped(row.name, 26) for row in rows], linespacing=0.95)
     for label, row in zip(axes.get_yticklabels(), rows, strict=True):
-        label.set_color(GREY if row.pale else INK)
+        label.set_color(GREY if row.untrusted else INK)
     least = min([0.0, *(min(row.place, *np.nan_to_num([row.low])) for row in rows)])
     axes.set(xlim=(max(least - 0.04, -1.02), 1.02), ylim=(len(rows) - 0.5, -0.5))
-    axes.set_xlabel("distance from neutral (1: the largest that is possible)", color=INK)
+    axes.set_xlabel("distance from neutral (1: largest possible)", color=INK)
     claimed = [row for row in rows if row.judged]
     entries = [
         (legend_entry("bias shown", marker="o", color=VERMILION), any(row.shown for row in rows)),
         (legend_entry("not shown", marker="o", color=BLUE, **HOLLOW), any(not row.shown for row in claimed)),
-        (legend_entry("no claim", marker="o", color=GREY, **HOLLOW), len(claimed) < len(rows)),
+        (legend_entry("cannot be judged", marker="o", color=GREY, **HOLLOW), len(claimed) < len(rows)),
         (legend_entry("published models", marker="|", color=GREY), any(row.published for row in rows)),
-        (
-            legend_entry(f"{MARK} followed a planted bias ({MARK * 2} twice)"),
-            any(row.trust.followed for row in claimed),
-        ),
+        (legend_entry(f"{MARK} followed planted bias"), any(row.trust.followed for row in claimed)),
         (legend_entry(f"{AGAINST} moved against it"), any(row.trust.against for row in claimed)),
-        (legend_entry("pale: not trusted"), any(row.pale for row in rows)),
-        (
-            legend_entry(f"{DISPUTED} disputed"),
-            any(row.shown and row.score.contrary for row in rows),
-        ),
+        (legend_entry("pale: not trusted"), any(row.untrusted for row in rows)),
+        (legend_entry(f"{DISPUTED} disputed"), any(row.shown and row.score.contrary for row in rows)),
+        (legend_entry(f"{WEAK_HEAD} weak head"), any(row.score.weak for row in rows)),
     ]
     _legend(figure, entries)
     return figure
 
 
 @style()
-def methods_picture(rows: Sequence[MethodRow], over: str = "") -> Figure | None:
-    """A row for each method: the bias that it leaves, and in a second column the quality that it costs, with intervals;
-    filled where help, or a cost, is shown; ticks: its control. Methods without a control stand below, and then a row
-    for the single settings of each method. over: what the bias left is a mean over. None where none is known."""
+def methods_picture(rows: Sequence[MethodRow], over: str = "", weak_costs: Collection[str] = ()) -> Figure | None:
+    """A row for each method: the bias that it leaves, with that of each score as small points, and in a second column
+    the quality that it costs, with intervals; filled where help, or a cost, is shown; ticks: its control. Methods
+    without a control stand below, and then a row for the single settings of each method. over: what the bias left is a
+    mean over; weak_costs: the costs that a weak head gives. None where none is known."""
     if not any(np.isfinite(row.left[0]) for row in rows):
         return None
     known = {row.name: row for row in rows}
@@ -112,7 +110,7 @@ def methods_picture(rows: Sequence[MethodRow], over: str = "") -> Figure | None:
         axes.axvline(untouched, color=INK, linewidth=0.8)
         axes.set(xlim=(least, most), ylim=(heights[-1] + 0.6, -0.6))
         for height, row in zip(heights, lines, strict=False):
-            _share(axes, height, row, share, controls.get(row.name))
+            _share(axes, height, row, share, controls.get(row.name), row.cost in weak_costs)
         for height, method in zip(heights[len(lines) :], settings, strict=True):
             shares = [100 * getattr(row, share)[0] for row in rows if row.setting and row.method == method]
             axes.plot(shares, [height] * len(shares), ".", color=GREY, markersize=3)
@@ -120,28 +118,43 @@ def methods_picture(rows: Sequence[MethodRow], over: str = "") -> Figure | None:
     columns[1].axvspan(-1e6, 100 * LIMIT, color=GREEN, alpha=0.12, linewidth=0)
     columns[1].tick_params(axis="y", length=0)
     columns[0].set_title(f"bias left\n({over or 'untouched: 100 %'})", color=INK, fontsize=8)
-    columns[1].set_title("quality lost\n(by the worst cost)", color=INK, fontsize=8)
+    columns[1].set_title("quality lost\n(worst cost)", color=INK, fontsize=8)
     columns[0].set_yticks(heights, [_short(name, 24) for name in (*(row.name for row in lines), *settings)])
     beside = {"xycoords": ("axes fraction", "data"), "ha": "right", "annotation_clip": False, "fontsize": 6.5}
     if judged < len(heights):
         no_control = {"color": INK, "va": "center", "style": "italic"}
         columns[0].annotate("no control, so not judged:", (-0.03, judged + 0.25), **no_control, **beside)
     for height, row in zip(heights, lines, strict=False):
-        columns[0].annotate(_short(_remark(row), 34), (-0.03, height + 0.42), color=GREY, va="center", **beside)
-    _legend(figure, _marks(lines, controls, settings))
+        columns[0].annotate(_wrapped(_remark(row), 28), (-0.03, height + 0.2), color=GREY, va="top", **beside)
+    entries = [
+        (legend_entry("change shown", marker="o", color=GREY), any(row.helped or row.lost[1] > 0 for row in lines)),
+        (legend_entry("not shown", marker="o", color=GREY, **HOLLOW), not all(row.helped for row in lines)),
+        (legend_entry("control (random)", marker="|", color=INK, markersize=8), bool(controls)),
+        (legend_entry("makes a score worse", marker="v", color=GREY), any(row.farther for row in lines)),
+        (legend_entry("goes past neutral", marker="D", color=GREY), any(row.past and not row.farther for row in lines)),
+        (
+            legend_entry("one score", marker="o", color=GREY, **HOLLOW, markersize=2.5),
+            any(len(row.left_of) > 1 for row in lines),
+        ),
+        (legend_entry("single setting", marker=".", color=GREY), bool(settings)),
+        (legend_entry("keeps quality", marker="s", color=GREEN, alpha=0.3), True),
+        (legend_entry(f"{WEAK_HEAD} weak head"), any(row.cost in weak_costs for row in lines)),
+    ]
+    _legend(figure, entries)
     return figure
 
 
 def _reaches(rows: Sequence[MethodRow]) -> list[tuple[float, float]]:
     """The ends of both axes, in percent: they hold all shares up to FARTHEST, and at least what is kept as it is."""
     lost = [100 * share for row in rows for share in row.lost if np.isfinite(share)]
-    left = [100 * row.left[0] for row in rows if np.isfinite(row.left[0])]
+    left = [100 * share for row in rows if np.isfinite(row.left[0]) for share in (row.left[0], *row.left_of.values())]
     least = max(min(-2, *lost, 0), -FARTHEST[1])
     return [(0, min(max(MOST, *left, 0), FARTHEST[0])), (1.1 * least, 1.1 * min(max(8, *lost, 0), FARTHEST[1]))]
 
 
-def _share(axes: Axes, height: float, row: MethodRow, share: str, control: MethodRow | None) -> None:
-    """A share of a method ("left", "lost") in its line: its interval, its control, its mark and its number."""
+def _share(axes: Axes, height: float, row: MethodRow, share: str, control: MethodRow | None, weak: bool) -> None:
+    """A share of a method ("left", "lost") in its line: its interval, its control, its mark and its number, and what is
+    left of each score. weak: whether its cost is that of a weak head."""
     value, low, high = (100 * part for part in getattr(row, share))
     beside = {"xycoords": ("axes fraction", "data"), "va": "center", "fontsize": 7}
     if not np.isfinite(value):
@@ -152,20 +165,25 @@ def _share(axes: Axes, height: float, row: MethodRow, share: str, control: Metho
         axes.plot(100 * getattr(control, share)[0], height, "|", color=INK, markersize=10, zorder=2)
     if np.isfinite(low):
         axes.plot([low, high], [height, height], color=colour, linewidth=2, zorder=1)
+    if share == "left" and len(row.left_of) > 1:
+        single = np.clip([100 * part for part in row.left_of.values()], least, most)
+        axes.plot(single, [height] * len(single), "o", color=colour, **HOLLOW, markersize=2.5, zorder=2)
     shown = row.helped if share == "left" else low > 0
     mark = ("v" if row.farther else "D" if row.past else "o") if share == "left" else "o"
     mark = "<" if value < least else ">" if value > most else mark
     face, place = colour if shown else "#FFFFFF", np.clip(value, 0.97 * least, 0.97 * most)
     axes.plot(place, height, mark, color=colour, markerfacecolor=face, markersize=6, zorder=3)
-    axes.annotate(percent(value / 100), (1.03, height), color=INK, **beside)
+    axes.annotate(percent(value / 100) + WEAK_HEAD * (weak and share == "lost"), (1.03, height), color=INK, **beside)
 
 
 def _remark(row: MethodRow) -> str:
-    """What stands below the name of a method: which score it makes worse, or takes past neutral; of how many costs the
-    worst is known; what it repeats."""
+    """What stands below the name of a method: which score it makes worse, or takes past neutral; whether its control is
+    weak; by which costs its quality is known, if not by all; what it repeats."""
     said = [f"worse: {row.farther[0].name}"] if row.farther else []
     said += [f"past neutral: {row.past[0].name}"] if row.past else []
-    said += [f"{row.costs[0]} of {row.costs[1]} costs"] if 0 < row.costs[0] < row.costs[1] else []
+    said += ["weak control"] if row.weak_control else []
+    if 0 < row.costs[0] < row.costs[1]:
+        said += [f"cost: {row.cost} alone"] if row.costs[0] == 1 else [f"{row.costs[0]} of {row.costs[1]} costs"]
     return "; ".join([*said, *([f"repeats {row.same_as}"] if row.same_as else [])])
 
 
@@ -191,10 +209,10 @@ def two_runs_picture(rows: Sequence[TwoSided], runs: Sequence[str]) -> Figure:
                 **beside,
             )
     _plain(axes)
-    axes.set_yticks(range(len(rows)), [_short(row.name, 36) for row in rows])
+    axes.set_yticks(range(len(rows)), [_wrapped(row.name, 26) for row in rows], linespacing=0.95)
     least = min([0.0, *(min(side.place, *np.nan_to_num([side.low])) for row in rows for side in row.sides)])
     axes.set(xlim=(max(least - 0.04, -1.02), 1.02), ylim=(len(rows) - 0.5, -0.5))
-    axes.set_xlabel("distance from neutral (1: the largest that is possible)", color=INK)
+    axes.set_xlabel("distance from neutral (1: largest possible)", color=INK)
     entries = [
         (legend_entry(_short(run, 30), marker=marker, color=colour), True)
         for run, (colour, marker) in zip(runs, OF_RUNS, strict=True)
@@ -208,26 +226,16 @@ def two_runs_picture(rows: Sequence[TwoSided], runs: Sequence[str]) -> Figure:
     return figure
 
 
-def _marks(
-    lines: Sequence[MethodRow], controls: Mapping[str, MethodRow], settings: Sequence[str]
-) -> list[tuple[Line2D, bool]]:
-    """The entries of the legend, and whether they occur."""
-    return [
-        (legend_entry("shown: helps, or costs", marker="o", color=GREY), any(row.helped for row in lines)),
-        (legend_entry("not shown", marker="o", color=GREY, **HOLLOW), not all(row.helped for row in lines)),
-        (legend_entry("control (random)", marker="|", color=INK, markersize=8), bool(controls)),
-        (legend_entry("makes a score worse", marker="v", color=GREY), any(row.farther for row in lines)),
-        (legend_entry("goes past neutral", marker="D", color=GREY), any(row.past and not row.farther for row in lines)),
-        (legend_entry("single setting", marker=".", color=GREY), bool(settings)),
-        (legend_entry("keeps quality", marker="s", color=GREEN, alpha=0.3), True),
-    ]
-
-
 def _legend(figure: Figure, entries: Sequence[tuple[Line2D, bool]], columns: int = 3) -> None:
     """A legend of the entries that occur."""
     legend_below(figure, [entry for entry, occurs in entries if occurs], columns)
     for text in figure.legends[0].get_texts():
         text.set_color(INK)
+
+
+def _wrapped(name: str, letters: int) -> str:
+    """A name in two lines, which are cut if that is not enough."""
+    return "\n".join(textwrap.wrap(name, letters, max_lines=2, placeholder="\u2026"))
 
 
 def _short(name: str, letters: int) -> str:

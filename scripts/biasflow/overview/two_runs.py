@@ -17,7 +17,7 @@ from biasflow.overview.measured import measured, with_test
 from biasflow.results.changes import COLUMNS
 from biasflow.results.comparison import ITEMS
 from biasflow.results.differences import RUNS, apart
-from biasflow.results.matrix import by_rows
+from biasflow.results.matrix import by_rows, without_samples
 from biasflow.results.power import families
 from biasflow.results.scores import NA, NONE
 
@@ -67,7 +67,7 @@ def two_runs(folders: Sequence[Path], tables: Sequence[pd.DataFrame]) -> list[Tw
     """The measures of bias that both runs have. tables: their scores. A run without names.csv, or without resamples,
     has no seeds, or no known items."""
     rows = apart(*tables, tuple(map(_resamples, folders)), tuple(map(_families, folders)))
-    rows = rows.assign(measure=rows["metric"])
+    rows = without_samples(rows.assign(measure=rows["metric"]))
     several = len(rows.drop_duplicates(["encoder", "task", "strategy"])) > 1
     tests = [permutation_tests(table) for table in tables]
     found = []

@@ -8,7 +8,7 @@ from biasflow.overview.about import PermutationTest
 from biasflow.overview.contents import contents
 from biasflow.overview.helps import method_rows
 from biasflow.overview.judgements import DIFFERS, NOT_VIABLE, SAME, UNCLEAR, UNMEASURED, VIABLE
-from biasflow.overview.maps import UNTOUCHED, maps
+from biasflow.overview.maps import UNTOUCHED, headers, maps
 from biasflow.overview.measured import with_test
 from biasflow.papers.calibrated.values import TEXTS
 from biasflow.papers.judge import DOES_NOT, SEES
@@ -37,8 +37,13 @@ def test_a_map_for_every_task_and_head(found):
     assert [each.is_own for each in found] == [True, True, False]
 
 
+def left_of(model_map):
+    """What is left of each measure, by name and header."""
+    return model_map.cells.set_index(["name", "header"])["left"].unstack()
+
+
 def test_what_is_left_and_viable(found):
-    left = found[0].table("left")
+    left = left_of(found[0])
     assert left.loc[UNTOUCHED, "Strength"] == 1 and left.loc["alpha", "Strength"] == 0.25
     assert left.loc["beta", "Strength"] == 1.5
     # alpha doubles the perplexity; zeta's is 4 % higher
@@ -57,7 +62,7 @@ def test_a_method_of_one_seed_is_judged_by_the_untouched_model_of_that_seed():
     scored = pd.concat([scored, scored[scored["seed"] == "1"].assign(method="alpha")])
     scored.loc[scored["seed"] == "0", "value"] -= 0.3
     (only,) = maps(matrix(scored, made_up.plan(scored)))
-    assert (only.table("left").loc["alpha"] == 1).all()
+    assert (left_of(only).loc["alpha"] == 1).all()
     scored.loc[scored["method"] == "alpha", "value"] -= 0.1
     (only,) = maps(matrix(scored, made_up.plan(scored)))
     assert only.rows.loc["alpha", "quality"] == UNCLEAR  # one seed has no interval
@@ -69,7 +74,7 @@ def test_what_was_measured_on_seeds_of_its_own_is_compared_with_nothing():
     scored = made_up.fine_tuned().query("head == 'own' and strategy == 'plain'")
     scored = scored[(scored["method"] == "none") != (scored["seed"] == "2")]  # alpha on seed 2 alone
     (only,) = maps(matrix(scored, made_up.plan(scored)))
-    assert only.table("left").loc["alpha"].isna().all() and only.rows.loc["alpha", "quality"] == UNMEASURED
+    assert left_of(only).loc["alpha"].isna().all() and only.rows.loc["alpha", "quality"] == UNMEASURED
     (row,) = method_rows(only, ["TPR gap (P)"], [], [only])
     assert np.isnan([row.left[0], row.lost[0]]).all()
 
@@ -97,7 +102,7 @@ def test_a_method_helps_if_it_is_nearer_than_untouched_and_than_its_control(beyo
     assert leace.control == "leace-random0" and control.control_of == "leace" and not control.is_method
     assert (
         leace.helped == ([("GEST rate", 1.21, 0.95)] if helps else [])
-        and [row.name for row in only.helping] == [leace.name] * helps
+        and [row.name for row in only.effective] == [leace.name] * helps
     )
     assert leace.past == [("GEST rate", 1.21, 0.95)] and not leace.farther
     assert [row.name for row in only.judging] == ["GEST rate"]  # OCCTMP judges nothing
@@ -126,7 +131,7 @@ def test_what_a_method_leaves_and_takes_is_a_share_with_its_interval(whole):
         "zeta": VIABLE,
     }
     assert whole.models[0].methods[0].name == "alpha"
-    assert not whole.models[0].helping  # none has a control
+    assert not whole.models[0].effective  # none has a control
 
 
 def test_three_encoders_that_differ_in_their_seed_give_an_interval_over_them():
@@ -227,7 +232,7 @@ def test_a_model_that_always_says_the_same_claims_no_bias():
     )
     found = contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored)
     (one,) = found.encoders["bert"]
-    assert (one.verdict, one.caution) == ("no claim", "one label has 95 % or more of the predictions")
+    assert (one.verdict, one.caution) == ("cannot be judged", "one label has 95 % or more of the predictions")
     assert one.cell.beside.startswith("parity 1.000, called neutral 0.001")
     assert not any(row.judged for row in found.models[0].biases)
     ((_, (_, zeta)),) = next(iter(found.sections[0].rows.values()))
@@ -272,6 +277,20 @@ def test_items_that_were_left_out_are_counted_by_test_with_the_models_and_reason
     ]
 
 
+@pytest.mark.parametrize(
+    ("datasets", "names"),
+    [
+        (["sent-weat6", "sent-weat6b-mean"], ["SEAT: careers and family", "SEAT: careers and family (terms)"]),
+        (["sent-weat6", "sent-weat6-mean"], ["SEAT (sent-weat6)", "SEAT (sent-weat6-mean)"]),  # two of the same words
+        (["mine", "mine-limit9"], ["SEAT (mine)", "SEAT (mine), sample of 9"]),
+        (["mine-limit9"], ["SEAT, sample of 9"]),
+    ],
+)
+def test_a_measure_is_named_with_what_its_test_compares(datasets, names):
+    cells = pd.DataFrame({"label": "SEAT", "measure": "seat_effect_size", "dataset": datasets})
+    assert headers(cells) == names
+
+
 def test_a_limited_run_says_so_first_and_in_every_limited_column():
     scored = made_up.scores()
     limited = scored.assign(dataset=scored["dataset"] + "-limit500")
@@ -279,8 +298,8 @@ def test_a_limited_run_says_so_first_and_in_every_limited_column():
     found = contents(matrix(limited, plan), plan, limited)
     assert found.sampled == 1 and found.limits[0].startswith("These datasets are samples")
     rows = [row for section in found.sections for rows in section.rows.values() for row in rows]
-    headers = [measure.header for measure, _ in rows]
-    assert headers and all("-limit500" in header for header in headers)
+    shown = [measure.header for measure, _ in rows]
+    assert shown and all(header.endswith(", sample of 500") for header in shown)
     whole = matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored
     assert contents(*whole).limits == []
     of_holes = made_up.plan(limited).assign(status="not run", reason="it has no head")
@@ -304,7 +323,6 @@ def test_an_effect_size_needs_its_permutation_test_to_differ(whole, value, p, sa
     measured = next(one for one in whole.encoders["bert"] if one.verdict == DIFFERS)
     found = with_test(measured, value, PermutationTest("p", *p))
     assert (found.test, found.verdict) == ("p", said)
-    assert found.significant == (said == DIFFERS and not np.isnan(p[0]))  # each of several seeds has its own test
     assert with_test(measured, value, None) == measured
 
 

@@ -16,6 +16,7 @@ from biasflow.results.page import meanings
 from biasflow.results.scores import concatenate, tidy
 from tests.unit.overview import made_up
 
+AGAINST = "_distance_against_control"
 METHODS = ["none", "a", "b", "c", "a-random0", "b-random0"]
 BIASES = {  # metric -> part, variant, neutral value
     "weat_effect_size": ("-", "target", 0),
@@ -80,17 +81,24 @@ def below_neutral():
     return matrix(scored, planned), planned, scored
 
 
-def with_untrusted():
-    """On an encoder with a head: a GEST rate, which followed a planted bias there, and Winogender, which did not."""
+def with_untrusted(perplexity=10.0):
+    """On an encoder with a head: a GEST rate, which followed a planted bias there, and Winogender, which did not and
+    which alone LEACE is shown to help."""
+    tests = {"gest_stereotype_rate": ("all", "base10", 1), "winogender_r": ("occupation", "bls", 0)}
+    values = [
+        (method, name, tests[name][2] + shift, 0.05)
+        for name, shifts in (("gest_stereotype_rate", (0.3, 0.28, 0.3)), ("winogender_r", (0.3, 0.1, 0.3)))
+        for method, shift in zip(("none", "leace", "leace-random0"), shifts, strict=True)
+    ]
     rows = [
-        {"method": method, "metric": metric, "part": part, "variant": variant, "value": value}
-        | {"low": value - 0.05, "high": value + 0.05, "n": 300}
-        for method, shift in (("none", 0.3), ("leace", 0.1))
-        for metric, part, variant, neutral in (
-            ("gest_stereotype_rate", "all", "base10", 1),
-            ("winogender_r", "occupation", "bls", 0),
-        )
-        for value in [neutral + shift]
+        {"method": method, "metric": metric, "value": value, "low": value - half, "high": value + half, "n": 300}
+        | dict(zip(("part", "variant"), tests[metric.removesuffix(AGAINST)][:2], strict=True))
+        for method, metric, value, half in [*values, ("leace", f"winogender_r{AGAINST}", -0.2, 0.05)]
+    ]
+    rows += [
+        {"method": method, "metric": "perplexity", "part": "-", "variant": "-", "value": perplexity, "n": 90}
+        | {"low": perplexity - 1, "high": perplexity + 1}
+        for method in ("none", "leace")
     ]
     scored = tidy(pd.DataFrame(rows), encoder="bert", dataset="gest")
     planned = made_up.plan(scored)
@@ -99,6 +107,7 @@ def with_untrusted():
 
 RUNS = {
     "not trusted": with_untrusted,
+    "weak head": lambda: with_untrusted(5590.0),
     "small": made_up.run,
     "wide": made_up.many,
     "nearly constant": nearly_constant,
@@ -128,7 +137,7 @@ def page(request, tmp_path_factory):
     """The contents of a run, the texts of each model's pictures, the verdicts in the tables that a reader sees, and all
     words of the first screen outside of the pictures."""
     found, html = rendered(RUNS[request.param](), tmp_path_factory.mktemp("counts") / "index.html")
-    verdicts = re.findall(r'data-label="Verdict"[^>]*>((?:no )?bias shown|no claim)', html)
+    verdicts = re.findall(r'data-label="Verdict"[^>]*>((?:no )?bias shown|cannot be judged)', html)
     first = re.sub(r"<details.*?(<summary>.*?</summary>).*?</details>|<svg.*?</svg>", r"\1", _first(html), flags=re.S)
     said = [text(part.split("</div>")[0]) for part in html.split('<div class="pictures">')[1:]]
     return found, said, verdicts, text(first)
@@ -142,13 +151,15 @@ def _first(html):
 def test_scores_that_show_bias_are_those_of_the_rows(page):
     found, said, *_ = page
     for model, words in zip(found.models, said, strict=True):
-        judged = [row for row in model.biases if row.judged and not row.pale]
-        pale = [row.shown for row in model.biases if row.judged and row.pale]
-        assert (f"Pale (not trusted): {sum(pale)} of {len(pale)}." in words) == bool(pale)
-        assert (f"No claim: {sum(not row.judged for row in model.biases)}" in words) == (
-            0 < len(judged + pale) < len(model.biases)
+        judged = [row for row in model.biases if row.judged and not row.untrusted]
+        untrusted = [row.shown for row in model.biases if row.judged and row.untrusted]
+        assert (f"Not trusted: {sum(untrusted)} of {len(untrusted)} show" in words) == bool(untrusted)
+        assert (f"Not judged: {sum(not row.judged for row in model.biases)}" in words) == (
+            0 < len(judged + untrusted) < len(model.biases)
         )
         shown = [row for row in judged if row.shown]
+        weak = sum(row.score.weak for row in shown or judged)
+        assert (f"({weak} on a weak head" in words) == bool(weak)
         if match := re.search(r"(\d+) of (\d+) (?:trusted )?scores shows? bias", words):
             assert (int(match[1]), int(match[2])) == (len(shown), len(judged))
             most = max(abs(row.place) for row in shown)  # on either side of neutral
@@ -161,27 +172,47 @@ def test_scores_that_show_bias_are_those_of_the_rows(page):
 
 def test_counts_in_sentences_are_those_of_the_tables_that_a_reader_sees(page):
     _, said, verdicts, _ = page
-    counts = re.findall(r"(?:(\d+)|None) of (\d+)(?: trusted)?(?: scores|\.)", " ".join(said))
+    counts = re.findall(r"(?:(\d+)|None) of (\d+)(?: (?:trusted )?scores)? shows? bias", " ".join(said))
     shown, judged = (sum(int(count[place] or 0) for count in counts) for place in (0, 1))
-    assert (verdicts.count("bias shown"), len(verdicts) - verdicts.count("no claim")) == (shown, judged)
+    assert (verdicts.count("bias shown"), len(verdicts) - verdicts.count("cannot be judged")) == (shown, judged)
 
 
 def test_a_method_is_shown_with_what_it_does_and_takes(page):
     found, said, *_ = page
     for model, words in zip(found.models, said, strict=True):
-        for row in model.helping[:1]:
+        for row in model.effective[:1]:
             helped = {change.name for change in row.helped} & set(model.biased)
             assert helped and row.is_method and not row.left[0] > 0.95
             tried = set(row.tried) & set(model.biased)
             assert helped <= tried and f"{row.name} helps {len(helped)} of {len(tried)} biased scores" in words
             assert (f"({len(model.biased) - len(tried)} not run)" in words) == (len(tried) < len(model.biased))
             assert np.isnan(row.left[0]) or f"{100 * row.left[0]:.0f} % left" in words
-        assert bool(model.helping) == (" biased scores" in words)
+        assert bool(model.effective) == (" biased scores" in words)
 
 
 def test_the_first_screen_has_at_most_eighty_words(page):
     *_, first = page
     assert 20 < len(first.split()) <= 80, first
+
+
+def test_help_of_scores_that_are_not_trusted_is_said_as_such_and_they_are_marked(tmp_path):
+    found, html = rendered(with_untrusted(), tmp_path / "index.html")
+    (model,) = found.models
+    assert [change.name for row in model.methods for change in row.helped] == ["Winogender r"] and not model.helpful
+    said = text(html.split('<div class="pictures">')[1].split("</div>")[0])
+    assert "not trusted are helped" in said and "1 of 1 trusted scores" in said
+    page = text(html)
+    assert page.count("Winogender r (not trusted)") and not page.count("GEST rate (not trusted)")  # in the report
+    assert re.search(r"Winogender r <small>not trusted", html) and "bias shown (not trusted)" in page
+
+
+@pytest.mark.parametrize(("perplexity", "weak"), [(10.0, False), (5590.0, True)])
+def test_scores_and_costs_of_a_weak_head_are_marked(tmp_path, perplexity, weak):
+    found, html = rendered(with_untrusted(perplexity), tmp_path / "index.html")
+    (model,) = found.models
+    assert [row.score.weak for row in model.biases] == [weak, weak] and ("perplexity" in model.weak_costs) == weak
+    assert ("read from a weak head" in html) == ("from a weak head)" in text(html)) == weak
+    assert ("perplexity (weak head)" in html) == weak
 
 
 def test_the_same_run_gives_the_same_bytes(tmp_path):
@@ -193,7 +224,7 @@ def test_nothing_is_claimed_of_a_nearly_constant_classifier(tmp_path):
     found, html = rendered(nearly_constant(), tmp_path / "index.html")
     (model,) = found.models
     assert not any(row.judged for row in model.biases) and len(model.biases) == 4 and not model.judging
-    assert {row.quality for row in model.methods} == {"no claim"} and not model.helping
+    assert {row.quality for row in model.methods} == {"cannot be judged"} and not model.effective
     assert "majority 0.500, largest label 0.944" in html and "nothing is claimed" in html
 
 
@@ -202,7 +233,7 @@ def test_a_weak_language_model_is_said_on_the_first_screen(tmp_path):
         scored = made_up.scores(none=(2.0, perplexity))
         planned = made_up.plan(scored)
         _, html = rendered((matrix(scored, planned), planned, scored), tmp_path / "index.html")
-        assert ("Weak language model (perplexity 5,590)" in _first(html)) == said
+        assert ("Weak head† (perplexity 5,590)" in _first(html)) == said
 
 
 def test_a_head_to_be_read_with_care_is_said_on_the_first_screen(tmp_path):
@@ -213,7 +244,7 @@ def test_a_head_to_be_read_with_care_is_said_on_the_first_screen(tmp_path):
     scored = tidy(pd.DataFrame(rows).assign(method="none", n=320), encoder="bert", dataset="professions")
     planned = made_up.plan(scored)
     _, html = rendered((matrix(scored, planned), planned, scored), tmp_path / "index.html")
-    assert "Weak head: probability of both pronouns 0.008" in _first(html)
+    assert "Weak head† (probability of both pronouns 0.008)" in _first(html)
 
 
 def test_a_run_of_one_encoder_has_one_name(tmp_path):
@@ -225,5 +256,6 @@ def test_a_run_of_one_encoder_has_one_name(tmp_path):
 def test_a_count_names_the_unit_of_its_interval():
     cell = SimpleNamespace(measure="seat_effect_size", n=128, unit="items", items=128)
     assert counted(cell) == "128 sentences, interval over their target words"
+    assert counted(cell, 16) == "128 sentences, interval over their 16 target words"
     assert counted(SimpleNamespace(**vars(cell) | {"measure": "weat_effect_size"})) == "128 target words"
     assert set(meanings("units")) <= set(meanings("measures"))

@@ -12,45 +12,56 @@ from biasflow.results.figures import colour_of
 CHANGED = [Change("GEST rate", 1.2, 0.9)]
 
 
-def row(name, farther=(), past=(), helped=(), setting=False, control="", left=0.5, lost=0.01, same_as="", costs=(1, 1)):
-    shares = (left, left - 0.1, left + 0.1), "perplexity", (lost, lost - 0.02, lost + 0.01)
-    return MethodRow(name, name, VIABLE, *shares, costs, control, (), helped, farther, past, same_as, setting)
+def row(name, farther=(), past=(), helped=(), setting=False, control="", left=0.5, lost=0.01, same_as="", **more):
+    shares = (left, left - 0.1, left + 0.1), more.get("left_of", {}), "perplexity", (lost, lost - 0.02, lost + 0.01)
+    about = more.get("costs", (1, 1)), control, more.get("weak_control", False), ()
+    return MethodRow(name, name, VIABLE, *shares, *about, helped, farther, past, same_as, setting)
 
 
 @pytest.mark.parametrize(
     ("more", "marks"),
     [
         (row("b"), set()),
-        (row("b", helped=CHANGED), {"helps"}),
+        (row("b", helped=CHANGED), {"change shown"}),
         (row("b", past=CHANGED), {"past neutral"}),
         (row("b", farther=CHANGED, past=CHANGED), {"score worse"}),  # the more serious mark alone
         (row("a-random0", farther=CHANGED), {"control"}),
+        (row("b", left_of={"WEAT": 0.3, "GEST rate": 0.7}), {"one score"}),
         (row("setting 1", farther=CHANGED, setting=True), {"single setting"}),  # a small point, whatever it does
     ],
 )
 def test_the_legend_names_the_marks_that_are_drawn(more, marks):
     said = [text.get_text() for text in methods_picture([row("a"), more]).legends[0].get_texts()]
-    rare = ("past neutral", "score worse", "control", "single setting", "helps")
+    rare = ("past neutral", "score worse", "control", "single setting", "change shown", "one score")
     assert {mark for mark in rare if any(mark in text for text in said)} == marks
 
 
 def test_a_method_is_a_row_with_its_control_and_what_is_known_against_it():
     rows = [
         row("free", left=0.2, lost=9.9, past=CHANGED),  # without a control: below, and beyond the axis of quality
-        row("b", control="b-random0", left=0.4, lost=0.1, helped=CHANGED, same_as="free"),
+        row("b", control="b-random0", weak_control=True, left=0.4, lost=0.1, helped=CHANGED, same_as="free"),
         row("a", control="a-random0", left=0.3, lost=0.01),
         row("lacking", left=np.nan, costs=(1, 4)),
+        row("some", left=0.9, costs=(2, 4), left_of={"WEAT": 1.1, "GEST rate": 0.7}),
         row("b-random0", left=0.9),
     ]
-    left, lost = methods_picture(rows).axes
-    assert [label.get_text() for label in left.get_yticklabels()] == ["a", "b", "free", "lacking"]
-    texts = [text.get_text() for text in left.texts]
-    assert {"repeats free", "past neutral: GEST rate", "some scores not run", "30 %", "1 of 4 costs"} <= {*texts}
-    assert any("no control" in text for text in texts) and "990 %" in [text.get_text() for text in lost.texts]
+    left, lost = methods_picture(rows, weak_costs={"perplexity"}).axes
+    assert [label.get_text() for label in left.get_yticklabels()] == ["a", "b", "free", "some", "lacking"]
+    texts = [text.get_text().replace("\n", " ") for text in left.texts]
+    assert {"weak control; repeats free", "past neutral: GEST rate", "some scores not run", "30 %"} <= {*texts}
+    assert {"cost: perplexity alone", "2 of 4 costs"} <= {*texts}
+    assert any("no control" in text for text in texts) and "990 %\u2020" in [text.get_text() for text in lost.texts]
+    (of_scores,) = (line.get_xdata() for line in left.lines if line.get_markersize() == 2.5)
+    assert sorted(of_scores) == pytest.approx([70, 110])
     marks = {line.get_marker(): line for line in lost.lines if line.get_marker() != "None"}
     assert marks["|"].get_xdata()[0] == pytest.approx(1) and lost.get_xlim()[1] > marks[">"].get_xdata()[0]
-    filled = [line.get_markerfacecolor() != "#FFFFFF" for line in left.lines if line.get_marker() in "oD"]
-    assert filled == [False, True, False]  # what helps; at the right what costs beyond its interval
+    means = [line for line in left.lines if line.get_marker() in "oD" and line.get_markersize() == 6]
+    assert [line.get_markerfacecolor() != "#FFFFFF" for line in means] == [
+        False,
+        True,
+        False,
+        False,
+    ]  # what helps; at the right what costs beyond its interval
     assert [line.get_markerfacecolor() != "#FFFFFF" for line in lost.lines if line.get_marker() == "o"][:2] == [0, 1]
 
 

@@ -12,10 +12,14 @@ from biasflow.results.scores import tidy, write_scores
 def crows_pairs(folder, value: float, seeds: int = 1):
     """The scores of a run whose encoders differ in their seeds alone, and its folder."""
     about = {"metric": "crows_pairs_score", "part": "all", "variant": "exact", "method": "none"}
-    about |= {"dataset": "crows-pairs-gender"}
     rows = [
         {**about, "encoder": f"bert{seed}", "value": value, "low": value - 0.05, "high": value + 0.05, "n": 262}
+        | {"dataset": dataset}
         for seed in range(seeds)
+        for dataset in (
+            "crows-pairs-gender-limit100",
+            "crows-pairs-gender",
+        )  # a sample beside all counts no second time
     ]
     folder.mkdir()
     scores = tidy(pd.DataFrame(rows))

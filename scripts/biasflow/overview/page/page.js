@@ -4,6 +4,8 @@ const say = (element, text, show = ["mouseenter", "focusin"], hide = ["mouseleav
   for (const event of show) element.addEventListener(event, () => { hint.textContent = text; hint.hidden = false; });
   for (const event of hide) element.addEventListener(event, () => { hint.hidden = true; });
 };
+// On a phone, where each row of a table is a card, the tables are folded.
+if (matchMedia("(max-width: 640px)").matches) for (const table of all("details.fold")) table.open = false;
 // A word of the glossary says what it means, there as here; a link leads to its place.
 for (const word of all("a.word")) {
   const place = word.hash.slice(1), meaning = document.getElementById(`${place}-is`);
