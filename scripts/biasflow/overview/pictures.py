@@ -228,7 +228,7 @@ def two_runs_picture(rows: Sequence[TwoSided], runs: Sequence[str]) -> Figure:
 
 def _legend(figure: Figure, entries: Sequence[tuple[Line2D, bool]], columns: int = 3) -> None:
     """A legend of the entries that occur."""
-    legend_below(figure, [entry for entry, occurs in entries if occurs], columns)
+    legend_below(figure, [entry for entry, occurs in entries if occurs], columns, columnspacing=1, handletextpad=0.3)
     for text in figure.legends[0].get_texts():
         text.set_color(INK)
 

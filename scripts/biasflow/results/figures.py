@@ -62,9 +62,11 @@ def legend_entry(label: str, **options: object) -> Line2D:
     return Line2D([], [], label=label, **{"linestyle": "", "markersize": 5, **options})
 
 
-def legend_below(figure: Figure, entries: Sequence[Line2D], columns: int = 4, title: str | None = None) -> None:
-    """One legend for all panels; title: a line above it, such as what all horizontal axes show."""
-    figure.legend(handles=entries, loc="outside lower center", ncols=columns, frameon=False, title=title)
+def legend_below(
+    figure: Figure, entries: Sequence[Line2D], columns: int = 4, title: str | None = None, **options: object
+) -> None:
+    """One legend for all panels; title: a line above it, such as what all horizontal axes show; `options` of legend."""
+    figure.legend(handles=entries, loc="outside lower center", ncols=columns, frameon=False, title=title, **options)
 
 
 @style()
