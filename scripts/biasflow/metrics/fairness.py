@@ -115,10 +115,25 @@ class Distances(ByGender):
 
 def counts(y: ArrayLike, y_pred: ArrayLike, z: ArrayLike, *, n_classes: int) -> np.ndarray:
     """Count people by gender, gold and predicted class: the integers [2, K, K] that every measure here is computed
-    from.
+    from. Arguments and errors are those of `cells`; many classifiers give [..., 2, K, K]."""
+    return counted(cells(y, y_pred, z, n_classes=n_classes), n_classes=n_classes)
+
+
+def counted(cells: np.ndarray, *, n_classes: int) -> np.ndarray:
+    """The table [..., 2, K, K] of people who fall into these `cells` [..., n]."""
+    size = 2 * n_classes**2
+    classifiers = cells.reshape(-1, cells.shape[-1])
+    table = np.bincount(
+        (classifiers + size * np.arange(len(classifiers))[:, None]).ravel(), minlength=size * len(classifiers)
+    )
+    return table.reshape(*cells.shape[:-1], 2, n_classes, n_classes)
+
+
+def cells(y: ArrayLike, y_pred: ArrayLike, z: ArrayLike, *, n_classes: int) -> np.ndarray:
+    """Return the cell of each person in the table of `counts`, as a number of the flat table: [n].
 
     y       gold classes [n], whole numbers 0 .. n_classes - 1
-    y_pred  predicted classes [n], or [..., n] for many classifiers, which give [..., 2, K, K]
+    y_pred  predicted classes [n], or [..., n] for many classifiers, which give [..., n]
     z       genders [n]: 0 masculine, 1 feminine
 
     Raises BiasflowError, naming the row (from 0), for a value out of range, NaN or one that is no whole number; for
@@ -132,12 +147,7 @@ def counts(y: ArrayLike, y_pred: ArrayLike, z: ArrayLike, *, n_classes: int) -> 
         raise BiasflowError(
             f"counts: y {y.shape}, y_pred {y_pred.shape}, z {z.shape}: give one row a person, at least one, in each"
         )
-    size = 2 * n_classes**2
-    classifiers = y_pred.reshape(-1, len(y))
-    cells = (z * n_classes + y) * n_classes + classifiers
-    cells += size * np.arange(len(classifiers))[:, None]
-    table = np.bincount(cells.ravel(), minlength=size * len(classifiers))
-    return table.reshape(*y_pred.shape[:-1], 2, n_classes, n_classes)
+    return (z * n_classes + y) * n_classes + y_pred
 
 
 def shuffled_genders(counts: ArrayLike, *, within: Within, resamples: int, seed: int = 0) -> np.ndarray:

@@ -1,6 +1,7 @@
 """All extrinsic scores of occupation classifiers, from their tables of counts (paper C, Orgad et al. 2022)."""
 
-from collections.abc import Callable, Mapping
+import logging
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,17 +16,29 @@ from biasflow.base.tabular import read_text_csv
 from biasflow.metrics import fairness
 from biasflow.metrics.items import majority
 from biasflow.readouts.files import METHOD, load_table
-from biasflow.results.bootstrap import SEED, drawn_tables, ends, percentiles, share_interval
+from biasflow.results.bootstrap import (
+    NOWHERE,
+    RESAMPLED,
+    SEED,
+    Interval,
+    drawn_tables,
+    ends,
+    percentiles,
+    share_interval,
+)
 
 # The source of the share of women in a profession: the training split (in the paper's text), the test split (in its
 # code), or US labour statistics (its figure 7).
 *_, LABOUR = SHARES = ("train", "test", "labour")
+log = logging.getLogger(__name__)
+
 NA = "-"  # a key of the table of scores that does not apply
+PEOPLE_OF = "people"  # the column of a readout that says who is counted
 RESAMPLES = 1000  # of a classifier's tables, and with shuffled genders
 # Simulated (docs/scores/intervals.md): with so many people of a gender in a class, times the root of the number of
 # classes, a gap of 0.3 in each class is shown in 80 of 100 cases.
 PEOPLE, GAP = 36, 0.3
-_NOWHERE = np.nan, np.nan
+ROUNDING = 1e-9
 
 Key = tuple[str, str, str]  # metric, part, variant
 
@@ -38,21 +51,44 @@ def score(path: str | Path, *, professions: str | Path | None = None) -> pd.Data
     no scores with these. BiasflowError names a file that is no such table, and a profession without shares."""
     names = [*METHOD, "head", "head_seed", "split_seed"]
     shares = [f"share_{part}" for part in ("train", "test")]
-    table = load_table(path, [*names[2:], "gender", "gold", "predicted", "biographies", *shares])
+    table = load_table(path, [*names[2:], "gender", "gold", "predicted", "biographies", *shares], [PEOPLE_OF])
     classes = sorted({*table["gold"], *table["predicted"]})
     classifier = table.groupby(names, sort=False).ngroup().to_numpy()
     gold, predicted = (pd.Categorical(table[column], classes).codes for column in ("gold", "predicted"))
     gender = pd.Categorical(table["gender"], GENDERS).codes
     counts = np.zeros((classifier.max() + 1, len(GENDERS), len(classes), len(classes)), dtype=np.int64)
-    np.add.at(counts, (classifier, gender, gold, predicted), table["biographies"])
+    cells = classifier, gender, gold, predicted
+    np.add.at(counts, cells, table["biographies"])
     of_women = {part: np.full((len(counts), len(classes)), np.nan) for part in ("train", "test")}
     for part, share in of_women.items():
         share[classifier, gold] = table[f"share_{part}"]
     if professions is not None:
         of_women[LABOUR] = read_labour_shares(professions).reindex(classes).to_numpy(float)
-    rows = occupation_rows(Tables(counts), shares=of_women)
+    people = None
+    if PEOPLE_OF in table:
+        people = _in_order(table[PEOPLE_OF], classifier, np.ravel_multi_index(cells[1:], counts.shape[1:]))
+    else:
+        log.warning(
+            "%s: was made by an older version and does not hold who is counted: its gaps have no paired changes; "
+            "delete it and run again for these",
+            path,
+        )
+    rows = occupation_rows(Tables(counts), shares=of_women, people=people)
     heads = table[names].drop_duplicates(ignore_index=True)
     return heads.iloc[rows.pop("classifier")].reset_index(drop=True).join(rows)
+
+
+def _in_order(people: pd.Series, classifier: np.ndarray, cells: np.ndarray) -> list[np.ndarray]:
+    """The cell of each person for each classifier, in the order of the people's numbers: [classifiers][n].
+
+    people: the numbers of those in each row; classifier, cells: of the rows."""
+    result = []
+    for number in range(classifier.max() + 1):
+        of_classifier = classifier == number
+        numbers = people[of_classifier]
+        who = np.concatenate(numbers.to_list())
+        result.append(np.repeat(cells[of_classifier], numbers.map(len))[np.argsort(who)])
+    return result
 
 
 def read_labour_shares(path: str | Path) -> pd.Series:
@@ -89,13 +125,17 @@ class Tables:
         return fairness.sufficiency_distances(self.counts)
 
 
-def occupation_rows(tables: Tables, *, shares: Mapping[str, ArrayLike]) -> pd.DataFrame:
+def occupation_rows(
+    tables: Tables, *, shares: Mapping[str, ArrayLike], people: Sequence[np.ndarray] | None = None
+) -> pd.DataFrame:
     """Return every extrinsic score of C classifiers: columns classifier (its number), metric, part, variant, value, n,
-    low, high.
+    low, high, resampled.
 
     tables  of `fairness.counts` [C, 2, K, K], or [2, K, K] for one classifier; n: the number of people in them
     shares  source (of SHARES) -> share of women in each class that has gaps, [K] or [C, K], NaN for one that takes no
             part in correlations
+    people  for each classifier the cell of its table into which each person falls, [n] numbers of the flat table; in
+            one order for all, so that their resamples are of the same people. Without them nothing is `resampled`
 
         accuracy, independence, test_size (how many people), largest_label_share (of the predictions)
         majority_share, majority_p (`labels.majority`)
@@ -107,7 +147,7 @@ def occupation_rows(tables: Tables, *, shares: Mapping[str, ArrayLike]) -> pd.Da
         undefined_cells with the parts "tpr", "fpr", "precision", "separation", "sufficiency": how many cells, class x
         gender, are 0/0
 
-    low, high: of `intervals`. Scores that cannot be computed are NaN."""
+    low, high, resampled: of `intervals`. Scores that cannot be computed are NaN."""
     counts = np.asarray(tables.counts)
     tables = replace(tables, counts=counts if counts.ndim == 4 else counts[None])
     shape = tables.gaps.tpr.gap.shape
@@ -115,34 +155,60 @@ def occupation_rows(tables: Tables, *, shares: Mapping[str, ArrayLike]) -> pd.Da
     scores = _scores(tables, shares)
     rows = []
     for number, table in enumerate(tables.counts):
-        limits = intervals(replace(tables, counts=table), {source: share[number] for source, share in shares.items()})
+        of_women = {source: share[number] for source, share in shares.items()}
+        limits = intervals(replace(tables, counts=table), of_women, None if people is None else people[number])
         n = table.sum()
-        rows += [(number, *key, values[number], n, *limits.get(key, _NOWHERE)) for key, values in scores.items()]
-    columns = ["classifier", "metric", "part", "variant", "value", "n", "low", "high"]
+        rows += [(number, *key, values[number], n, *limits.get(key, NOWHERE)) for key, values in scores.items()]
+    columns = ["classifier", "metric", "part", "variant", "value", "n", "low", "high", RESAMPLED]
     return pd.DataFrame(rows, columns=columns).astype({"value": float})
 
 
-def intervals(tables: Tables, shares: Mapping[str, np.ndarray]) -> dict[Key, tuple[float, float]]:
-    """Return (metric, part, variant) -> 95 % interval over people, for one classifier: counts [2, K, K], shares [K].
+def intervals(
+    tables: Tables, shares: Mapping[str, np.ndarray], people: np.ndarray | None = None
+) -> dict[Key, Interval]:
+    """Return (metric, part, variant) -> 95 % interval over people, for one classifier: counts [2, K, K], shares [K];
+    people: as in `occupation_rows`.
 
     For accuracy Jeffreys' interval, for correlations that of the correlation without the noise in the gaps
     (`correlation_interval`). Sums of absolute gaps and of distances cannot be negative, so noise inflates them: their
     interval is a reflected bootstrap from 0 up that holds the value, and reaches 0 unless the value is above 97.5 % of
-    those with shuffled genders (`fairness.shuffled_genders`). Other scores have none."""
+    those with shuffled genders (`fairness.shuffled_genders`). Other scores have none.
+
+    Resampled are of sums what `_down_to` makes of them, and of correlations `correlation_resamples`."""
+    cells = _anyone(tables.counts) if people is None else people
+    resampled = replace(tables, counts=drawn_tables(cells, tables.counts.shape, resamples=RESAMPLES))
     hits = int(np.trace(tables.counts.sum(axis=0)))
-    result = {("accuracy", NA, NA): share_interval(hits, int(tables.counts.sum()))}
+    accuracy = share_interval(hits, int(tables.counts.sum()))
+    result = {("accuracy", NA, NA): Interval(*accuracy, fairness.accuracy(resampled.counts))}
     for name, rate in _rates(tables).items():
+        drawn = _rates(resampled)[name].gap
         for source, share in shares.items():
-            result[f"{name}_gap_pearson", NA, source] = correlation_interval(share, rate.gap, rate.gap_variance)
-    resampled = replace(tables, counts=drawn_tables(tables.counts, resamples=RESAMPLES))
+            of_rate = share, rate.gap, rate.gap_variance
+            ends_of_r = correlation_interval(*of_rate)
+            result[f"{name}_gap_pearson", NA, source] = Interval(*ends_of_r, correlation_resamples(*of_rate, drawn))
     for within, sums_of in _SUMS.items():
         shuffled = fairness.shuffled_genders(tables.counts, within=within, resamples=RESAMPLES, seed=SEED)
         value, drawn, by_chance = (sums_of(sample) for sample in (tables, resampled, replace(tables, counts=shuffled)))
         for key in value:
             low, high = ends(drawn[key], value[key], reflected=True)
             sure = value[key] > percentiles(by_chance[key])[1]
-            result[key] = np.clip(low, 0, np.inf if sure else 0), high
-    return result
+            low = np.clip(low, 0, np.inf if sure else 0)
+            result[key] = Interval(low, high, _down_to(low, value[key], drawn[key]))
+    return {key: limits._replace(resampled=np.nan) for key, limits in result.items()} if people is None else result
+
+
+def _down_to(low: float, value: float, drawn: np.ndarray) -> np.ndarray:
+    """Resamples of a sum, moved to lie around its value, of which those below are spread as far as the lower end of its
+    interval."""
+    resampled = value + drawn - percentiles(drawn).mean()
+    reach = value - percentiles(resampled)[0]
+    further = (1 + ROUNDING) * (value - low) / reach if reach > 0 else 1.0  # 0 is reached, whatever is rounded
+    return np.where(resampled < value, value - max(further, 1.0) * (value - resampled), resampled)
+
+
+def _anyone(counts: np.ndarray) -> np.ndarray:
+    """The cells of people who are counted in a table, in an order that says nothing."""
+    return np.random.default_rng(SEED).permutation(np.repeat(np.arange(counts.size), counts.ravel()))
 
 
 def _scores(tables: Tables, shares: Mapping[str, np.ndarray]) -> dict[Key, np.ndarray]:
@@ -237,15 +303,11 @@ def correlation_interval(x: ArrayLike, y: ArrayLike, variances: ArrayLike) -> tu
 
     NaN for fewer than 6 points, equal x or equal y, and where no point has noise: then the noise is not known."""
     x, y, variances = (np.asarray(values, dtype=float) for values in (x, y, variances))
-    points = np.isfinite(x) & np.isfinite(y) & np.isfinite(variances)
-    x, y, variances = x[points], y[points], variances[points]
-    if len(x) < FEWEST or np.ptp(x) == 0 or np.ptp(y) == 0 or not variances.any():
+    points = _points(x, y, variances)
+    if not points.any():
         return np.nan, np.nan
-    u = x - x.mean()
-    u /= np.linalg.norm(u)
-    along = u @ y
-    beside = max(((y - y.mean()) ** 2).sum() - along**2, 0.0)
-    off_line = (np.eye(len(x)) - 1 / len(x) - np.outer(u, u)) * variances
+    y, variances = y[points], variances[points]
+    u, along, beside, off_line = _parts(x[points], y, variances)
     noise, square = np.trace(off_line), (off_line * off_line.T).sum()
     scale = square / noise
     levels = (np.arange(QUANTILES) + 0.5) / QUANTILES
@@ -256,6 +318,38 @@ def correlation_interval(x: ArrayLike, y: ArrayLike, variances: ArrayLike) -> tu
     low, high = percentiles(true.ravel())
     value = along / np.sqrt(along**2 + beside)
     return float(min(low, value)), float(max(high, value))
+
+
+def correlation_resamples(x: ArrayLike, y: ArrayLike, variances: ArrayLike, resampled: np.ndarray) -> np.ndarray:
+    """Return resamples [resamples] of the correlation of `correlation_interval`, from resamples of y [resamples, K].
+
+    A resample of y has the noise twice, so that twice as much as is known of it is taken off its squared length beside
+    x. NaN where that correlation has no interval; a y that is NaN in a resample is as in the data."""
+    x, y, variances = (np.asarray(values, dtype=float) for values in (x, y, variances))
+    points = _points(x, y, variances)
+    if not points.any():
+        return np.full(len(resampled), np.nan)
+    y = np.where(np.isfinite(resampled), resampled, y)[:, points]
+    _, along, beside, off_line = _parts(x[points], y, variances[points])
+    with np.errstate(invalid="ignore"):
+        return along / np.sqrt(along**2 + np.maximum(beside - 2 * np.trace(off_line), 0))
+
+
+def _points(x: np.ndarray, y: np.ndarray, variances: np.ndarray) -> np.ndarray:
+    """Which points have x, y and noise: none if they are too few, do not differ, or have no noise."""
+    points = np.isfinite(x) & np.isfinite(y) & np.isfinite(variances)
+    few = points.sum() < FEWEST
+    return points & (not few and np.ptp(x[points]) > 0 and np.ptp(y[points]) > 0 and variances[points].any())
+
+
+def _parts(x: np.ndarray, y: np.ndarray, variances: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Of y [..., K]: the unit vector u of x, the part B along it [...], the squared length Q beside it [...], and the
+    covariance of the noise there [K, K]."""
+    u = x - x.mean()
+    u /= np.linalg.norm(u)
+    along = y @ u
+    beside = np.maximum(((y - y.mean(axis=-1, keepdims=True)) ** 2).sum(axis=-1) - along**2, 0.0)
+    return u, along, beside, (np.eye(len(x)) - 1 / len(x) - np.outer(u, u)) * variances
 
 
 def _noncentralities(q: float, freedom: float, levels: np.ndarray) -> np.ndarray:

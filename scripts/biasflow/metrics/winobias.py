@@ -110,7 +110,7 @@ def score(path: str | Path, *, pro: str | Path, anti: str | Path, pairs: str | P
             rows.append(heads.assign(part=kind, value=hits / n, low=low, high=high, **about))
     for reading in READINGS:
         named = np.concatenate([by_head(side, predicted_professions, reading=reading) for side in SIDES], axis=1)
-        gaps = class_rows(class_counts([*sentences[PRO], *sentences[ANTI]], named), reading)
+        gaps = class_rows(class_cells([*sentences[PRO], *sentences[ANTI]], named), reading)
         rows.append(heads.iloc[gaps.pop("classifier")].reset_index(drop=True).join(gaps))
     return pd.concat(rows, ignore_index=True).fillna({"part": NA, "variant": NA})
 
@@ -152,10 +152,11 @@ def first_mention_difference(pro: np.ndarray, anti: np.ndarray) -> tuple[np.ndar
     return difference(np.ones((1, n)))[0], low, high
 
 
-def class_rows(counts: np.ndarray, reading: Reading) -> pd.DataFrame:
-    """Return `occupation.occupation_rows` of counts [C, 2, 41, 41], with the reading of the predictions as variant."""
+def class_rows(cells: np.ndarray, reading: Reading) -> pd.DataFrame:
+    """Return `occupation.occupation_rows` of `class_cells` [C, n], with the reading of the predictions as variant."""
+    counts = fairness.counted(cells, n_classes=len(classes()))
     tables = Tables(counts, profession_gaps, profession_separation)
-    rows = occupation_rows(tables, shares={LABOUR: professions()["share_of_women"]})
+    rows = occupation_rows(tables, shares={LABOUR: professions()["share_of_women"]}, people=cells)
     others = rows["variant"].replace(LABOUR, NA)
     return rows.assign(variant=np.where(others == NA, reading, f"{reading}-" + others))
 
@@ -202,12 +203,12 @@ def predicted_professions(
     return [next(iter(names)) if len(names) == 1 else NONE for names in by_sentence]
 
 
-def class_counts(sentences: Sequence[Sentence], predicted: ArrayLike) -> np.ndarray:
-    """Count the predictions of each class by gender and gold profession: `fairness.counts` of `classes`, [2, 41, 41].
+def class_cells(sentences: Sequence[Sentence], predicted: ArrayLike) -> np.ndarray:
+    """Return `fairness.cells` of the sentences by gender, gold profession and predicted one of `classes`, [n].
 
-    predicted: the class of each sentence [n], or [..., n] for many heads, which gives [..., 2, 41, 41]."""
+    predicted: the class of each sentence [n], or [..., n] for many heads, which gives [..., n]."""
     number, predicted = pd.Index(classes()), np.asarray(predicted)
-    return fairness.counts(
+    return fairness.cells(
         number.get_indexer([sentence.profession for sentence in sentences]),
         number.get_indexer(predicted.ravel()).reshape(predicted.shape),
         [int(sentence.gender == FEMALE) for sentence in sentences],

@@ -2,6 +2,7 @@
 
 File: a table with the columns method, setting, head ("own", "retrained", or "frozen-<strategy>" on an encoder that was
 not fine-tuned), head_seed, split_seed, gender, gold, predicted, biographies (how many; cells without any are left out),
+people (which: their numbers, from 0, in the file of biographies),
 share_train and share_test (of women among the gold profession's biographies in these parts, before any balancing).
 Beside it lie the heads that were trained, `<name>.heads.safetensors`.
 
@@ -41,7 +42,7 @@ from biasflow.tasks.occupation.data import (
 OWN, RETRAINED, FROZEN = "own", "retrained", "frozen-"
 NA = "-"  # the seed of a model's own head, which has none beside that of its training
 NAMES = [*METHOD, "head", "head_seed", "split_seed"]
-COLUMNS = [*NAMES, "gender", "gold", "predicted", "biographies", "share_train", "share_test"]
+COLUMNS = [*NAMES, "gender", "gold", "predicted", "biographies", "people", "share_train", "share_test"]
 
 
 @dataclass(frozen=True)
@@ -163,7 +164,7 @@ def _counted(
                 tested = own_heads.joined(tested)
                 names = [{"head": OWN, "head_seed": NA, "split_seed": str(split_seed)}, *names]
             predicted = tested.predict(X[np.searchsorted(everyone, rows)], device=device)
-            cells = _cells(predicted, gold[rows], is_woman[rows])
+            cells = _cells(predicted, gold[rows], is_woman[rows], rows)
             tables.append(
                 pd.DataFrame(names)
                 .iloc[cells["head"]]
@@ -174,7 +175,8 @@ def _counted(
                     gender=np.array(GENDERS)[cells["gender"]],
                     gold=professions[cells["gold"]],
                     predicted=professions[cells["predicted"]],
-                    biographies=cells["n"],
+                    biographies=[len(people) for people in cells["people"]],
+                    people=cells["people"],
                 )
             )
     shares = pd.concat([_shares(bios, seed) for seed in split_seeds])
@@ -182,14 +184,20 @@ def _counted(
     return table[COLUMNS]
 
 
-def _cells(predicted: np.ndarray, gold: np.ndarray, is_woman: np.ndarray) -> dict[str, np.ndarray]:
-    """How many biographies are in each cell that has any: numbers of head, gender, gold and predicted class, and n.
+def _cells(
+    predicted: np.ndarray, gold: np.ndarray, is_woman: np.ndarray, rows: np.ndarray
+) -> dict[str, Sequence[np.ndarray]]:
+    """Which biographies are in each cell that has any: numbers of head, gender, gold and predicted class, and people.
 
-    predicted [heads, rows]; gold, is_woman [rows]."""
+    predicted [heads, rows]; gold, is_woman, rows (the numbers of the biographies) [rows]."""
     shape = (len(predicted), 2, gold.max() + 1, max(gold.max(), predicted.max()) + 1)
     head = np.arange(len(predicted))[:, None]
-    cells, n = np.unique(np.ravel_multi_index((head, is_woman, gold, predicted), shape), return_counts=True)
-    return dict(zip(("head", "gender", "gold", "predicted"), np.unravel_index(cells, shape), strict=True)) | {"n": n}
+    of = np.ravel_multi_index((head, is_woman, gold, predicted), shape).ravel()
+    order = np.argsort(of, kind="stable")
+    cells, starts = np.unique(of[order], return_index=True)
+    people = np.split(np.tile(rows, len(predicted))[order].astype(np.int32), starts[1:])
+    names = ("head", "gender", "gold", "predicted")
+    return dict(zip(names, np.unravel_index(cells, shape), strict=True)) | {"people": people}
 
 
 def _shares(bios: pd.DataFrame, split_seed: int) -> pd.DataFrame:

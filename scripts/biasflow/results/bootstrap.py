@@ -125,15 +125,18 @@ def in_groups(values: ArrayLike) -> np.ndarray:
     return sums
 
 
-def drawn_tables(table: np.ndarray, *, resamples: int, seed: int = SEED) -> np.ndarray:
-    """Resamples of the people or examples that a table of counts counts: [...] -> whole numbers [resamples, ...].
+def drawn_tables(cells: np.ndarray, shape: tuple[int, ...], *, resamples: int, seed: int = SEED) -> np.ndarray:
+    """Resamples of people, counted in a table: whole numbers [resamples, *shape].
 
-    Drawing n of n examples with replacement is a multinomial draw of the cells that they fall into."""
-    filled, n = np.flatnonzero(table), int(table.sum())
-    drawn = np.zeros((resamples, table.size), dtype=np.int64)
-    if n:
-        drawn[:, filled] = np.random.default_rng(seed).multinomial(n, table.ravel()[filled] / n, size=resamples)
-    return drawn.reshape(resamples, *table.shape)
+    cells [n]: into which cell of the flat table each of them falls. People are drawn in groups (`in_groups`), and in
+    the same order they are drawn alike, whatever cells they fall into."""
+    filled, places = np.unique(cells, return_inverse=True)
+    groups = np.zeros((min(GROUPS, len(cells)), len(filled)))
+    np.add.at(groups, (np.arange(len(cells)) % GROUPS, places), 1)
+    drawn = np.zeros((resamples, int(np.prod(shape))), dtype=np.int64)
+    if len(cells):
+        drawn[:, filled] = _drawn((len(groups),), resamples, seed)[0] @ groups
+    return drawn.reshape(resamples, *shape)
 
 
 def weighted_mean(counts: np.ndarray, values: np.ndarray) -> np.ndarray:

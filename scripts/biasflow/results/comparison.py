@@ -79,8 +79,7 @@ def change(
     `has_width` of:
 
     seeds   three or more: Student's t of the differences, seed by seed, and if there are intervals on the same items
-            (the next ones), what these add (`with_items`); of noisy scores what intervals over items (the ones after
-            them) add, and none without
+            (the next ones), what these add (`with_items`); of noisy scores none without
     same items  the ends of the differences in `paired`, averaged over seeds and draws, if there is one for each score
     items   of the ends of the scores' own intervals, averaged over seeds, unless neutral is `better`, where a score may
             cross it: with d the two distances, in [l, h] each,
@@ -98,7 +97,7 @@ def change(
         other = other[other["seed"].isin(block["seed"])]
     sides = [_by(side, ["seed"], neutral, better) for side in (block, other)]
     means = float(sides[0].mean()), float(sides[1].mean())
-    items = _of_items(block, other, neutral, better) if noisy else _of_same_items(block, paired)
+    items = _of_same_items(block, paired)
     for over, ends in (
         (SEEDS, lambda: _paired(*sides)),
         (SAME_ITEMS, lambda: _of_same_items(block, paired)),

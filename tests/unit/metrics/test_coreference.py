@@ -11,7 +11,7 @@ from biasflow.metrics.coreference import conll_f1, f1_difference
 from biasflow.metrics.coreference import score as score_coreference
 from biasflow.metrics.winobias import (
     NONE,
-    class_counts,
+    class_cells,
     classes,
     predicted_professions,
     profession_gaps,
@@ -149,7 +149,7 @@ def test_both_readings(sentence, clusters, kind, tokens, released):
 def test_none_is_a_miss_and_no_class_with_a_rate(sentence):
     """Four sentences: the woman among the workers, and that among the CEOs, stand with nobody."""
     sentences = [Sentence(sentence.document, y, (HIM,), z) for y in ("construction worker", "CEO") for z in "MF"]
-    counts = class_counts(sentences, ["construction worker", NONE, "CEO", NONE])
+    counts = fairness.counted(class_cells(sentences, ["construction worker", NONE, "CEO", NONE]), n_classes=41)
     assert counts.shape == (2, 41, 41) and counts.sum() == 4
     gaps, everything = profession_gaps(counts), fairness.gaps(counts)
     assert gaps.tpr.gap_sum() == 2
@@ -164,10 +164,10 @@ def test_none_is_a_miss_and_no_class_with_a_rate(sentence):
 def test_many_heads_are_counted_at_once(sentence):
     sentences = [Sentence(sentence.document, "cook", (HIM,), z) for z in "MF"]
     predicted = [["cook", NONE], ["CEO", "cook"]]
-    both = class_counts(sentences, predicted)
-    assert both.shape == (2, 2, 41, 41)
+    both = class_cells(sentences, predicted)
+    assert both.shape == (2, 2) and fairness.counted(both, n_classes=41).shape == (2, 2, 41, 41)
     for one, names in zip(both, predicted, strict=True):
-        np.testing.assert_array_equal(one, class_counts(sentences, names))
+        np.testing.assert_array_equal(one, class_cells(sentences, names))
 
 
 def test_one_prediction_a_sentence(sentence):

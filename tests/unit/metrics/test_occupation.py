@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from biasflow.metrics import fairness, occupation
 from biasflow.metrics.items import majority
 from biasflow.metrics.occupation import SHARES, Tables, correlation_interval, occupation_rows, score, smallest_gap_seen
-from biasflow.results.scores import tidy
+from biasflow.registry import METRICS
+from biasflow.results.changes import changes, resampled_measures
+from biasflow.results.scores import MODEL, tidy
 
 K = 5
 TRAIN = np.array([0.1, 0.3, 0.5, 0.7, 0.9])
@@ -95,8 +97,8 @@ def test_what_is_undefined_stays_so_and_is_counted(counts):
     assert all(empty[metric].isna().all() for metric in scored)
 
 
-def test_a_file_of_counts_is_scored_with_the_shares_that_it_holds(tmp_path):
-    """Two heads on two splits, whose shares differ; cells without anybody are not in the file."""
+def test_a_file_of_counts_is_scored_with_the_shares_that_it_holds(tmp_path, caplog):
+    """Two heads on two splits, whose shares differ; cells without anybody are not in the file, nor who is counted."""
     counts, names = tables(4), ["dj", "model", "nurse", "poet", "rapper"]
     train = {"0": TRAIN, "5": TRAIN[::-1]}
     cells = []
@@ -116,8 +118,35 @@ def test_a_file_of_counts_is_scored_with_the_shares_that_it_holds(tmp_path):
         own = found[(found["split_seed"] == split_seed) & (found["head"] == head)]
         pd.testing.assert_series_equal(value_of(own), expected)
     assert (found["n"] == 300).all() and len(tidy(found)) == 4 * len(ROWS)
+    assert found["resampled"].isna().all() and "older version" in caplog.text
     without = score(tmp_path / "heads.parquet")
     assert set(without.loc[without["metric"] == "tpr_gap_pearson", "variant"]) == {"train", "test"}
+
+
+def test_changes_of_gaps_are_of_the_same_people(tmp_path):
+    """A method that changes nothing has no change in any resample, and one that changes two people a small one."""
+    rng, names, n = np.random.default_rng(1), np.array(["dj", "model", "nurse", "poet", "rapper", "teacher"]), 400
+    y, z = rng.integers(6, size=n), rng.integers(2, size=n)
+    y_pred = np.where(rng.random(n) < np.where(z == 1, 0.4, 0.8), y, rng.integers(6, size=n))
+    few = np.where(np.isin(np.arange(n), [5, 77]), (y_pred + 1) % 6, y_pred)
+    tables = []
+    for method, predicted in (("none", y_pred), ("same", y_pred), ("few", few)):
+        people = pd.DataFrame({"gender": np.array(["M", "F"])[z], "gold": names[y], "predicted": names[predicted]})
+        cells = people.assign(people=range(1000, 1000 + n)).groupby(["gender", "gold", "predicted"])["people"].agg(list)
+        tables.append(cells.reset_index().sample(frac=1, random_state=len(method)).assign(method=method))
+    table = pd.concat(tables).assign(setting="-", head="own", head_seed="-", split_seed="0", share_test=0.5)
+    table = table.assign(
+        biographies=table["people"].map(len), share_train=table["gold"].map(dict(zip(names, range(6), strict=True)))
+    )
+    table.to_parquet(tmp_path / "heads.parquet")
+    drawn = resampled_measures(
+        score(tmp_path / "heads.parquet"), METRICS["fairness"].rows(), "bios", **dict.fromkeys(MODEL, "-"), dataset="b"
+    )
+    found = changes(drawn).set_index(["method", "metric"])
+    gaps = [f"{name}_change" for name in ("tpr_gap_sum", "independence", "separation", "tpr_gap_pearson")]
+    assert (found.loc["same"].loc[gaps, ["value", "low", "high"]] == 0).all(axis=None)
+    widths = found.loc["few"].loc[gaps, "high"] - found.loc["few"].loc[gaps, "low"]
+    assert (widths > 0).all() and (widths <= [0.2, 0.02, 0.1, 0.7]).all()
 
 
 def of_people(rng, n, gap):

@@ -342,15 +342,18 @@ def test_three_seeds_are_paired():
     assert (found.distance, found.other) == pytest.approx((2.5, 3.0))
 
 
-@pytest.mark.parametrize(("better", "half", "over"), [("low", 0.1, SEEDS), ("neutral", 0.1, NA), ("low", None, NA)])
-def test_seeds_alone_do_not_say_how_sure_a_change_of_gaps_is(better, half, over):
-    names, plain = ["0", "1", "2"], np.array([1.0, 1.3, 1.6])
-    pair = rows(plain - [0.5, 0.6, 0.4], seeds=names, half=half), rows(plain, seeds=names, half=half)
-    found = change(*pair, 0, better, noisy=True)
+@pytest.mark.parametrize(
+    ("better", "half", "paired", "over"),
+    [("low", 0.1, True, SEEDS), ("low", 0.1, False, ITEMS), ("neutral", 0.1, False, NA), ("low", None, False, NA)],
+)
+def test_seeds_alone_do_not_say_how_sure_a_change_of_gaps_is(better, half, paired, over):
+    names, plain, differences = ["0", "1", "2"], np.array([1.0, 1.3, 1.6]), np.array([-0.5, -0.6, -0.4])
+    pair = rows(plain + differences, seeds=names, half=half), rows(plain, seeds=names, half=half)
+    found = change(*pair, 0, better, rows(differences, seeds=names, half=0.2) if paired else None, noisy=True)
     assert found.over == over
-    if half and over == SEEDS:
-        low, _ = t_interval([-0.5, -0.6, -0.4])
-        assert found.low == pytest.approx(-0.5 - np.hypot(-0.5 - low, np.hypot(0.1, 0.1)))
+    if paired:
+        low, _ = t_interval(differences)
+        assert found.low == pytest.approx(-0.5 - np.hypot(-0.5 - low, 0.2))
 
 
 def test_two_seeds_are_compared_by_their_items():

@@ -241,12 +241,15 @@ def test_shares_have_the_printed_intervals():
 
 
 def test_drawn_tables_are_those_of_drawn_people():
-    table = np.array([[30, 0], [50, 20]])
-    drawn = drawn_tables(table, resamples=4000)
+    table, cells = np.array([[30, 0], [50, 20]]), np.repeat(range(4), [30, 0, 50, 20])
+    drawn = drawn_tables(cells, (2, 2), resamples=4000)
     assert drawn.shape == (4000, 2, 2) and (drawn.sum(axis=(1, 2)) == 100).all() and not drawn[:, 0, 1].any()
     assert drawn.mean(axis=0) == pytest.approx(table, abs=0.5)
     assert drawn[:, 0, 0].var() == pytest.approx(100 * 0.3 * 0.7, rel=0.1)
-    assert not drawn_tables(np.zeros((2, 2), dtype=int), resamples=3).any()
+    assert not drawn_tables(cells[:0], (2, 2), resamples=3).any()
+    other = drawn_tables(np.where(np.arange(100) == 7, 3, cells), (2, 2), resamples=4000)  # one of them is elsewhere
+    assert (other[:, 1, 1] - drawn[:, 1, 1] == drawn[:, 0, 0] - other[:, 0, 0]).all()
+    assert (other[:, 1, 1] - drawn[:, 1, 1]).var() == pytest.approx(0.99, rel=0.1)
 
 
 @pytest.mark.parametrize(("effect", "n"), [(0.2, 394), (0.5, 64), (0.8, 26), (1.0, 17)])
