@@ -15,12 +15,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy.special import stdtrit
 
 from biasflow.base.errors import BiasflowError, check_choice
 from biasflow.metrics.combined_effect import ceat as ceat  # CEAT, the test of words in context
 from biasflow.readouts.files import METHOD, Axis, load_arrays
-from biasflow.results.bootstrap import LEAST, NOWHERE, RESAMPLED, Interval, interval, weighted_mean
+from biasflow.results.bootstrap import NOWHERE, RESAMPLED, Interval, weighted_mean
+from biasflow.results.statistics import effect_jackknife
 
 OTHER = "other-pooling"  # the part in rows of a pooling other than the encoder's
 ALTERNATIVES = ("greater", "less", "two-sided")
@@ -163,17 +163,12 @@ def _permutation_test(
 
 
 def effect_interval(s: np.ndarray, size: int, ddof: int = 0, words: np.ndarray | None = None) -> Interval:
-    """95 % jackknife interval of the effect size d of associations s [n], whose first `size` belong to X, and effect
-    sizes of bootstrap resamples.
+    """95 % interval (`effect_jackknife`) of the effect size d of associations s [n], whose first `size` belong to X,
+    and effect sizes of bootstrap resamples.
 
     words [n]: the word that each is about, numbered from 0, those of X first (None: each is a word). A word is left out
     at a time, or drawn within its set, with all that is about it; the attributes stay. The interval says how much the
-    effect depends on the choice of target words; the permutation test says whether there is one.
-
-    d has a largest value (2 for equal sets). So the interval is Student's t of arsinh(D / sqrt(8)), turned back into d,
-    where D = d / sqrt(1 - p q d^2) is the difference of the means in standard deviations within the sets, p and q the
-    shares of X and Y. The spread of D grows with D, that of its arsinh does not. (The percentiles of the resamples
-    cover large effects of 8 words in 80 %: docs/scores/intervals.md.) NaN for fewer than LEAST + 1 words."""
+    effect depends on the choice of target words; the permutation test says whether there is one."""
     n = len(s)
     words = np.arange(n) if words is None else words
     of_X = np.arange(words.max() + 1) <= words[:size].max()
@@ -187,24 +182,7 @@ def effect_interval(s: np.ndarray, size: int, ddof: int = 0, words: np.ndarray |
         with np.errstate(invalid="ignore", divide="ignore"):
             return scale * difference / np.sqrt(np.where(variance > ROUNDING**2, variance, np.nan))
 
-    def shares(counts: np.ndarray) -> np.ndarray:
-        """p q of each resample."""
-        of_first = counts[:, words][:, :size].sum(axis=1) / counts[:, words].sum(axis=1)
-        return of_first * (1 - of_first)
-
-    resampled = interval(effects, ~of_X, strata=True).resampled
-    if len(of_X) <= LEAST:
-        return Interval(np.nan, np.nan, resampled)
-    everything, left_out = np.ones((1, len(of_X))), 1 - np.eye(len(of_X))
-    (effect,), (balance,) = effects(everything), shares(everything)
-    within, others = (
-        np.arcsinh(d / np.sqrt(8 * np.maximum(1 - pq * d**2, ROUNDING)))
-        for d, pq in ((effect / scale, balance), (effects(left_out) / scale, shares(left_out)))
-    )
-    variance = sum((len(z) - 1) * z.var() for z in (others[of_X], others[~of_X]))
-    ends = np.sqrt(8) * np.sinh(within + np.array([-1, 1]) * stdtrit(len(of_X) - 2, 0.975) * np.sqrt(variance))
-    low, high = scale * ends / np.sqrt(1 + balance * ends**2)
-    return Interval(np.minimum(low, effect), np.maximum(high, effect), resampled)
+    return effect_jackknife(effects, of_X, np.bincount(words), scale)
 
 
 @lru_cache(maxsize=1)  # many tests of equal sizes share one draw

@@ -35,7 +35,8 @@ from scipy.special import ndtr  # scipy.stats would take a second to load
 from biasflow.base.errors import check_choice
 from biasflow.readouts.cosines import drawn_cosines
 from biasflow.readouts.files import METHOD, by_method
-from biasflow.results.bootstrap import NOWHERE, RESAMPLED, Interval, interval
+from biasflow.results.bootstrap import NOWHERE, RESAMPLED, Interval, weighted_mean
+from biasflow.results.statistics import effect_jackknife
 
 ORDERS = ("concepts", "genders")
 VARIANCES = ("spread", "sampling")
@@ -93,21 +94,20 @@ class EffectDraws:
         return _variances(variance, self.effects, self.spread, self.sizes)
 
     def intervals(self) -> dict[str, Interval]:
-        """Return reading of the variance -> 95 % bootstrap interval of the combined effect over the target words, or
-        NOWHERE.
+        """Return reading of the variance -> 95 % jackknife interval of the combined effect over the target words
+        (`statistics.effect_jackknife`), or NOWHERE.
 
-        X and Y are resampled separately, at their sizes, the same words in the first INTERVAL_DRAWS draws: more draws
-        of the same contexts would not make it narrower, since words differ more than draws do."""
+        A word is left out, or drawn within its set, in all of the first INTERVAL_DRAWS draws: more draws of the same
+        contexts would not make it narrower, since words differ more than draws do."""
         if self.reason:
             return dict.fromkeys(VARIANCES, NOWHERE)
         s, (x, y) = self.s[:INTERVAL_DRAWS].T, self.sizes  # [words, draws]
-        s = s - s.mean(axis=0)
+        s, scale = s - s.mean(axis=0), np.sqrt((x + y - self.ddof) / (x + y))
 
         def of_resamples(counts: np.ndarray) -> np.ndarray:
             """The combined effect in each resample, by VARIANCES: counts [resamples, words] -> [resamples, 2]."""
-            of_x, of_y = counts[:, :x] @ s[:x] / x, counts[:, x:] @ s[x:] / y
-            mean = (x * of_x + y * of_y) / (x + y)
-            spread = (counts @ s**2 / (x + y) - mean**2) * (x + y) / (x + y - self.ddof)
+            of_x, of_y = weighted_mean(counts[:, :x], s[:x]), weighted_mean(counts[:, x:], s[x:])
+            spread = (weighted_mean(counts, s**2) - weighted_mean(counts, s) ** 2) / scale**2
             spread = np.where(spread > ROUNDING**2, spread, np.nan)  # every drawn word has the same association
             effects = (of_x - of_y) / np.sqrt(spread)
             return np.stack(
@@ -115,7 +115,7 @@ class EffectDraws:
                 axis=-1,
             )
 
-        low, high, resampled = interval(of_resamples, np.arange(x + y) >= x, strata=True, resamples=RESAMPLES)
+        low, high, resampled = effect_jackknife(of_resamples, np.arange(x + y) < x, np.ones(x + y), scale, RESAMPLES)
         of_all = [self.combined(variance).effect_size for variance in VARIANCES]
         low, high = np.minimum(low, of_all), np.maximum(high, of_all)
         return dict(zip(VARIANCES, map(Interval, low, high, resampled), strict=True))
@@ -208,7 +208,7 @@ def draw_effects(cosines: ArrayLike, sizes: tuple[int, int, int, int], *, ddof: 
         }
     of_targets = cosines[..., :a].mean(axis=2, dtype=float) - cosines[..., a:].mean(axis=2, dtype=float)
     of_attributes = cosines[:, :x].mean(axis=1, dtype=float) - cosines[:, x:].mean(axis=1, dtype=float)
-    return {"concepts": _effects(of_targets, (x, y), ddof), "genders": _effects(of_attributes, (a, b), ddof)}
+    return {"concepts": effects_of(of_targets, (x, y), ddof), "genders": effects_of(of_attributes, (a, b), ddof)}
 
 
 def random_effects(effects: ArrayLike, variances: ArrayLike) -> CombinedEffect:
@@ -244,7 +244,7 @@ def _untestable(cosines: np.ndarray, sizes: Sequence[int]) -> str:
     return f"in {missing} of {len(cosines)} draws a word has a zero vector, which has no cosine" if missing else ""
 
 
-def _effects(s: np.ndarray, sizes: tuple[int, int], ddof: int) -> EffectDraws:
+def effects_of(s: np.ndarray, sizes: tuple[int, int], ddof: int) -> EffectDraws:
     """ES and squared spread of every draw from the associations of its targets, s [draws, |X| + |Y|]."""
     equal = np.ptp(s, axis=1) <= ROUNDING
     if equal.any():

@@ -16,7 +16,7 @@ import scipy
 from biasflow.base.errors import AbsentError
 from biasflow.base.genders import SPELT_OUT
 from biasflow.metrics.items import SUMMARY, score_items
-from biasflow.results.bootstrap import interval
+from biasflow.results.bootstrap import ends, interval
 
 FILLINGS = ["filling_1", "filling_2", "filling_3"]
 ITEM = ["template", "gender", *FILLINGS]
@@ -51,5 +51,7 @@ def summary(items: pd.DataFrame) -> pd.DataFrame:
     n = sentences.loc[counts.index.get_level_values("template")]
     p = chi_square_p(*counts.to_numpy(dtype=float).T, *n.to_numpy(dtype=float).T)
     significant = pd.Series(p * len(p) < ALPHA, counts.index).groupby("template").sum().to_numpy(dtype=float)
-    ends = interval(lambda drawn: drawn @ significant / drawn.sum(axis=1), np.arange(len(significant)))
-    return pd.DataFrame([("disco", "-", "-", significant.mean(), len(significant), *ends)], columns=SUMMARY)
+    value, n = significant.mean(), len(significant)
+    resampled = interval(lambda drawn: drawn @ significant / drawn.sum(axis=1), np.arange(n)).resampled
+    # Percentiles that do not reach as far as Student's t hold the mean of 14 such numbers in 87 to 91 % only.
+    return pd.DataFrame([("disco", "-", "-", value, n, *ends(resampled, value), resampled)], columns=SUMMARY)
