@@ -62,7 +62,7 @@ def intervals(task: str | None, gold: Sequence, predicted: np.ndarray) -> dict[s
         sums = in_groups(tables)
         resampled = {
             metric: interval(
-                lambda counts, m=metric: _of_tables(m, np.tensordot(counts, sums, 1)), np.arange(len(sums))
+                lambda counts, m=metric: of_tables(m, np.tensordot(counts, sums, 1)), np.arange(len(sums))
             ).resampled
             for metric in metrics
         }
@@ -75,7 +75,7 @@ def intervals(task: str | None, gold: Sequence, predicted: np.ndarray) -> dict[s
     return {metric: Interval(*ends(values, of_data[metric]), values) for metric, values in resampled.items()}
 
 
-def _of_tables(metric: str, tables: np.ndarray) -> np.ndarray:
+def of_tables(metric: str, tables: np.ndarray) -> np.ndarray:
     """A metric of two classes, from tables of counts [resamples, gold, predicted]."""
     (tn, fp), (fn, tp) = np.moveaxis(tables.astype(float), 0, -1)
     if metric == "accuracy":
@@ -133,7 +133,7 @@ def _metric(name: str, gold: np.ndarray, predicted: np.ndarray) -> float:
         return float((gold == predicted).mean())
     if name in ("pearson", "spearman"):
         return float("nan") if _constant(predicted) else float(row_correlations(gold[None], predicted[None], name)[0])
-    return float(_of_tables(name, _table(gold, predicted)[None])[0])
+    return float(of_tables(name, _table(gold, predicted)[None])[0])
 
 
 def _table(gold: ArrayLike, predicted: ArrayLike) -> np.ndarray:
