@@ -133,12 +133,13 @@ def write(found, matrix, path):
 @pytest.fixture(params=RUNS, scope="module")
 def page(request, tmp_path_factory):
     """The contents of a run, the texts of each model's pictures, the verdicts in the tables that a reader sees, and all
-    words of the first screen outside of the pictures."""
+    words of the first screen outside of the pictures, and the text for a report."""
     found, html = rendered(RUNS[request.param](), tmp_path_factory.mktemp("counts") / "index.html")
     verdicts = re.findall(r'data-label="Verdict"[^>]*>((?:no )?bias shown|cannot be judged)', html)
     first = re.sub(r"<details.*?(<summary>.*?</summary>).*?</details>|<svg.*?</svg>", r"\1", _first(html), flags=re.S)
     said = [text(part.split("</div>")[0]) for part in html.split('<div class="pictures">')[1:]]
-    return found, said, verdicts, text(first)
+    report = text(html.split('<section id="report"')[1].split("</section>")[0])
+    return found, said, verdicts, text(first), report
 
 
 def _first(html):
@@ -169,10 +170,20 @@ def test_scores_that_show_bias_are_those_of_the_rows(page):
 
 
 def test_counts_in_sentences_are_those_of_the_tables_that_a_reader_sees(page):
-    _, said, verdicts, _ = page
+    _, said, verdicts, *_ = page
     counts = re.findall(r"(?:(\d+)|None) of (\d+)(?: (?:trusted )?scores)? shows? bias", " ".join(said))
     shown, judged = (sum(int(count[place] or 0) for count in counts) for place in (0, 1))
     assert (verdicts.count("bias shown"), len(verdicts) - verdicts.count("cannot be judged")) == (shown, judged)
+
+
+def test_counts_in_the_text_for_a_report_are_those_of_the_tables_that_a_reader_sees(page):
+    found, _, verdicts, _, report = page
+    untrusted = sum(row.judged and row.untrusted for model in found.models for row in model.biases)
+    counts = re.findall(r"In [^.]*?, (\d+|none) of (\d+) (?:trusted )?scores shows? bias", report)
+    judged = sum(int(count[1]) for count in counts)
+    assert len(counts) == len(found.models)
+    assert judged + untrusted == len(verdicts) - verdicts.count("cannot be judged")
+    assert sum(map(int, re.findall(r"No bias is shown by (\d+)", report))) == verdicts.count("no bias shown")
 
 
 def test_a_method_is_shown_with_what_it_does_and_takes(page):
@@ -189,7 +200,7 @@ def test_a_method_is_shown_with_what_it_does_and_takes(page):
 
 
 def test_the_first_screen_has_at_most_eighty_words(page):
-    *_, first = page
+    *_, first, _ = page
     assert 20 < len(first.split()) <= 80, first
 
 
