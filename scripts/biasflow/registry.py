@@ -261,6 +261,7 @@ READOUTS = {
     "first_token": Readout("vectors of texts", "readouts.first_token", suffix="safetensors", memory=12000, runtime=240),
     "probes": Readout("code lengths of gender", "readouts.probes", rule="probe_texts", runtime=240),
     "mlp_probes": Readout("code lengths of gender, with a hidden layer", "readouts.probes", runtime=240),
+    "families": Readout("genders that probes of four families tell", "readouts.families", memory=12000),
     "heads": Readout("predictions of own and retrained heads", "readouts.heads", rule="heads_texts", memory=12000),
     "clusters": Readout(
         "predicted clusters of mentions",
@@ -347,6 +348,7 @@ def _spread(metric: str) -> tuple[Beside]:
     return (Beside("spread of the associations", metric, variant=None),)
 
 
+_FAMILIES = {"linear": "linear", "quadratic": "quadratic", "rbf": "kernel", "hidden": "hidden-layer"}
 NO_SCALE = (
     "Effect sizes of WEAT, SEAT and CEAT have no scale, as they are divided by the spread of the associations: where "
     "that is small, a method that changes cosines by hundredths can turn them over (docs/scores/vectors.md)"
@@ -729,6 +731,24 @@ METRICS = {
             "mlp_probe_accuracy": Measure(
                 "probe accuracy (MLP)", 0.5, "low", INSIDE, variant="paper-best", farthest=0.5
             ),
+        },
+        reads_states=FIRST_TOKEN,
+    ),
+    "probe_families": Metric(
+        "what probes of four families find of gender",
+        "metrics.families",
+        "families",
+        "families",
+        measures={
+            f"{family}_probe": Measure(
+                f"{label} probe",
+                0.5,
+                "low",
+                INSIDE,
+                beside=(Beside("with shuffled labels", f"{family}_probe", variant="shuffled"),),
+                farthest=0.5,
+            )
+            for family, label in _FAMILIES.items()
         },
         reads_states=FIRST_TOKEN,
     ),

@@ -13,7 +13,12 @@ from numpy.typing import ArrayLike
 
 from biasflow.base.errors import BiasflowError
 
-RELEASED, SAME_SEED, PAPER = "released", "same-seed", "paper"  # readings of whose labels are sent, and how
+RELEASED, SAME_SEED, PAPER, BALANCED = (
+    "released",
+    "same-seed",
+    "paper",
+    "balanced",
+)  # readings of whose labels are sent, and how
 NA = "-"  # a key of the table of scores that does not apply
 
 

@@ -8,6 +8,8 @@ Whose genders are sent is not the same in the paper (Orgad et al. 2022) and in i
                was trained on all of them
     paper      the text ("the test set"): of the balanced test part of the model's split, on which the model was not
                trained, 80 % are sent, 10 % stop the training, 10 % test the probe (the cut is ours)
+    balanced   (ours) the parts of the model's split, subsampled to as many women as men of every profession, so that
+               professions tell no gender
 
 The control has labels drawn for rows, as a row occurs only once."""
 
@@ -19,10 +21,12 @@ import pandas as pd
 
 from biasflow.base.errors import check_choice
 from biasflow.base.tabular import read_parquet
-from biasflow.tasks.cuts import NA, PAPER, RELEASED, SAME_SEED, Cut, control_labels, probe_split
-from biasflow.tasks.occupation.data import held_out, split, women
+from biasflow.strategies import Strategy
+from biasflow.tasks.cuts import BALANCED, NA, PAPER, RELEASED, SAME_SEED, Cut, control_labels, probe_split
+from biasflow.tasks.occupation.data import held_out, rows_of, split, women
 
-DATA = (RELEASED, SAME_SEED, PAPER)
+DATA = (RELEASED, SAME_SEED, PAPER, BALANCED)
+SUBSAMPLING = Strategy("subsampling", "strategies.balance")
 
 
 def cuts(
@@ -44,10 +48,14 @@ def _cuts_of(
     bios: pd.DataFrame, z: np.ndarray, reading: str, split_seeds: Sequence[int], probe_seeds: Sequence[int]
 ) -> Iterator[Cut]:
     check_choice("probes: data", reading, DATA)
-    if reading == PAPER:
+    if reading in (PAPER, BALANCED):
         for seed in split_seeds:
-            rows = held_out(bios, seed)
-            parts = [rows[part] for part in probe_split(len(rows), seed)]
+            if reading == PAPER:
+                rows = held_out(bios, seed)
+                parts = [rows[part] for part in probe_split(len(rows), seed)]
+            else:
+                balanced = rows_of(bios, SUBSAMPLING, seed)
+                parts = [balanced.train, balanced.validation, balanced.test]
             yield Cut(reading, str(seed), probe_seeds, *parts, _control(z, parts, seed))
         return
     for seed in probe_seeds if reading == RELEASED else split_seeds:

@@ -13,6 +13,7 @@ from biasflow.encoders.configured import PLANTED
 from biasflow.matrix import NA, PRETRAINED, Dataset, Files
 from biasflow.planted.bios import load_grammar
 from biasflow.registry import STRATEGIES, module_of
+from biasflow.tasks.cuts import BALANCED
 from biasflow.tasks.kinds import (
     WORLD,
     Asked,
@@ -37,6 +38,13 @@ def probed_texts(asked: Asked) -> list[Dataset]:
     probe = asked.options["compression"]
     options = {"cuts": asked.task.cuts, "split_seeds": asked.split_seeds, "probe_seeds": probe["seeds"]}
     options |= {key: probe[key] for key in ("data", "fractions", "epochs")}
+    return [_made_of_vectors(asked, text, options, modules=(asked.task.cuts,)) for text in _texts(asked)]
+
+
+def families(asked: Asked) -> list[Dataset]:
+    """Return the vectors from which probes of several families predict gender: one probe of each for a split."""
+    options = {"cuts": asked.task.cuts, "data": [BALANCED], "split_seeds": asked.split_seeds, "probe_seeds": [0]}
+    options |= {"hidden": asked.options["probe_families"]["hidden"]}
     return [_made_of_vectors(asked, text, options, modules=(asked.task.cuts,)) for text in _texts(asked)]
 
 
@@ -231,6 +239,7 @@ KIND = Kind(
     datasets={
         "probed_texts": probed_texts,
         "mlp_probed_texts": with_hidden_layer(probed_texts),
+        "families": families,
         "classified_texts": classified_texts,
         "adversaries": adversaries,
     },

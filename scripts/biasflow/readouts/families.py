@@ -1,0 +1,143 @@
+"""The readout `families`: of whom probes of four families tell the gender, from vectors of texts under every method.
+
+    linear     ridge regression on the vectors
+    quadratic  the same on all products of two of their first 64 principal components, and on these
+    rbf        the same on a Gaussian kernel (Nystroem's method: 500 rows), as wide as the median distance
+    hidden     a network with one hidden layer
+
+How strongly a ridge regression is penalised its squared error on other rows decides; when a network stops, a tenth of
+its rows.
+
+File: a table with a row for each person that a probe is tested on: method, setting, split_seed, family, labels ("-":
+the true ones; "shuffled": in random order, for what a family finds where nothing is; "after-leace" and "after-qleace":
+the true ones, of untouched vectors that were erased by what was fitted to rows like them, see `erased`), z (1: a
+woman), right (whether the probe says so).
+
+Sources: Belrose et al. (2023) for probes that are not linear after linear erasers, Hewitt & Liang (2019) for shuffled
+labels."""
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+from scipy.linalg import cho_factor, cho_solve
+from scipy.spatial.distance import pdist
+from sklearn.base import TransformerMixin
+from sklearn.decomposition import PCA
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.kernel_approximation import Nystroem
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+
+from biasflow.base.tabular import write_parquet
+from biasflow.erasers import leace
+from biasflow.erasers.qleace import qleace
+from biasflow.readouts.source import Source, load_for
+from biasflow.readouts.states import PLAIN, States
+from biasflow.tasks.cuts import Cut
+
+LINEAR, QUADRATIC, RBF, HIDDEN = FAMILIES = ("linear", "quadratic", "rbf", "hidden")
+TRUE, SHUFFLED = "-", "shuffled"
+COMPONENTS, LANDMARKS = 64, 500
+PENALTIES = np.logspace(0, 6, 7)
+MEDIAN_OF = 1000  # rows, for the width of the kernel
+FOLDS = 5
+
+
+def read(source: Source, output: Path, *, cuts: str, hidden: int, **options) -> dict:
+    """Train the probes on every cut of the task's rows under every method of the block, and test them.
+
+    Roles: `vectors` (a file that readouts.states reads), and those of the cuts. cuts: the full name of a module;
+    options: of its `cuts`, whose dev rows choose penalties; hidden: units of the hidden layer.
+    BiasflowError: whatever the cuts refuse, and a method that changes nothing."""
+    z, all_cuts = import_module(cuts).cuts(source.data, **options)
+    tables = []
+    for method, setting, X in States(source.file("vectors"), load_for(source)).under_each():
+        X = X.float().numpy()
+        for cut in all_cuts:
+            of_cut = [*tested(X, {TRUE: z, SHUFFLED: cut.control}, cut, hidden)]
+            if (method, setting) == PLAIN:
+                for name, erase in BOUNDS.items():
+                    of_cut += tested(erased(erase, X, z, cut), {name: z}, cut, hidden)
+            tables += [table.assign(method=method, setting=setting, split_seed=cut.split_seed) for table in of_cut]
+    write_parquet(pd.concat(tables, ignore_index=True), output)
+    return {"tested": {cut.split_seed: len(cut.test) for cut in all_cuts}}
+
+
+def _leace(X: np.ndarray, z: np.ndarray, *, train: np.ndarray) -> np.ndarray:
+    return leace.fit(X[train], z[train]).apply(torch.from_numpy(X)).numpy()
+
+
+BOUNDS = {"after-leace": _leace, "after-qleace": qleace}
+
+
+def erased(erase: Callable[..., np.ndarray], X: np.ndarray, z: np.ndarray, cut: Cut) -> np.ndarray:
+    """Vectors X erased by an eraser that was fitted to the train rows of a cut; each of these rows by one that was
+    fitted to four fifths of them without it.
+
+    So probes learn from rows that were erased like those that they are tested on. (An eraser takes more out of the rows
+    that it was fitted to; a probe of these finds the opposite of what is left in others.)"""
+    moved = erase(X, z, train=cut.train)
+    for held in np.array_split(cut.train, FOLDS):
+        moved[held] = erase(X, z, train=np.setdiff1d(cut.train, held))[held]
+    return moved
+
+
+def tested(X: np.ndarray, labels: Mapping[str, np.ndarray], cut: Cut, hidden: int) -> Iterator[pd.DataFrame]:
+    """The tests of the probes of all families on vectors X [n, d], a table for each: family, labels, z, right.
+
+    labels: name -> labels of all rows [n]."""
+    parts, seed = (cut.train, cut.dev, cut.test), cut.seeds[0]
+    train, dev, _ = (np.column_stack([2.0 * z[rows] - 1 for z in labels.values()]) for rows in parts)
+    scale = StandardScaler().fit(X[cut.train])
+    vectors = [scale.transform(X[rows]) for rows in parts]
+    for family in FAMILIES:
+        if family == HIDDEN:
+            women = np.column_stack(
+                [_network(vectors[0], signs, hidden, seed).predict(vectors[2]) for signs in train.T]
+            )
+        else:
+            features = _features(family, vectors[0], seed)
+            women = _ridge(*map(features.transform, vectors), train, dev)
+        for name, said in zip(labels, women.T > 0, strict=True):
+            true = labels[name][cut.test]
+            yield pd.DataFrame({"family": family, "labels": name, "z": true, "right": said == true})
+
+
+def _features(family: str, X: np.ndarray, seed: int) -> TransformerMixin:
+    """What turns vectors into what the ridge regression of a family reads, fitted to the scaled rows X."""
+    if family == LINEAR:
+        return StandardScaler().fit(X)
+    if family == QUADRATIC:
+        components = PCA(min(COMPONENTS, *X.shape), whiten=True, random_state=seed)
+        return make_pipeline(components, PolynomialFeatures(include_bias=False), StandardScaler()).fit(X)
+    some = np.random.default_rng(seed).permutation(len(X))[:MEDIAN_OF]
+    width = np.median(pdist(X[some]))
+    landmarks = min(LANDMARKS, len(X))
+    return make_pipeline(
+        Nystroem(gamma=0.5 / width**2, n_components=landmarks, random_state=seed), StandardScaler()
+    ).fit(X)
+
+
+def _ridge(train: np.ndarray, dev: np.ndarray, test: np.ndarray, signs: np.ndarray, of_dev: np.ndarray) -> np.ndarray:
+    """What ridge regressions of signs [n, labels] on the features `train` [n, p], whose columns have mean 0, say of
+    `test`: [rows, labels], each with the penalty that has the least squared error on `dev`."""
+    square, product, mean = train.T @ train, train.T @ signs, signs.mean(axis=0)
+    weights = [cho_solve(cho_factor(square + np.diag(np.full(len(square), one))), product) for one in PENALTIES]
+    errors = [((dev @ of_penalty + mean - of_dev) ** 2).sum(axis=0) for of_penalty in weights]
+    best = np.argmin(errors, axis=0)
+    return np.column_stack([test @ weights[one][:, label] + mean[label] for label, one in enumerate(best)])
+
+
+def _network(X: np.ndarray, signs: np.ndarray, hidden: int, seed: int) -> MLPClassifier:
+    """A network with so many hidden units, stopped by a tenth of the rows X, of which 32 make a batch."""
+    stopped = {"early_stopping": True, "n_iter_no_change": 5, "max_iter": 100}
+    network = MLPClassifier((hidden,), alpha=1.0, batch_size=32, random_state=seed, **stopped)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # its best weights are kept
+        return network.fit(X, signs)
