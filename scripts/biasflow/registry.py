@@ -262,6 +262,7 @@ READOUTS = {
     "probes": Readout("code lengths of gender", "readouts.probes", rule="probe_texts", runtime=240),
     "mlp_probes": Readout("code lengths of gender, with a hidden layer", "readouts.probes", runtime=240),
     "families": Readout("genders that probes of four families tell", "readouts.families", memory=12000),
+    "word_families": Readout("genders of words in context that probes of four families tell", "readouts.word_families"),
     "heads": Readout("predictions of own and retrained heads", "readouts.heads", rule="heads_texts", memory=12000),
     "clusters": Readout(
         "predicted clusters of mentions",
@@ -348,7 +349,6 @@ def _spread(metric: str) -> tuple[Beside]:
     return (Beside("spread of the associations", metric, variant=None),)
 
 
-_FAMILIES = {"linear": "linear", "quadratic": "quadratic", "rbf": "kernel", "hidden": "hidden-layer"}
 NO_SCALE = (
     "Effect sizes of WEAT, SEAT and CEAT have no scale, as they are divided by the spread of the associations: where "
     "that is small, a method that changes cosines by hundredths can turn them over (docs/scores/vectors.md)"
@@ -367,6 +367,17 @@ def _gaps(pearson: str, sums: str, distances: str) -> dict[str, Measure]:
     return {"tpr_gap_pearson": Measure("TPR gap (P)", 0, "neutral", variant=pearson, farthest=1, **about)} | {
         name: Measure(labels.get(name, name), 0, "low", variant=variant, unsigned=OVER_SEEDS, **about)
         for name, variant in sums_of_gaps.items()
+    }
+
+
+def _probes(suffix: str, label: str) -> dict[str, Measure]:
+    """The probes of readouts.families, each beside the same with shuffled labels."""
+    families = {"linear": "linear", "quadratic": "quadratic", "rbf": "kernel", "hidden": "hidden-layer"}
+    about = {"neutral": 0.5, "better": "low", "group": INSIDE, "farthest": 0.5}
+    labels = {f"{family}_{suffix}": f"{name} {label}" for family, name in families.items()}
+    return {
+        name: Measure(text, beside=(Beside("with shuffled labels", name, variant="shuffled"),), **about)
+        for name, text in labels.items()
     }
 
 
@@ -739,18 +750,17 @@ METRICS = {
         "metrics.families",
         "families",
         "families",
-        measures={
-            f"{family}_probe": Measure(
-                f"{label} probe",
-                0.5,
-                "low",
-                INSIDE,
-                beside=(Beside("with shuffled labels", f"{family}_probe", variant="shuffled"),),
-                farthest=0.5,
-            )
-            for family, label in _FAMILIES.items()
-        },
+        measures=_probes("probe", "probe"),
         reads_states=FIRST_TOKEN,
+    ),
+    "word_families": Metric(
+        "what probes of four families find of gender in words in context",
+        "metrics.families",
+        "word_families",
+        "probed_words",
+        measures=_probes("word_probe", "probe of words"),
+        reads_states=WORDS,
+        finetuned=False,
     ),
     "perplexity": Metric(
         "masked perplexity",

@@ -4,7 +4,6 @@ An oracle and no method: it needs the label of whatever it is applied to."""
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.covariance import ledoit_wolf
 
 from biasflow.base.errors import BiasflowError
 
@@ -24,12 +23,14 @@ def qleace(X: ArrayLike, z: ArrayLike, *, train: ArrayLike | None = None, shrink
     Ledoit & Wolf (2004) do (the authors' code shrinks in another way); without it those of `train` are equal
     afterwards, but they must have full rank. Source: Belrose et al. (2023) and their package concept-erasure
     (quadratic.py). BiasflowError: a class of fewer than two rows of `train`."""
+    from sklearn.covariance import ledoit_wolf
+
     X, z = np.asarray(X, dtype=float), np.asarray(z)
     rows = np.arange(len(z)) if train is None else np.asarray(train)
     members = [X[rows[z[rows] == label]] for label in range(CLASSES)]
     if min(map(len, members)) < CLASSES:
         raise BiasflowError(f"qleace: {' and '.join(str(len(rows)) for rows in members)} vectors of the two genders")
-    S0, S1 = (ledoit_wolf(own)[0] if shrinkage else np.cov(own.T, bias=True) for own in members)
+    S0, S1 = (ledoit_wolf(own)[0] if shrinkage else np.atleast_2d(np.cov(own.T, bias=True)) for own in members)
     root, inverse = _powers(S0)
     T = inverse @ _powers(root @ S1 @ root)[0] @ inverse
     of_first, same = len(members[0]) / len(rows), np.eye(X.shape[1])

@@ -40,3 +40,8 @@ def score(path: str | Path) -> pd.DataFrame:
         ends = interval(lambda counts, z=z, right=right: balanced_accuracy(z, right, counts), z, strata=True)
         rows.append((*model, f"{family}_probe", labels, balanced_accuracy(z, right)[0], len(z), *ends))
     return pd.DataFrame(rows, columns=[*keys[:3], "metric", "variant", "value", "n", "low", "high", RESAMPLED])
+
+
+def score_word_families(path: str | Path) -> pd.DataFrame:
+    """Return `score` of a file of readouts/word_families.py, with the metrics <family>_word_probe; n: contexts."""
+    return score(path).assign(metric=lambda scores: scores["metric"].str.replace("_probe", "_word_probe"))

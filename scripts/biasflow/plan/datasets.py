@@ -313,6 +313,12 @@ def words(asked: Asked) -> list[Dataset]:
     return [Dataset(own_groups(fitting) or "words", fitting_files(fitting, asked.paths, encoder), options)]
 
 
+def probed_words(asked: Asked) -> list[Dataset]:
+    """The gendered words to which methods are fitted, for probes of several families."""
+    extra = asked.options["probe_families"]
+    return [replace(dataset, options={**dataset.options, **extra}) for dataset in words(asked)]
+
+
 def fitting_contexts(fitting: Mapping, encoder: Encoder) -> dict[str, int | None]:
     """How gendered words are found and read for an encoder: by its own settings, else by those of the one it continues.
     fitting: the key of that name, as below."""
@@ -406,7 +412,7 @@ _SAMPLED = (
     running_text,
     sample_of_text,
 )
-_WHOLE = (word_tests, sentence_tests, words, sentences, trainings, token_scores)
+_WHOLE = (word_tests, sentence_tests, words, probed_words, sentences, trainings, token_scores)
 SAMPLED = frozenset(function.__name__ for function in _SAMPLED)
 DATASETS: Mapping[str, Callable[[Asked], list[Dataset]]] = {
     function.__name__: function for function in (*_SAMPLED, *_WHOLE)

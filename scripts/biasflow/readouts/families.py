@@ -17,22 +17,16 @@ Sources: Belrose et al. (2023) for probes that are not linear after linear erase
 labels."""
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 import torch
 from scipy.linalg import cho_factor, cho_solve
 from scipy.spatial.distance import pdist
-from sklearn.base import TransformerMixin
-from sklearn.decomposition import PCA
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.kernel_approximation import Nystroem
-from sklearn.neural_network import MLPClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from biasflow.base.tabular import write_parquet
 from biasflow.erasers import leace
@@ -40,6 +34,10 @@ from biasflow.erasers.qleace import qleace
 from biasflow.readouts.source import Source, load_for
 from biasflow.readouts.states import PLAIN, States
 from biasflow.tasks.cuts import Cut
+
+if TYPE_CHECKING:  # scikit-learn takes a second to load, which other readings need not wait for
+    from sklearn.base import TransformerMixin
+    from sklearn.neural_network import MLPClassifier
 
 LINEAR, QUADRATIC, RBF, HIDDEN = FAMILIES = ("linear", "quadratic", "rbf", "hidden")
 TRUE, SHUFFLED = "-", "shuffled"
@@ -56,17 +54,25 @@ def read(source: Source, output: Path, *, cuts: str, hidden: int, **options) -> 
     options: of its `cuts`, whose dev rows choose penalties; hidden: units of the hidden layer.
     BiasflowError: whatever the cuts refuse, and a method that changes nothing."""
     z, all_cuts = import_module(cuts).cuts(source.data, **options)
-    tables = []
-    for method, setting, X in States(source.file("vectors"), load_for(source)).under_each():
+    vectors = States(source.file("vectors"), load_for(source)).under_each()
+    write_parquet(tables(vectors, z, all_cuts, hidden), output)
+    return {"tested": {cut.split_seed: len(cut.test) for cut in all_cuts}}
+
+
+def tables(
+    vectors: Iterable[tuple[str, str, torch.Tensor]], z: np.ndarray, cuts: Sequence[Cut], hidden: int
+) -> pd.DataFrame:
+    """What the file holds, of (method, setting, vectors [n, d]) and labels z [n], on every cut of the rows."""
+    made = []
+    for method, setting, X in vectors:
         X = X.float().numpy()
-        for cut in all_cuts:
-            of_cut = [*tested(X, {TRUE: z, SHUFFLED: cut.control}, cut, hidden)]
+        for cut in cuts:
+            of_cut = [*probed(X, {TRUE: z, SHUFFLED: cut.control}, cut, hidden)]
             if (method, setting) == PLAIN:
                 for name, erase in BOUNDS.items():
-                    of_cut += tested(erased(erase, X, z, cut), {name: z}, cut, hidden)
-            tables += [table.assign(method=method, setting=setting, split_seed=cut.split_seed) for table in of_cut]
-    write_parquet(pd.concat(tables, ignore_index=True), output)
-    return {"tested": {cut.split_seed: len(cut.test) for cut in all_cuts}}
+                    of_cut += probed(erased(erase, X, z, cut), {name: z}, cut, hidden)
+            made += [table.assign(method=method, setting=setting, split_seed=cut.split_seed) for table in of_cut]
+    return pd.concat(made, ignore_index=True)
 
 
 def _leace(X: np.ndarray, z: np.ndarray, *, train: np.ndarray) -> np.ndarray:
@@ -88,10 +94,12 @@ def erased(erase: Callable[..., np.ndarray], X: np.ndarray, z: np.ndarray, cut: 
     return moved
 
 
-def tested(X: np.ndarray, labels: Mapping[str, np.ndarray], cut: Cut, hidden: int) -> Iterator[pd.DataFrame]:
+def probed(X: np.ndarray, labels: Mapping[str, np.ndarray], cut: Cut, hidden: int) -> Iterator[pd.DataFrame]:
     """The tests of the probes of all families on vectors X [n, d], a table for each: family, labels, z, right.
 
     labels: name -> labels of all rows [n]."""
+    from sklearn.preprocessing import StandardScaler
+
     parts, seed = (cut.train, cut.dev, cut.test), cut.seeds[0]
     train, dev, _ = (np.column_stack([2.0 * z[rows] - 1 for z in labels.values()]) for rows in parts)
     scale = StandardScaler().fit(X[cut.train])
@@ -109,8 +117,13 @@ def tested(X: np.ndarray, labels: Mapping[str, np.ndarray], cut: Cut, hidden: in
             yield pd.DataFrame({"family": family, "labels": name, "z": true, "right": said == true})
 
 
-def _features(family: str, X: np.ndarray, seed: int) -> TransformerMixin:
+def _features(family: str, X: np.ndarray, seed: int) -> "TransformerMixin":
     """What turns vectors into what the ridge regression of a family reads, fitted to the scaled rows X."""
+    from sklearn.decomposition import PCA
+    from sklearn.kernel_approximation import Nystroem
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+
     if family == LINEAR:
         return StandardScaler().fit(X)
     if family == QUADRATIC:
@@ -134,8 +147,11 @@ def _ridge(train: np.ndarray, dev: np.ndarray, test: np.ndarray, signs: np.ndarr
     return np.column_stack([test @ weights[one][:, label] + mean[label] for label, one in enumerate(best)])
 
 
-def _network(X: np.ndarray, signs: np.ndarray, hidden: int, seed: int) -> MLPClassifier:
+def _network(X: np.ndarray, signs: np.ndarray, hidden: int, seed: int) -> "MLPClassifier":
     """A network with so many hidden units, stopped by a tenth of the rows X, of which 32 make a batch."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.neural_network import MLPClassifier
+
     stopped = {"early_stopping": True, "n_iter_no_change": 5, "max_iter": 100}
     network = MLPClassifier((hidden,), alpha=1.0, batch_size=32, random_state=seed, **stopped)
     with warnings.catch_warnings():

@@ -13,6 +13,7 @@ from biasflow.encoders.load import load_encoder
 from biasflow.erasers import densray
 from biasflow.methods.fitted import Active, Fitted, load, save
 from biasflow.methods.states import word_states
+from biasflow.metrics.families import score_word_families
 from biasflow.readouts import first_token, professions, states
 from biasflow.readouts.files import load_arrays
 from biasflow.readouts.gender_shares import gender_places, gender_shares
@@ -20,6 +21,7 @@ from biasflow.readouts.gender_shares import read as read_gender_shares
 from biasflow.readouts.source import Source
 from biasflow.readouts.states import States
 from biasflow.readouts.token_scores import read as read_token_scores
+from biasflow.readouts.word_families import read as read_word_families
 from biasflow.stimuli.gendered_words import PLANTED, read_gendered_words
 from biasflow.tasks.coreference.professions import read_rows
 from tests.unit.conftest import HEADS, HIDDEN, MODELS, SIZES, random_eraser
@@ -253,6 +255,14 @@ def test_the_file_has_a_row_for_every_method_place_and_head(tmp_path):
     assert facts["words_left_out"] == [] and facts["sentences_read"] <= len(text)
     with pytest.raises(BiasflowError, match="1000"):
         read_gender_shares(source, tmp_path / "shares.parquet", n=2000)
+
+    text = [f"the {word} saw rain" for word in (*masculine, *feminine)] * 10
+    (tmp_path / "text.txt").write_text("\n".join(text), encoding="utf-8")
+    read_word_families(source, tmp_path / "words.parquet", n=200, max_length=32, hidden=4, seeds=[0, 1])
+    scores = score_word_families(tmp_path / "words.parquet")
+    assert set(scores["n"]) == {20} and set(scores["split_seed"]) == {"0", "1"}
+    kernel = scores[(scores["metric"] == "rbf_word_probe") & (scores["variant"] == "-")]
+    assert list(kernel["method"]) == ["none"] * 2 + ["some"] * 2 and (kernel["value"] > 0.9).all()  # known words
 
 
 def test_they_are_coordinates_along_the_last_layers_direction(source, folder, tmp_path):

@@ -44,7 +44,7 @@ def probed_texts(asked: Asked) -> list[Dataset]:
 def families(asked: Asked) -> list[Dataset]:
     """Return the vectors from which probes of several families predict gender: one probe of each for a split."""
     options = {"cuts": asked.task.cuts, "data": [BALANCED], "split_seeds": asked.split_seeds, "probe_seeds": [0]}
-    options |= {"hidden": asked.options["probe_families"]["hidden"]}
+    options["hidden"] = asked.options["probe_families"]["hidden"]
     return [_made_of_vectors(asked, text, options, modules=(asked.task.cuts,)) for text in _texts(asked)]
 
 
