@@ -59,7 +59,8 @@ needed* (80 % power, 5 %): on a real encoder to tell the slope from 0; in artifi
 half of the bias from none. Numbers in brackets are 95 % intervals. What methods undo, and whether pre-training or task
 counts, is in [the tables of the study](../findings/planted.md).
 
-*Made by `make cards` from the code and the stored results of runs; do not edit.*
+*Made by `make cards` from the code and the stored results of [these runs](../../scripts/biasflow/data/cards/runs.yaml);
+do not edit.*
 """
     for group, title in GROUPS.items():
         rows = [
@@ -69,10 +70,7 @@ counts, is in [the tables of the study](../findings/planted.md).
         ]
         header = ("measure", "what it measures", "real", "artificial", "other words")
         text += f"\n## Measures of {title}\n\n{markdown_table(header, rows)}"
-    rows = [
-        (name, *(str(about[key]) for key in ("config", "commit", "date", "units"))) for name, about in runs().items()
-    ]
-    return f"{text}\n## The runs\n\n{markdown_table(('run', 'configuration', 'commit', 'date', 'units'), rows)}"
+    return text
 
 
 def _card(key: str, names: Sequence[str]) -> str:
@@ -97,7 +95,7 @@ def _card(key: str, names: Sequence[str]) -> str:
     if evidence := _list((field, about) for field, about in known.items() if not field.startswith(compared)):
         text += '\n<details markdown="1"><summary>Evidence on planted bias</summary>\n\n'
         text += f"{evidence}\n</details>\n"
-    return f"{text}\n[Definition, source, variants](../scores/{page}#{names[0]}) · [all cards](index.md)\n"
+    return f"{text}\n[Definition, source, variants](../scores/{page}#{names[0]})\n"
 
 
 def _published(key: str) -> str:

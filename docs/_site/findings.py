@@ -1,11 +1,14 @@
 """The tables and the figures of docs/findings that come from stored results of runs (data/cards of the package).
 
-    python docs/_site/findings.py    writes them (part of `make cards`)
+    python docs/_site/findings.py             writes them (part of `make cards`)
+    python docs/_site/findings.py RUN NAME    stores the scores of a finished run (its folder) of config/probes.yaml on
+                                              the encoder NAME
 
 A page marks each table by a line such as <!-- table: inside -->; the lines of the table that follow it are replaced."""
 
 import io
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,9 +16,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 from reference import ROOT, markdown_table
 
+from biasflow.base.tabular import write_csv
 from biasflow.overview.calibrated import LABELS, follows, smallest_dose, stored
 from biasflow.papers.calibrated.figures import draw_followed
-from biasflow.registry import METRICS
+from biasflow.registry import METRICS, OUTSIDE
 from biasflow.results import figures as draw
 
 FOLDER = ROOT / "docs/findings"
@@ -38,6 +42,7 @@ def figures() -> dict[Path, str]:
     drawn = {
         "calibrated": draw_followed(dict(iter(stored("calibration").groupby("encoder", sort=False)))),
         "published": _draw_published(),
+        "probes": _draw_probes(),
     }
     return {FOLDER / f"{name}.svg": _svg(figure) for name, figure in drawn.items()}
 
@@ -65,6 +70,87 @@ def _draw_published() -> Figure:
     return figure
 
 
+PROBES = FOLDER / "probes.csv"
+FAMILIES = {
+    "linear": ("o", "linear"),
+    "quadratic": ("s", "quadratic"),
+    "rbf": ("^", "kernel"),
+    "hidden": ("D", "hidden layer"),
+}
+
+
+def store_probes(run: Path, encoder: str) -> None:
+    """Put the probes of a run into the stored ones, in the place of those of the same encoder: the mean over splits of
+    the balanced accuracy, with the lowest and the highest; the untouched vectors after LEACE and QLEACE are methods."""
+    scores = pd.read_csv(run / "scores.csv", dtype={"variant": str})
+    names = scores["metric"].str.extract(r"^(?P<family>linear|quadratic|rbf|hidden)_(?P<word>word_)?probe$")
+    scores = scores.join(names)[names["family"].notna() & ~scores["variant"].eq("shuffled")]
+    method = scores["method"].mask(scores["variant"] != "-", scores["variant"])
+    vectors = scores["word"].isna().map({True: "texts", False: "words"})
+    grouped = scores.assign(method=method, vectors=vectors).groupby(["vectors", "method", "family"], sort=False)
+    rows = grouped.agg(
+        value=("value", "mean"),
+        lowest=("value", "min"),
+        highest=("value", "max"),
+        splits=("value", "size"),
+        n=("n", "mean"),
+    )
+    known = pd.read_csv(PROBES) if PROBES.is_file() else pd.DataFrame(columns=["encoder"])
+    write_csv(pd.concat([known[known["encoder"] != encoder], rows.reset_index().assign(encoder=encoder)]), PROBES)
+
+
+NAMES = {"none": "untouched", "after-leace": "LEACE of these vectors", "after-qleace": "QLEACE of these vectors"}
+
+
+def _probed() -> pd.DataFrame:
+    """The stored probes, untouched vectors first, with `name`: what was done to the vectors, in words."""
+    rows = pd.read_csv(PROBES)
+    short = rows["method"].str.replace("-of-bios|-last", "", regex=True)
+    names = rows["method"].map(NAMES).fillna(short.str.replace("-random-matched0", ", control"))
+    ranks = names.map({name: rank for rank, name in enumerate(NAMES.values())}).fillna(len(NAMES))
+    return rows.assign(name=names, rank=ranks).sort_values(["encoder", "vectors", "rank", "name"], ignore_index=True)
+
+
+@draw.style()
+def _draw_probes() -> Figure:
+    """What probes of each family find of gender after each eraser, a panel for each encoder and kind of vectors."""
+    rows = _probed()
+    encoders, names = sorted(set(rows["encoder"])), list(rows.sort_values(["rank", "name"])["name"].unique())
+    figure = Figure(figsize=(7.2, 0.17 * len(names) * len(encoders) + 1.2), layout="constrained")
+    panels = figure.subplots(len(encoders), 2, squeeze=False, sharex=True, sharey=True)
+    colours = draw.BLUE, draw.VERMILION, draw.GREEN, draw.PURPLE
+    for line, encoder in zip(panels, encoders, strict=True):
+        for axes, kind in zip(line, ("texts", "words"), strict=True):
+            own = rows[(rows["encoder"] == encoder) & (rows["vectors"] == kind)]
+            axes.axvline(0.5, color=draw.BLACK, linewidth=0.8)
+            for colour, (family, (marker, _)) in zip(colours, FAMILIES.items(), strict=True):
+                one = own[own["family"] == family]
+                places = one["name"].map(names.index)
+                axes.plot(one["value"], places, marker, color=colour, markersize=4.5, markerfacecolor="none")
+            axes.set_title(f"{encoder}: {kind}", loc="left")
+            axes.set_yticks(range(len(names)), names)
+            draw.light_grid(axes)
+    panels[0][0].invert_yaxis()
+    styles = zip(colours, FAMILIES.values(), strict=True)
+    legend = [
+        draw.legend_entry(label, marker=marker, color=colour, linestyle="", markerfacecolor="none")
+        for colour, (marker, label) in styles
+    ]
+    draw.legend_below(figure, legend)
+    return figure
+
+
+def _probes() -> str:
+    """Balanced accuracy of untouched vectors and of those erased by what was fitted to vectors like them."""
+    rows = _probed().query("method in @NAMES")
+    cells = [f"{row.value:.2f} ({row.lowest:.2f} to {row.highest:.2f})" for row in rows.itertuples()]
+    table = rows.assign(cell=cells).pivot(index=["vectors", "encoder", "rank", "name"], columns="family", values="cell")
+    return markdown_table(
+        ["vectors", "encoder", "erased", *(label for _, label in FAMILIES.values())],
+        [(kind, encoder, name, *row[list(FAMILIES)]) for (kind, encoder, _, name), row in table.iterrows()],
+    )
+
+
 def _published() -> str:
     """The scores of published models, from the lowest to the highest."""
     table = [
@@ -84,20 +170,20 @@ def _by_measure() -> dict[str, pd.DataFrame]:
 
 
 def _inside() -> str:
-    """What follows the bias that was planted in the pre-training text, in encoders as they are."""
+    """What follows the bias that was planted in the pre-training text, in encoders as they are, row by row."""
     held_out = stored("held_out_calibration")
     detects = dict(zip(held_out["measure"], follows(held_out).map({True: "yes", False: "no"}), strict=True))
     undone = _undone()
     table = [
         (*_followed(row), detects.get(name, "–"), *(undone.get((name, method), "–") for method in ("densray", "leace")))
-        for name, row in _study(trained=False).iterrows()
+        for name, row in _study(trained=False).dropna(subset="smallest_dose").iterrows()
     ]
     header = ["measure", "rank correlation", "smallest dose", "other words", "DensRay undoes", "LEACE undoes"]
     return markdown_table(header, table)
 
 
 def _trained() -> str:
-    """What follows which of the two planted biases, in models that are trained on a task."""
+    """Which measures of predictions follow which of the two planted biases, in models that are trained on a task."""
     sources, undone = stored("planted_two_by_two").set_index("measure"), _undone()
     table = [
         (
@@ -110,6 +196,7 @@ def _trained() -> str:
             undone.get((name, "densray"), "–"),
         )
         for name, row in _study(trained=True).iterrows()
+        if sources.loc[name, "group"] == OUTSIDE
     ]
     effects = ["effect of pre-training", "effect of the task"]
     return markdown_table(["measure", "rank correlation", "smallest dose", *effects, "DensRay undoes"], table)
@@ -135,7 +222,12 @@ def _undone() -> dict[tuple[str, str], str]:
     return dict(zip(zip(rows["measure"], rows["method"], strict=True), shares, strict=True))
 
 
-TABLES: dict[str, Callable[[], str]] = {"inside": _inside, "trained": _trained, "published": _published}
+TABLES: dict[str, Callable[[], str]] = {
+    "inside": _inside,
+    "trained": _trained,
+    "published": _published,
+    "probes": _probes,
+}
 
 
 def number(value: float) -> str:
@@ -153,6 +245,8 @@ def _interval(low: float, high: float) -> str:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        store_probes(Path(sys.argv[1]), sys.argv[2])
     for path, text in pages().items():
         path.write_text(text, encoding="utf-8")
     for path, svg in figures().items():

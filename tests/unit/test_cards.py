@@ -220,6 +220,6 @@ def test_a_calibration_is_stored_beside_others_and_its_cards_say_what_it_found(c
     )
     assert fields["on tiny (sent-weat7)"] == f"no ({evidence.format(q=0.3, smallest='')}; 4 seeds needed)"
     assert dict(cards.card("gest_stereotype_rate"))["price"].startswith(
-        "13 minutes of processor time for BERT-base (computed: 297,"
+        "13 processor minutes on BERT-base (computed: 297,"
     )
     assert dict(cards.card("disco"))["price"].startswith("not run: ")

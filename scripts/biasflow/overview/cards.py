@@ -93,8 +93,7 @@ def _needs(key: str) -> str:
     if entry.datasets == "planted_occupations":
         return "an encoder of the project's artificial text or of a calibration, where the planted shares are known"
     if entry.datasets not in DATASETS:
-        frozen = " or reads it with frozen weights" * entry.pretrained
-        return f"a task of kind {' or '.join(kinds)}, for which biasflow fine-tunes the encoder{frozen}"
+        return f"a task of kind {' or '.join(kinds)} (fine-tuned{' or frozen' * entry.pretrained})"
     models = " or ".join(
         ["an encoder as it was pre-trained"] * entry.pretrained + ["a fine-tuned model"] * entry.finetuned
     )
@@ -107,14 +106,14 @@ def _price(key: str) -> str:
     """The processor time that the untouched encoder of BERT's size takes to read the texts of a measure."""
     rows = rows_of("price", key)
     said = (
-        f"{_time(row.tokens / row.tokens_per_second)} of processor time for BERT-base (computed: {row.tokens:,} tokens)"
+        f"{_time(row.tokens / row.tokens_per_second)} on BERT-base (computed: {row.tokens:,} tokens)"
         for row in rows.itertuples()
     )
     return next(said, NOT_RUN + _NO_PRICE)
 
 
 def _time(seconds: float) -> str:
-    return f"{seconds / 60:.0f} minutes" if seconds >= 100 else f"{seconds:.0f} seconds"
+    return f"{seconds / 60:.0f} processor minutes" if seconds >= 100 else f"{seconds:.0f} processor seconds"
 
 
 def _on_real(key: str, measure: Measure, entry: Metric) -> Iterator[tuple[str, str]]:
