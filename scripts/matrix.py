@@ -9,7 +9,7 @@ from biasflow.base.tabular import read_text_csv, write_csv
 from biasflow.corpora.verified import differing, remark
 from biasflow.overview import agreement
 from biasflow.overview.about import about
-from biasflow.overview.calibrated import calibrations_of_run, kind_of
+from biasflow.overview.calibrated import kind_of, own_calibrations
 from biasflow.overview.contents import contents
 from biasflow.overview.glossary import glossary
 from biasflow.overview.notes import dropped_of_tasks
@@ -28,7 +28,7 @@ def main(smk) -> None:
         matrix_table, plan, scores = map(without_samples, (matrix_table, plan, scores))  # as tables and page show them
         names, encoders = read_text_csv(smk.input.names), read_text_csv(smk.input.encoders)
         groups, kinds = power.families(names), {name: kind_of(names, encoders, name) for name in encoders["encoder"]}
-        calibrations = calibrations_of_run(smk.params.calibrated, smk.input.calibration)
+        calibrations = own_calibrations(encoders, smk.params.calibrated, smk.input.calibration)
         overview = contents(matrix_table, plan, scores, groups, kinds, calibrations, dropped_of_tasks(smk.input.drops))
         tables = {name: first_table(matrix_table, task) for name, task in smk.params.tables.items()}
         tables["power"] = FirstTable(power.power(scores, groups), {}, power.CAPTION)

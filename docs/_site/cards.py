@@ -147,7 +147,9 @@ def store(folder: Path, config: str, name: str) -> None:
         new = {"calibration": _beside(table, "calibration", name)}
         if pairs["q"].notna().any():
             new[AGREEMENT] = _beside(_both_ways(pairs[pairs["q"] <= LEVEL]), AGREEMENT, name)
-        about[name] |= {"tables": list(new), "units": units_of(table)}
+        encoders = pd.read_csv(folder / "encoders.csv")
+        weights = encoders.loc[~encoders["encoder"].str.startswith("calibrated-"), "sha256"].item()
+        about[name] |= {"tables": list(new), "units": units_of(table), "sha256": weights}
     else:
         known = runs()[name]
         files = {table: table.replace(name.replace("-", "_"), "planted") for table in known["tables"]}

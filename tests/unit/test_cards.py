@@ -4,11 +4,13 @@ import importlib
 import shutil
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
 from biasflow.overview import calibrated
+from biasflow.overview.bias import BiasRow
 from biasflow.papers.judge import SEES, TOO_FEW
 from biasflow.registry import METRICS
 
@@ -111,6 +113,17 @@ def test_a_measure_that_moved_against_a_planted_bias_says_in_which_encoder():
     found = calibrated.trust("seat_effect_size", "sent-weat8", "head")
     assert found == (True, ["litwiki-bert"], ("splade-tiny",))
     assert calibrated.trust("gest_stereotype_rate", "gest", "head").against == ()
+    assert BiasRow.untrusted.fget(SimpleNamespace(trust=found))
+
+
+def test_an_encoder_that_was_calibrated_itself_has_its_own_verdict_alone():
+    weights = [calibrated.runs()["splade-tiny"]["sha256"], "0" * 64, ""]
+    own = calibrated.own_calibrations(
+        pd.DataFrame({"encoder": ["mine", "other", "external"], "sha256": weights}), [], []
+    )
+    assert list(own) == ["mine"] and set(own["mine"]["encoder"]) == {"splade-tiny"}
+    assert calibrated.trust("seat_effect_size", "sent-weat8", "head", own["mine"]).followed is False
+    assert calibrated.trust("seat_effect_size", "sent-weat6", "head", own["mine"]).followed is True
 
 
 @pytest.mark.parametrize(

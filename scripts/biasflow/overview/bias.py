@@ -42,8 +42,8 @@ class BiasRow:
 
     @property
     def untrusted(self) -> bool:
-        """Whether its measure did not follow a planted bias."""
-        return self.trust.followed is False
+        """Whether its measure did not follow a planted bias, or moved against it in an encoder."""
+        return self.trust.followed is False or bool(self.trust.against)
 
     @property
     def judged(self) -> bool:
@@ -85,7 +85,7 @@ def bias_rows(measured: Sequence[Measured], kind: str | None, calibration: pd.Da
 
 
 def judging_rows(rows: Sequence[BiasRow]) -> list[BiasRow]:
-    """The rows by which methods are judged: those that show bias and whose measure followed a planted one; all that
-    show bias if none of them did."""
+    """The rows by which methods are judged: those that show bias and whose measure followed a planted one and never
+    moved against it; all that show bias if there are none."""
     shown = [row for row in rows if row.shown]
-    return [row for row in shown if row.trust.followed] or shown
+    return [row for row in shown if row.trust.followed and not row.untrusted] or shown

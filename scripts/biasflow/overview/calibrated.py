@@ -147,9 +147,17 @@ def _rows(measure: str, kind: str | None) -> pd.DataFrame:
     return next(existing, stored("calibration")[:0])
 
 
-def calibrations_of_run(encoders: Sequence[str], paths: Sequence[Path | str]) -> dict[str, pd.DataFrame]:
-    """Encoder -> the table of its calibration in this run (calibrated_calibration.csv)."""
-    return dict(zip(encoders, map(pd.read_csv, paths), strict=True))
+def own_calibrations(
+    encoders: pd.DataFrame, of_run: Sequence[str], paths: Sequence[Path | str]
+) -> dict[str, pd.DataFrame]:
+    """Encoder -> its own calibration: a stored one of the same weights, or the table of this run.
+
+    encoders: encoders.csv, as texts; of_run: those that this run calibrates, whose calibrated_calibration.csv are at
+    `paths`."""
+    rows, known = stored("calibration"), {about["sha256"]: name for name, about in runs().items() if "sha256" in about}
+    same = {row.encoder: known[row.sha256] for row in encoders.itertuples() if row.sha256 in known}
+    stored_ones = {encoder: rows[rows["encoder"] == name] for encoder, name in same.items()}
+    return stored_ones | dict(zip(of_run, map(pd.read_csv, paths), strict=True))
 
 
 def units_of(table: pd.DataFrame) -> str:
