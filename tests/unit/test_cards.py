@@ -60,7 +60,8 @@ def test_every_stored_row_belongs_to_a_measure_and_every_table_to_a_run():
         assert set(calibrated.stored(table).get("card", pd.Series()).dropna()) <= known, table
     assert set(calibrated.stored("calibration")["encoder"]) <= set(calibrated.runs())
     for about in calibrated.runs().values():
-        assert set(about) == {"tables", "config", "commit", "date", "units"}
+        own = {"sha256"} if "calibration" in about["tables"] else set()
+        assert set(about) == {"tables", "config", "commit", "date", "units"} | own
 
 
 def test_a_row_of_a_table_finds_its_card(cards):
@@ -212,6 +213,8 @@ def test_a_calibration_is_stored_beside_others_and_its_cards_say_what_it_found(c
     rows = [{"measure": "SEAT (sent-weat6)"} | numbers, {"measure": "SEAT (sent-weat7)"} | numbers | {"q": 0.3}]
     pd.DataFrame(rows).to_csv(run / "tables/calibrated_calibration.csv", index=False)
     pairs = [("SEAT (sent-weat6)", other, 0.9, 0.5, 1.0, q) for other, q in (("GEST rate", 0.01), ("WEAT (C6)", 0.2))]
+    encoders = pd.DataFrame({"encoder": ["mine", "calibrated-dose-0-seed0"], "sha256": ["a" * 64, "b" * 64]})
+    encoders.to_csv(run / "encoders.csv", index=False)
     columns = ["measure_a", "measure_b", "spearman", "low", "high", "q"]
     pd.DataFrame(pairs, columns=columns).to_csv(run / "tables/calibrated_agreement.csv", index=False)
     for _ in range(2):  # a second time it replaces its rows
@@ -224,7 +227,7 @@ def test_a_calibration_is_stored_beside_others_and_its_cards_say_what_it_found(c
     pairs = calibrated.stored("calibration_agreement")
     assert sorted(pairs.loc[pairs["encoder"] == "tiny", "card"]) == ["gest_stereotype_rate", "seat_effect_size"]
     about = calibrated.runs()["tiny"]
-    assert (about["commit"], about["date"]) == ("0123456", "2026-01-02")
+    assert (about["commit"], about["date"], about["sha256"]) == ("0123456", "2026-01-02", "a" * 64)
     assert about["units"].startswith("3 encoders at each of the doses 0, 1,")
     fields = dict(cards.card("seat_effect_size"))
     evidence = "rank correlation 0.90, q {q}; slope 0.50 [0.10, 0.90]{smallest}; dose/seed/items 0.80/0.10/0.10"
