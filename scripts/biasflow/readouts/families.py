@@ -69,7 +69,7 @@ def tables(
         for cut in cuts:
             of_cut = [*probed(X, {TRUE: z, SHUFFLED: cut.control}, cut, hidden)]
             if (method, setting) == PLAIN:
-                for name, erase in BOUNDS.items():
+                for name, erase in OF_THESE_VECTORS.items():
                     of_cut += probed(erased(erase, X, z, cut), {name: z}, cut, hidden)
             made += [table.assign(method=method, setting=setting, split_seed=cut.split_seed) for table in of_cut]
     return pd.concat(made, ignore_index=True)
@@ -79,7 +79,7 @@ def _leace(X: np.ndarray, z: np.ndarray, *, train: np.ndarray) -> np.ndarray:
     return leace.fit(X[train], z[train]).apply(torch.from_numpy(X)).numpy()
 
 
-BOUNDS = {"after-leace": _leace, "after-qleace": qleace}
+OF_THESE_VECTORS = {"after-leace": _leace, "after-qleace": qleace}
 
 
 def erased(erase: Callable[..., np.ndarray], X: np.ndarray, z: np.ndarray, cut: Cut) -> np.ndarray:

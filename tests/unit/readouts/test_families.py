@@ -45,7 +45,7 @@ def test_what_an_eraser_leaves_is_read_off_rows_that_it_was_not_fitted_to():
     X = noise()
     X[:, 0] += 3 * Z
     X[:, 1] *= 1 + 4 * Z
-    left = {name: found(erased(erase, X, Z, CUT)) for name, erase in families.BOUNDS.items()}
+    left = {name: found(erased(erase, X, Z, CUT)) for name, erase in families.OF_THESE_VECTORS.items()}
     assert left["after-leace"]["linear"] == pytest.approx(0.5, abs=0.08)
     assert left["after-leace"]["quadratic"] > 0.7  # the spread
     assert list(left["after-qleace"].values()) == pytest.approx([0.5] * 4, abs=0.1)
