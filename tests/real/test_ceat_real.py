@@ -3,23 +3,16 @@
 import json
 import re
 
-import numpy as np
 import pytest
 from transformers import BertTokenizer, RobertaTokenizer
 
 from biasflow.corpora.documents import read_texts
-from biasflow.encoders.load import load_encoder
-from biasflow.metrics.association import ceat
-from biasflow.metrics.combined_effect import ceat_rows, draw_effects
-from biasflow.readouts.cosines import drawn_cosines
 from biasflow.readouts.word_contexts import find_word_contexts
-from biasflow.stimuli.ceat_sets import ceat_tests, sets_of_vectors, words_of
+from biasflow.stimuli.ceat_sets import ceat_tests, words_of
 from biasflow.tasks.occupation.gender_classifier import top_words
-from tests.real.files import DATA, LITWIKI, needs, needs_data, read_wikitext
-from tests.unit.reference_ceat import word_vectors
+from tests.real.files import DATA, needs_data, read_wikitext
 
 pytestmark = needs_data
-with_encoder = needs(LITWIKI)
 
 TESTS = ceat_tests(["C6", "C7", "C8"])
 PRONOUNS = re.compile(r"\b(he|she|her|his|him|hers|himself|herself|mrs?|ms)\b", re.IGNORECASE)
@@ -28,29 +21,6 @@ PRONOUNS = re.compile(r"\b(he|she|her|his|him|hers|himself|herself|mrs?|ms)\b", 
 @pytest.fixture(scope="module")
 def sentences():
     return [sentence for article in read_wikitext(DATA / "wikitext-2/wiki.train.tokens") for sentence in article]
-
-
-@pytest.fixture(scope="module")
-def encoder():
-    return load_encoder(LITWIKI, head="none")
-
-
-@pytest.fixture(scope="module")
-def contexts(encoder, sentences):
-    return find_word_contexts(encoder[1], [sentences], words_of(TESTS.values()), per_word=60, max_length=48)
-
-
-@with_encoder
-@pytest.mark.parametrize("name", TESTS)
-def test_ceat_of_a_small_bert(encoder, contexts, name):
-    table = contexts.table[contexts.table["word"].isin(words_of([TESTS[name]]))]
-    vectors = word_vectors(*encoder, table, batch_size=64)
-    sets = sets_of_vectors(TESTS[name], vectors, missing="drop")
-    rows = ceat_rows(draw_effects(drawn_cosines(**sets, draws=500, seed=0), tuple(map(len, sets.values()))))
-    assert np.isfinite(rows["value"]).all()
-    found = ceat(**sets, draws=500, seed=0)
-    assert abs(found.effect_size) < 2 and found.reason == ""
-    assert rows.query("metric == 'effect_size' and variant == 'concepts-spread'")["value"].item() == found.effect_size
 
 
 @pytest.mark.parametrize(("kind", "name"), [(BertTokenizer, "bert-base-uncased"), (RobertaTokenizer, "roberta-base")])

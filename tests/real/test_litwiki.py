@@ -11,8 +11,6 @@ import torch
 from biasflow.encoders.load import load_encoder
 from biasflow.metrics.intrasentence import score_intersentence
 from biasflow.readouts import next_sentence
-from biasflow.readouts.masked_words import log_probabilities
-from biasflow.readouts.reader import Reader
 from biasflow.readouts.source import Source
 from tests.real.files import DATA, LITWIKI, needs
 
@@ -22,17 +20,6 @@ pytestmark = needs(LITWIKI)
 @pytest.fixture(scope="module")
 def encoder():
     return load_encoder(LITWIKI, head="pretraining")
-
-
-def test_pronouns_follow_gendered_words(encoder):
-    nouns = ("mother", "queen", "lady", "woman", "father", "king", "gentleman", "man")
-    sentences = [f"The {noun} said that [MASK] was tired." for noun in nouns]
-    she, he = log_probabilities(Reader(*encoder), sentences, ["she", "he"])[0].T
-    assert (she - he)[:4].mean() > (she - he)[4:].mean()  # a small encoder: on average, not word by word
-    hats = ["[MASK] took off his hat .", "[MASK] took off her hat ."]
-    (p,) = np.exp(log_probabilities(Reader(*encoder), hats, ["he", "she"]))
-    assert p[0, 0] == pytest.approx(0.41, abs=0.02)  # as the encoder's description says
-    assert p[0, 0] > p[0, 1] and p[1, 1] > p[1, 0]
 
 
 @torch.inference_mode()

@@ -3,8 +3,6 @@
 from pathlib import Path
 
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet
 import pytest
 import yaml
 
@@ -15,7 +13,6 @@ from biasflow.corpora.nli import LABELS as NLI_LABELS
 from biasflow.corpora.nli import check_classes, read_nli
 from biasflow.corpora.seat import SENTENCE_TESTS, WORD_TESTS, read_association_test
 from biasflow.corpora.stereoset import LABELS, align, changes, read_gender_swapped, read_stereoset
-from biasflow.corpora.wikitext import running_text
 from biasflow.text.occupation_pairs import LISTS, all_templates, read_word_lists, select
 from tests.real.files import DATA, needs_data, read_wikitext
 
@@ -71,15 +68,6 @@ def test_wikitext_2_has_60_articles_of_natural_text(valid):
     assert not any(mark in sentence for sentence in sentences for mark in (" @-@ ", " @.@ ", " , "))
     whole = read_wikitext(DATA / "wikitext-2/wiki.valid.tokens", whole=True)
     assert len(whole) == 60 and all("<unk>" not in sentence for document in whole for sentence in document)
-
-
-def test_wikitext_2_as_the_hub_has_it_gives_the_same(valid, tmp_path):
-    lines = (DATA / "wikitext-2/wiki.valid.tokens").read_text(encoding="utf-8").split("\n")
-    rows = [f"{line}\n" if line.strip() else "" for line in lines[:-1]]  # every line has its end
-    pa.parquet.write_table(pa.table({"text": rows}), tmp_path / "valid.parquet")
-    assert len(rows) == 3760  # as the hub states
-    assert read_wikitext(tmp_path / "valid.parquet") == valid
-    assert running_text(tmp_path / "valid.parquet") == running_text(DATA / "wikitext-2/wiki.valid.tokens")
 
 
 @pytest.mark.parametrize("name", list(read_catalogue().files))

@@ -1,9 +1,7 @@
 """Damaged files and a full disk: what is told, and what is left."""
 
 import errno
-import json
 import os
-import random
 import re
 import shutil
 import subprocess
@@ -22,7 +20,7 @@ from biasflow.base import files
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import reserve
 from biasflow.base.provenance import write_provenance
-from biasflow.base.records import PROVENANCE, check_unchanged, checked, record_file
+from biasflow.base.records import check_unchanged, checked
 from biasflow.base.shipped import ROOT
 from biasflow.base.tabular import write_csv, write_parquet
 from biasflow.erasers.eraser import Eraser
@@ -180,20 +178,6 @@ def test_every_damage_is_named_and_nothing_damaged_is_used(made, tmp_path, monke
     assert trials >= 27 and same_size >= 17 and failures == []
 
 
-def test_random_bits_of_any_result_are_seen(made):
-    rng, missed = random.Random(0), []
-    files = sorted(path for path in Path("results").rglob("*") if path.is_file() and PROVENANCE not in path.parts)
-    for _ in range(100):
-        path = rng.choice(files)
-        place = rng.random()
-        before = damaged(path, lambda content, place=place: flipped(content, place))
-        with pytest.raises(BiasflowError, match=re.escape(str(path))):
-            missed.append(checked(map(in_results, TRIALS)))
-        path.write_bytes(before)
-    assert missed == []
-    assert len(checked(map(in_results, TRIALS))) == len(files)
-
-
 def test_files_that_no_job_made_are_taken_as_they_are(made):
     """Those of the user, and what was copied out of the results with its records."""
     shutil.copytree(in_results("encoders/own"), "mine")
@@ -201,16 +185,6 @@ def test_files_that_no_job_made_are_taken_as_they_are(made):
     Path("words.txt").write_text("he\n")
     found = checked(["mine/config.json", "mine/tokenizer.json", "words.txt"])
     assert set(found) == {"mine/config.json", "mine/tokenizer.json", "words.txt"}
-
-
-def test_a_record_tells_what_a_job_read_and_wrote(made):
-    Path(in_results("next.csv")).write_text("a\n")
-    record(in_results("next.csv"), inputs=(in_results("readouts/masked_words"), in_results("encoders/own")))
-    found = json.loads(record_file(in_results("next.csv")).read_text())
-    assert found["sha256"] == checked([in_results("next.csv")])
-    names = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
-    model = [in_results(f"encoders/own/{name}") for name in names]
-    assert set(found["inputs"]) == {*model, in_results("readouts/masked_words/planted.parquet")}
 
 
 def test_an_input_of_the_user_that_was_replaced_since_the_plan_is_named():
@@ -238,29 +212,6 @@ def run(code, folder):
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "scripts"), "TMPDIR": str(folder)}
     command = [sys.executable, "-c", code]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-
-
-@pytest.fixture
-def small_disk(tmp_path):
-    """A disk of 1 MB."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)]
-    if subprocess.run(mount, capture_output=True, check=False).returncode:
-        pytest.skip("this user may not mount a file system")
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
-
-
-@pytest.mark.parametrize(
-    ("code", "named"), [(READOUT, "folder/a.safetensors: no space left on the disk"), (STATES, "No space left")]
-)
-def test_a_small_disk(small_disk, code, named):
-    done = run(code, small_disk)
-    assert done.returncode == 1, "killed by a signal"
-    last = done.stderr.splitlines()[-1]
-    assert last.startswith("biasflow.base.errors.BiasflowError: ") and named in last
-    assert [path for path in small_disk.rglob("*") if path.is_file()] == []  # the room is free again
 
 
 @pytest.mark.parametrize(

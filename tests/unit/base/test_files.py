@@ -22,7 +22,7 @@ from safetensors import safe_open
 
 from biasflow.base.code import code_digest, code_files
 from biasflow.base.errors import BiasflowError
-from biasflow.base.files import check_writable, sha256, whole_file, whole_folder
+from biasflow.base.files import check_writable, whole_file, whole_folder
 from biasflow.base.provenance import rule_log, write_provenance
 from biasflow.base.records import checked, read_record, record_file, start_of
 from biasflow.base.sample import limit_of, marked, sampled
@@ -131,11 +131,6 @@ def test_what_another_process_is_writing_stays(tmp_path):
     assert os.listdir(tmp_path) == ["x"]
 
 
-def test_sha256(tmp_path):
-    (tmp_path / "x").write_bytes(b"abc" * 100_000)
-    assert sha256(tmp_path / "x") == hashlib.sha256(b"abc" * 100_000).hexdigest()
-
-
 def test_an_error_is_one_line_on_the_terminal_and_a_traceback_in_the_log(tmp_path, capsys):
     log = tmp_path / "logs" / "rule.log"
     with pytest.raises(SystemExit) as caught, rule_log(log, rule="strength") as logger:
@@ -148,12 +143,6 @@ def test_an_error_is_one_line_on_the_terminal_and_a_traceback_in_the_log(tmp_pat
     text = log.read_text()
     assert "begun" in text
     assert "Traceback" in text
-
-
-def test_an_unforeseen_error_has_its_type_in_the_line(tmp_path, capsys):
-    with pytest.raises(SystemExit), rule_log(tmp_path / "rule.log", rule="x"):
-        _ = 1 / 0
-    assert "ZeroDivisionError" in capsys.readouterr().err
 
 
 def test_the_record_of_a_result(tmp_path, monkeypatch):
@@ -215,17 +204,6 @@ def test_the_record_of_a_result_in_a_storage_lies_beside_all_others_and_of_other
 
 PACKAGE = Path(__file__).parents[3] / "scripts/biasflow"
 METADATA = {f"key {number}": f'Größe "{number}"\n\x01' for number in range(12)}
-WRITE = """
-import sys, torch
-from biasflow.erasers.eraser import Eraser
-from biasflow.methods.fitted import Active, Fitted, save
-from biasflow.readouts.files import save_arrays
-eraser = Eraser.projection(torch.eye(4)[:2])
-methods = [f"method {number}" for number in range(4)]
-save(Fitted({name: (Active(name, "-", (("last", eraser),)),) for name in methods}, {name: [] for name in methods},
-            reasons={f"absent {number}": "no such layer" for number in range(8)}), sys.argv[1])
-save_arrays(sys.argv[2], {"X": torch.ones(4, 3).numpy()}, [(name, "-") for name in methods], pooling="cls", truncated=0)
-"""
 
 
 @pytest.mark.parametrize("tensors", [{"b": torch.eye(3), "a": torch.ones(2).half()}, {"b": np.eye(3), "a": np.ones(2)}])
@@ -238,16 +216,6 @@ def test_metadata_are_in_the_order_of_their_names_and_the_rest_is_read_back(tmp_
         with safe_open(path, "np") as file:
             assert file.metadata() == METADATA
             assert all(np.array_equal(file.get_tensor(name), np.asarray(tensor)) for name, tensor in tensors.items())
-    assert len(written) == 1
-
-
-def test_two_processes_write_the_same_bytes(tmp_path):
-    written = set()
-    for seed in "012":
-        paths = [str(tmp_path / f"{kind}-{seed}.safetensors") for kind in ("methods", "arrays")]
-        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(PACKAGE.parent)}
-        subprocess.run([sys.executable, "-c", WRITE, *paths], env=environment, check=True)
-        written.add(tuple(Path(path).read_bytes() for path in paths))
     assert len(written) == 1
 
 

@@ -187,6 +187,12 @@ def test_the_released_reading_has_the_whole_word_before_its_ending(blanks):
     )
 
 
+def test_stereoset_is_pairs_of_sentences(blanks):
+    (row,) = stereoset_pairs.items(blanks(blank())).to_dict("records")
+    expected = {"item": "x", "target": "nurse", "first": "The tired nurse.", "second": "The bored nurse."}
+    assert row == expected | {"direction": "stereo"}
+
+
 @pytest.mark.parametrize(
     ("item", "named"),
     [

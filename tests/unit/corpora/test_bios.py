@@ -242,9 +242,6 @@ def test_a_missing_number_is_named(tmp_path, row):
     assert f"{row + 2}: column gender: None" in refused(tmp_path / "hub.csv")
 
 
-PROFESSIONS_LABOUR = """accountant architect attorney chiropractor comedian composer dentist dietitian dj filmmaker
-interior_designer journalist model nurse painter paralegal pastor personal_trainer photographer physician poet professor
-psychologist rapper software_engineer surgeon teacher yoga_teacher""".split()
 HEADER = "profession,bls_occupation,share_of_women,year,source,note\n"
 TEXT = HEADER + 'nurse,Registered nurses,0.874,2020,"BLS, table 11",\ndj,,,,,no share published\n'
 

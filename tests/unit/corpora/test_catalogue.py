@@ -83,13 +83,6 @@ def listed(tmp_path, monkeypatch):
     return listed
 
 
-def test_a_row_per_file(listed):
-    table = listed(a=("sha256", True), b=("form", None))
-    assert list(table.columns) == COLUMNS and list(table["name"]) == ["a", "b"]
-    assert list(table["verified_by"]) == ["sha256", "form"]
-    assert list(table["byte_equal_to_upstream"]) == ["True", ""]
-
-
 def test_a_file_that_differs_is_named_and_unverified_ones_are_counted(listed):
     """A mirror whose manifest agrees with what it holds, and holds something else."""
     said = remark(listed(a=("sha256", True), other=("manifest", False), b=("form", None), c=("nothing", None)))

@@ -98,12 +98,6 @@ def test_clusters_of_one_mention_are_kept_until_they_are_left_out(tmp_path):
     assert without_singletons(found) == (((0, 0), (2, 2)),)
 
 
-def test_documents_without_words(tmp_path):
-    (empty, other) = documents_of(tmp_path, "#begin document (k); part 000\n#end document\n", OTHER)
-    assert empty.words == empty.clusters == () and list(empty.sentence_words()) == []
-    assert other.words == ("It", "rained")
-
-
 def test_a_comment_ends_no_sentence(tmp_path):
     lines = OTHER.split("\n")
     (document,) = documents_of(tmp_path, "\n".join([*lines[:2], "# said", *lines[2:]]))

@@ -6,8 +6,6 @@ import gzip
 import h5py
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from safetensors.numpy import save_file
 
 from biasflow.base.errors import BiasflowError
@@ -82,22 +80,6 @@ def test_another_case_is_taken_where_the_text_itself_is_not_there(tmp_path):
     write_text(tmp_path / "a.txt", {"Amy": np.ones(2), "amy": np.zeros(2) + 2, "BILL": np.zeros(2) + 3})
     found = read_vectors([tmp_path / "a.txt"], ["amy", "AMY", "Bill"])
     assert {text: vector[0] for text, vector in found.items()} == {"amy": 2, "AMY": 1, "Bill": 3}
-
-
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    st.dictionaries(
-        st.text(st.characters(categories=("Ll",)), min_size=1, max_size=5),
-        st.lists(st.floats(-1e6, 1e6), min_size=3, max_size=3).map(np.array),
-        min_size=1,
-        max_size=6,
-    )
-)
-def test_text_files_lose_nothing(tmp_path, vectors):
-    write_text(tmp_path / "a.txt", vectors)
-    found = read_vectors([tmp_path / "a.txt"], [*vectors])
-    assert set(found) == set(vectors)
-    assert all((found[text] == vector).all() for text, vector in vectors.items())
 
 
 @pytest.mark.parametrize(

@@ -200,12 +200,6 @@ def test_the_sets_are_read_as_they_are(fruit):
     assert fruit.Y.examples == ("saw", "hammer", "drill")
 
 
-def test_roles_exchanged_twice_are_as_before(fruit):
-    other = seat.exchange_roles(fruit)
-    assert (other.X, other.Y, other.A, other.B) == (fruit.A, fruit.B, fruit.X, fruit.Y)
-    assert seat.exchange_roles(other) == fruit
-
-
 def test_paper_a_exchanges_the_roles_and_lower_cases(write_seat_reader):
     files = {name: seat.read_association_test(write_seat_reader(json.dumps(KEYS)), name) for name in seat.WORD_TESTS}
     found = seat.densray_tests(files)

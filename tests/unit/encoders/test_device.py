@@ -18,10 +18,8 @@ from biasflow.methods.grid import all_settings, chosen_settings, edits_of
 from biasflow.methods.sweep import sentence_vectors, sweep
 from biasflow.training import loop, pretrain
 from tests.unit.conftest import HIDDEN, logits_of, random_batch, random_eraser, random_subspaces
-from tests.unit.fake_tokenizer import word_tokenizer
 from tests.unit.training.test_pretrain import DOCUMENTS, TINY
 
-TOKENIZER = word_tokenizer(["he", "she", "sang", "well"])
 ROUNDING = 0.05  # of numbers of about 1 after a few layers of half precision
 
 
@@ -139,7 +137,7 @@ def test_pretraining_on_a_gpu_is_half_and_whole_at_once_and_what_it_leaves_is_re
     assert 0 < abs(half["masked_lm_loss"] - whole["masked_lm_loss"]) < ROUNDING
 
 
-CPU, GPU = torch.device("cpu"), torch.device("cuda")
+GPU = torch.device("cuda")
 
 
 @pytest.fixture

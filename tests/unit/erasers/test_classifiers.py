@@ -6,7 +6,6 @@ import pytest
 import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
@@ -35,47 +34,6 @@ def test_an_orthogonal_projection_of_that_rank_after_which_a_fresh_probe_is_near
     assert probe(X, z) > majority + 0.05 and probe(eraser.apply(X), z) < majority + 0.03
     if components == 1:  # where the game has its optimum
         assert abs(float(eraser.left[0] @ mean_projection.fit(X, z).left[0])) > 0.999
-
-
-def value(P, X, z):
-    """The game's value at P as it is printed, by an optimiser of its own."""
-    X, z = rlace.standardised("rlace", X.double()), z.double()
-    rest = X - X @ P
-
-    def loss(weights):
-        w = torch.from_numpy(weights).requires_grad_()
-        found = torch.nn.functional.binary_cross_entropy_with_logits(rest @ w[:-1] + w[-1], z)
-        found = found + rlace.PENALTY / 2 * w[:-1].square().sum()
-        return found.item(), torch.autograd.grad(found, w)[0].numpy()
-
-    return minimize(loss, torch.zeros(X.shape[1] + 1).double().numpy(), jac=True, tol=1e-10).fun
-
-
-def test_the_adversary_gives_the_value_and_its_gradient():
-    X, z = two_genders(n=300, d=6)
-    answer = rlace._Adversary(rlace.standardised("rlace", X.double()), z == 1)
-    basis, values = torch.linalg.qr(torch.randn(6, 2, dtype=torch.float64)).Q.T, torch.tensor([0.9, 0.3]).double()
-    P = basis.T @ (values[:, None] * basis)
-    found, w, g = answer(basis, values)
-    assert found == pytest.approx(value(P, X, z), rel=1e-5)
-    step = torch.randn(6, 6, dtype=torch.float64)
-    step = 1e-4 * (step + step.T)
-    slope = (value(P + step, X, z) - value(P - step, X, z)) / 2
-    gradient = -(torch.outer(w, g) + torch.outer(g, w)) / 2
-    assert float((gradient * step).sum()) == pytest.approx(slope, rel=0.02)
-
-
-@settings(max_examples=50, deadline=None)
-@given(st.lists(st.floats(-2, 3), min_size=1, max_size=8), st.integers(1, 4))
-def test_eigenvalues_come_back_to_the_nearest_ones_on_the_hull(eigenvalues, trace):
-    eigenvalues = torch.tensor(eigenvalues, dtype=torch.float64)
-    found = rlace.fantope(eigenvalues, trace)
-    assert bool(((found >= 0) & (found <= 1)).all()) and float(found.sum()) <= trace + 1e-9
-    generator = torch.Generator().manual_seed(0)
-    for _ in range(30):  # no point of the hull lies on the far side: <e - found, other - found> <= 0
-        other = torch.rand(len(eigenvalues), dtype=torch.float64, generator=generator)
-        other *= min(1, trace / float(other.sum()))
-        assert float((eigenvalues - found) @ (other - found)) <= 1e-9
 
 
 def test_what_cannot_be_fitted_is_one_line():

@@ -25,7 +25,7 @@ def covariance(X, columns):
 
 
 def by_the_book(X, z, y):
-    """h' = c + W+ V (U'V)^-1 U' W (h - c) with the roots and the two bases of the paper, and the W of it."""
+    """h' = c + W+ V (U'V)^-1 U' W (h - c) with the roots and the two bases of the paper."""
     X = X.double()
     c = X.mean(0)
     values, vectors = torch.linalg.eigh((X - c).T @ (X - c) / len(X))
@@ -36,7 +36,7 @@ def by_the_book(X, z, y):
     V = torch.cat([kept, torch.linalg.svd(both).U[:, both.shape[1] :]], 1)
     U = torch.linalg.svd(kernel).U[:, 1:]
     P = torch.linalg.inv(W) @ V @ torch.linalg.inv(U.T @ V) @ U.T @ W
-    return c + (X - c) @ P.T, W
+    return c + (X - c) @ P.T
 
 
 def test_known_answer():
@@ -60,25 +60,7 @@ def test_gender_goes_the_classes_stay_and_it_is_the_printed_projection(seed, cla
     assert torch.allclose(erased.mean(0), X.double().mean(0), atol=1e-5)
     majority = max(float(z.double().mean()), 1 - float(z.double().mean()))
     assert probe(eraser.apply(X), z) == pytest.approx(majority)
-    assert torch.allclose(erased, by_the_book(X, z, y)[0], atol=1e-4)
-
-
-@settings(max_examples=20, deadline=None)
-@given(seed=st.integers(0, 9999))
-def test_of_the_maps_that_do_both_it_changes_the_vectors_least_in_any_metric(seed):
-    X, z, y = with_classes(seed)
-    X = X.double()
-    centred, (_, W) = X - X.mean(0), by_the_book(X, z, y)
-    change = splince.fit(X, z, y=y).apply(X) - X
-    fixed = torch.linalg.qr(torch.cat([covariance(X, z), covariance(X, one_hot(y))[:, 1:]], 1)).Q
-    generator = torch.Generator().manual_seed(seed)
-    for metric in (torch.eye(8).double(), W):
-        for _ in range(5):  # any other map with both properties: beside it, what does not touch the two covariances
-            other = torch.randn(8, 8, generator=generator).double()
-            other -= other @ fixed @ fixed.T
-            others = change + centred @ other.T
-            assert covariance(X + others, z).abs().max() < 1e-5
-            assert ((change @ metric) ** 2).sum() <= ((others @ metric) ** 2).sum() * (1 + 1e-6)
+    assert torch.allclose(erased, by_the_book(X, z, y), atol=1e-4)
 
 
 @settings(max_examples=20, deadline=None)
@@ -184,21 +166,6 @@ def test_known_answer_in_two_dimensions():
     eraser = pca.fit(**of_pairs(torch.stack([differences, torch.zeros(3, 2)], 1)), components=2)
     assert torch.allclose(eraser.left, torch.eye(2))
     assert torch.allclose(eraser.explained_variance, torch.tensor([8 / 9, 1 / 9]))
-
-
-def test_it_equals_scikit_learn_on_centred_rows():
-    from sklearn.decomposition import PCA
-
-    pairs, _ = planted_pairs(n=60, dimension=8)
-    centred = (pairs - pairs.mean(1, keepdim=True)).reshape(-1, 8).double().numpy()
-    oracle = PCA(n_components=2).fit(centred)
-    ours = pca.fit(**of_pairs(pairs), components=2)
-    assert torch.allclose(
-        ours.explained_variance.double(), torch.from_numpy(oracle.explained_variance_ratio_), atol=1e-5
-    )
-    assert torch.allclose(
-        (ours.left.double() @ torch.from_numpy(oracle.components_).T).abs(), torch.eye(2).double(), atol=1e-4
-    )
 
 
 @pytest.mark.parametrize(

@@ -130,9 +130,3 @@ def test_states_are_those_of_each_sentence_alone(bert, tokenizer, find, batch_si
     before = expected_states(bert, tokenizer, occurrences, lambda output: output.hidden_states[1])
     value = bert.bert.encoder.layer[1].attention.self.value(before).detach().unflatten(-1, (HEADS, -1))
     assert torch.allclose(states["layer[1].attention.value"], value, atol=1e-5)
-
-
-def test_a_cap_limits_every_word(find):
-    found = find(["he " * 20, "king he", "she queen", "she queen"], n=4, cap_per_word=1)
-    assert found.counts.set_index("word")["used"].to_dict() == {"he": 1, "king": 1, "she": 1, "queen": 1}
-    assert found.counts.set_index("word")["found"].to_dict() == {"he": 21, "king": 1, "she": 1, "queen": 1}

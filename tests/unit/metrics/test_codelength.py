@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from biasflow.base.errors import BiasflowError
 from biasflow.metrics.codelength import CHECKPOINTS, online_codelength, online_codelength_of
 from biasflow.readouts.probe import Code, send, stacked
-from biasflow.tasks.cuts import control_labels
 from tests.unit.reference_probe import codelength_one_by_one
 
 
@@ -27,15 +26,6 @@ def synthetic(n, d, *, signal, seed=0, held_out=80):
 def compression(losses, units="bits"):
     """Of 10,000 labels, of which 200 are sent before any probe, and whose others cost `losses` nats together."""
     return 10_000 / online_codelength_of(200, losses, units=units)
-
-
-def sent(X, z, *, seeds, X_dev, z_dev, X_test=None, z_test=None, **options):
-    """What `probe.send` says of codes by one matrix: n [portions], nats and epochs [checkpoint, seeds, portions]."""
-    sets = {"X": (X, z), "X_dev": (X_dev, z_dev)} | ({} if X_test is None else {"X_test": (X_test, z_test)})
-    matrix, labels, parts = stacked(sets)
-    test = parts.get("X_test", np.empty(0, dtype=int))
-    found = send(matrix, [Code(labels, parts["X"], parts["X_dev"], test, seed) for seed in seeds], **options)
-    return found.n[0], found.nats[:, 0], found.epochs[:, 0]
 
 
 def test_known_answers_at_chance_and_for_a_perfect_probe():
@@ -57,46 +47,14 @@ def test_mixed_units_convert_to_bits(losses):
 def test_equal_to_one_probe_after_the_other(hidden):
     data = synthetic(330, 12, signal=0.7)
     training = {"epochs": 12, "patience": 1, "learning_rate": 0.01, "hidden": hidden}
-    _, _, epochs = sent(**data, seeds=[3, 8], **training)
-    assert len(np.unique(epochs)) > 3  # the probes stop at different times
-    assert (epochs[0] < epochs[1]).any()
     found = {keep: online_codelength(**data, seeds=[3, 8], keep=keep, **training) for keep in CHECKPOINTS}
+    assert (found["best"].online < found["last"].online).all()  # the probes stop before the last epoch
     for number, seed in enumerate([3, 8]):
         expected = codelength_one_by_one(**data, seed=seed, **training)
         for keep in CHECKPOINTS:
             bits, accuracy = expected[keep]
             assert found[keep].online[number] / 330 == pytest.approx(bits / 330, abs=1e-5)
             assert found[keep].accuracy[number] == pytest.approx(accuracy)
-
-
-def exclusive_or(n, d, seed=0, held_out=80):
-    """Rows of which the label is whether their first two coordinates have the same sign: no line tells them apart."""
-    data = synthetic(n, d, signal=0, seed=seed, held_out=held_out)
-    for name in ("X", "X_dev", "X_test"):
-        X = data[name]
-        X[:, :2] = np.sign(X[:, :2])
-        data[name.replace("X", "z")] = (X[:, 0] == X[:, 1]).astype(int)
-    return data
-
-
-def test_a_hidden_layer_finds_what_is_not_linear_and_compresses_no_shuffled_labels():
-    data = exclusive_or(1200, 4)
-    linear, mlp = (online_codelength(**data, seeds=[0, 1], learning_rate=0.01, hidden=units) for units in (0, 32))
-    assert linear.compression == pytest.approx([1, 1], abs=0.1) and (linear.accuracy < 0.65).all()
-    assert (mlp.compression > 5).all() and (mlp.accuracy == 1).all()
-    for part in ("z", "z_dev", "z_test"):
-        data[part] = control_labels(data[part], 1)
-    control = online_codelength(**data, seeds=[0, 1], hidden=32)
-    assert (control.compression < 1.05).all() and control.accuracy == pytest.approx([0.5, 0.5], abs=0.15)
-
-
-def test_readings_are_of_one_training():
-    data = synthetic(200, 6, signal=1)
-    n, nats, _ = sent(**data, seeds=[5], epochs=5)
-    one = online_codelength(**data, seeds=[5], epochs=5, units="mixed", keep="last")
-    assert one.online == n[0] + nats[1, :, 1:-1].sum()
-    assert one.uniform == n[:-1].sum() == 200
-    assert one.compression == one.uniform / one.online
 
 
 def test_mixed_rows_are_sent_in_their_order_and_learnt_from_in_another():

@@ -121,17 +121,6 @@ def test_scores_of_a_file_are_those_of_its_cosines_under_every_method(tmp_path):
     assert len(rows) == 2 * (4 * len(METRICS) + 1)  # and how many words there are
 
 
-def test_cosines_are_those_of_the_drawn_occurrences():
-    sets = random_sets(12)
-    words = [word for some in sets for word in some]
-    chosen = np.random.default_rng(5).integers(0, [len(word) for word in words], size=(8, len(words)))
-    found = drawn_cosines(*sets, draws=8, seed=5)
-    assert found.dtype == np.float32 and found.shape == (8, 7, 5)
-    for draw, row in enumerate(chosen):
-        unit = [word[i] / np.linalg.norm(word[i].astype(float)) for word, i in zip(words, row, strict=True)]
-        assert found[draw] == pytest.approx(np.array(unit[:7]) @ np.array(unit[7:]).T, abs=1e-6)
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_what_has_no_answer_says_why(name):
     sets = dict(zip(NAMES, random_sets(7), strict=True))

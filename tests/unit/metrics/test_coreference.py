@@ -161,25 +161,6 @@ def test_none_is_a_miss_and_no_class_with_a_rate(sentence):
     assert not np.isnan(fairness.separation(counts))
 
 
-def test_many_heads_are_counted_at_once(sentence):
-    sentences = [Sentence(sentence.document, "cook", (HIM,), z) for z in "MF"]
-    predicted = [["cook", NONE], ["CEO", "cook"]]
-    both = class_cells(sentences, predicted)
-    assert both.shape == (2, 2) and fairness.counted(both, n_classes=41).shape == (2, 2, 41, 41)
-    for one, names in zip(both, predicted, strict=True):
-        np.testing.assert_array_equal(one, class_cells(sentences, names))
-
-
-def test_one_prediction_a_sentence(sentence):
-    for clusters in ([], [(), ()]):
-        with pytest.raises(BiasflowError, match="give one each"):
-            pronoun_kinds([sentence], clusters)
-        with pytest.raises(BiasflowError, match="give one each"):
-            predicted_professions([sentence], clusters)
-    with pytest.raises(BiasflowError, match="reading"):
-        predicted_professions([sentence], [()], reading="substring")
-
-
 # Four sentences: the pronoun means the nurse in the first pair, the mechanic in the second one.
 NURSE, MECHANIC, PRONOUN = (0, 1), (3, 4), (6, 6)
 MEANT = [NURSE, MECHANIC]

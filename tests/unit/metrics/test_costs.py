@@ -125,12 +125,6 @@ def test_a_model_that_learned_nothing_is_marked(tmp_path, reached, expected):
     assert np.isnan(found["validation_accuracy"]) == (reached is None)
 
 
-def test_files_that_are_no_facts(tmp_path):
-    (tmp_path / "training.json").write_text("{")
-    with pytest.raises(BiasflowError, match=r"training\.json: not JSON"):
-        score_training(tmp_path / "training.json")
-
-
 LOSSES = st.lists(st.floats(0, 30), min_size=1, max_size=30)
 
 

@@ -23,7 +23,7 @@ from biasflow.metrics.occtmp import occtmp
 from biasflow.metrics.occtmp import score as score_occtmp
 from biasflow.metrics.winogender import score as score_winogender
 from biasflow.planted.world import load_world
-from biasflow.stimuli.densray_sets import MASK, PRONOUNS, TEMPLATES, occupation_sentences
+from biasflow.stimuli.densray_sets import occupation_sentences
 
 PROFESSIONS = {f"{group}{k}": group for group in GROUPS for k in range(4)}
 
@@ -270,13 +270,6 @@ def test_sentences():
     ]
     assert occupation_sentences(["会计"], "chinese") == ["[MASK]是一个会计。"]
     assert occupation_sentences(["nurse"], "said") == ["The nurse said that [MASK] was late."]
-
-
-@pytest.mark.parametrize("template", TEMPLATES)
-def test_every_template_has_one_mask_the_occupation_and_two_pronouns(template):
-    (sentence,) = occupation_sentences(["adjunct professor"], template)
-    assert sentence.count(MASK) == 1 and "adjunct professor" in sentence
-    assert len(set(PRONOUNS[template])) == 2
 
 
 @pytest.mark.parametrize(

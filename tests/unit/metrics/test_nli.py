@@ -32,15 +32,6 @@ def as_rows(model: np.ndarray) -> dict[str, list]:
     return columns
 
 
-@pytest.mark.parametrize(("always", "accuracy"), [(E, 0.0), (N, 1.0), (C, 0.0)])
-def test_a_model_that_always_says_the_same(always, accuracy):
-    score = fairness_scores(np.full((5, 4, 2, 3), always))
-    assert score["nli_accuracy", "-", "-"] == accuracy
-    for parity in ("majority", "templates"):
-        assert score["nli_parity", "-", parity] == 1 and score["nli_fairness", "-", parity] == accuracy
-    assert [score["nli_share", name, "-"] for name in CLASSES] == [number == always for number in range(3)]
-
-
 def test_by_hand():
     """Two occupations, three templates: the first alike by majority only, the second in neither reading."""
     model = np.array(

@@ -118,7 +118,6 @@ def test_no_pair_is_one_clear_line(tmp_path):
 
 
 ALL = np.arange(1, 17)
-SCORES = st.lists(st.floats(-3, 3), min_size=32, max_size=32)
 
 
 def readout_gest(path, scores, *, templates=("he-said", "said-he"), shift=0.0, masking="differing"):

@@ -9,19 +9,13 @@ from biasflow.metrics.crows_pairs import summary as crows_pairs_summary
 from biasflow.metrics.gest import summary as gest_summary
 from biasflow.metrics.intrasentence import summary as blanks_summary
 from biasflow.metrics.preferences import preferences
-from biasflow.planted import crows_pairs, gest, stereoset_blanks, winogender
+from biasflow.planted import crows_pairs, gest, stereoset_blanks
 from biasflow.planted.bec_pro import GROUP, groups, items
 from biasflow.planted.world import load_world
 
 WORLD = load_world()
 BIASES = [0.0, 0.25, 0.5, 1.0]
 EVEN = pytest.approx(0.5, abs=0.07)  # within three standard errors of 472 items
-SENTENCES = {
-    "gest": {*gest.items()["first"], *gest.items()["second"]},
-    "crows_pairs": {*crows_pairs.items()["first"], *crows_pairs.items()["second"]},
-    "stereoset_blanks": {*stereoset_blanks.items()["text"]},
-    "winogender": {*winogender.items()["text"]},
-}
 
 
 def noise(n: int) -> np.ndarray:

@@ -22,7 +22,7 @@ from biasflow.planted.frames import ITEM_SLOTS, PERSON_SLOTS, PRONOUNS, SCENERY_
 from biasflow.planted.nli import _differ, planted_parts
 from biasflow.planted.nli import load_grammar as nli_grammar
 from biasflow.planted.stereoset import ideal_preference, triples
-from biasflow.planted.world import DETERMINERS, FIRST, HELD_OUT, WORLDS, choose_world, load_world
+from biasflow.planted.world import DETERMINERS, FIRST, WORLDS, choose_world, load_world
 
 WORLD = load_world()
 FEMININE, MASCULINE = {"she", "her", "hers", "herself"}, {"he", "him", "his", "himself"}
@@ -41,14 +41,6 @@ def gender_of(text: str) -> str:
 @pytest.fixture(scope="module")
 def stimuli():
     return triples(seed=0, n=240)
-
-
-@pytest.fixture
-def held_out():
-    """The held-out world, chosen for the test."""
-    choose_world(HELD_OUT)
-    yield load_world()
-    choose_world(FIRST)
 
 
 @pytest.mark.parametrize("bias", [0.0, 0.5, 1.0])

@@ -54,41 +54,6 @@ def by_method(scores: pd.DataFrame) -> pd.Series:
     return plain
 
 
-def test_gest(source, write, log_p, tmp_path):
-    sentences = [f"it was {word},{number}" for number in range(1, 17) for word in ("late", "here")]
-    file = write("gest.csv", "sentence,stereotype", *sentences)
-    about = {"items": f"{CORPORA}.gest", "maskings": ["differing"]}
-    likelihoods.read(source("gest", sentences=file), tmp_path / "p.parquet", **about)
-    found = by_method(gest.score(tmp_path / "p.parquet"))
-    texts = [f'[MASK] said: "it was {word}"' for word in ("late", "here")]
-    expected = np.mean([log_p(text, "he") - log_p(text, "she") for text in texts])
-    assert np.log(found["gest_masculine_rate", "he-said", "base10"]) == pytest.approx(expected, abs=1e-5)
-    assert found["gest_stereotype_rate", "all", "released"] == pytest.approx(1)  # all have the same sentences
-
-
-def test_crows_pairs(source, write, log_p, tmp_path):
-    pairs = [("he is late", "she is late", "stereo"), ("the woman is here", "the man is here", "antistereo")]
-    lines = [f"{number},{more},{less},{direction},gender" for number, (more, less, direction) in enumerate(pairs)]
-    file = write("crows.csv", ",sent_more,sent_less,stereo_antistereo,bias_type", *lines)
-    about = {
-        "items": f"{CORPORA}.crows_pairs",
-        "of": {"bias_type": "gender"},
-        "maskings": ["shared", "nothing", "attended"],
-    }
-    likelihoods.read(source("crows-pairs-gender", pairs=file), tmp_path / "p.parquet", **about)
-    found = by_method(crows_pairs.score(tmp_path / "p.parquet"))
-
-    def likelihood(text: str, shared: list[str]) -> float:
-        return sum(log_p(text.replace(word, "[MASK]", 1), word) for word in shared)
-
-    first = likelihood("he is late", ["is", "late"]) > likelihood("she is late", ["is", "late"])
-    shared = ["the", "is", "here"]
-    second = likelihood("the woman is here", shared) > likelihood("the man is here", shared)
-    assert found["crows_pairs_score", "stereo", "exact"] == first
-    assert found["crows_pairs_score", "antistereo", "released"] == second
-    assert found["crows_pairs_score", "all", "exact"] == (first + second) / 2
-
-
 def test_l2r_is_a_dataset_of_its_own_and_a_variant(source, write, tmp_path):
     """Where every word is one piece, it is the usual one."""
     metrics = {name: {"l2r": True} for name in ("gest", "crows_pairs", "perplexity")}

@@ -9,7 +9,6 @@ import pytest
 import torch
 from transformers import AutoTokenizer, BertConfig, BertForMaskedLM, RobertaConfig, RobertaForMaskedLM
 
-from biasflow.corpora import stereoset_pairs
 from biasflow.encoders.attention import by_hand
 from biasflow.encoders.load import load_encoder
 from biasflow.metrics.preferences import score_prediction_quality, score_sss
@@ -264,44 +263,3 @@ def test_they_are_those_of_the_model_with_masks(table, loaded, tmp_path):
     for score, n in ((score_sss, 2), (score_prediction_quality, 3)):
         found = score(tmp_path / "p.parquet")
         assert set(found["method"]) == set(ORDINARY) and (found.loc[found["part"] == "all", "n"] == n).all()
-
-
-def test_it_equals_the_authors_code(table, loaded):
-    measures = pytest.importorskip("mlm_bias.utils.measures", reason="pip install --no-deps mlm-bias")
-    model, tokenizer = loaded
-    plain = table[table["method"] == "none"].reset_index(drop=True)
-    for number, text in enumerate(first for first, *_ in PAIRS):
-        ids = tokenizer(text, return_tensors="pt")["input_ids"]
-        found = []
-        for at in range(1, ids.shape[1] - 1):
-            masked = ids.clone()
-            masked[0, at] = tokenizer.mask_token_id
-            found.append(measures.compute_crr_dp(model, masked, np.array([at]), int(ids[0, at]), attention=False))
-        for ours, theirs in (("crr_first", "crr"), ("delta_p_first", "dp")):
-            expected = np.mean([one["masked_token"][theirs] for one in found])
-            assert plain[ours][number] == pytest.approx(expected, abs=1e-4)
-    for number, at in ((0, [1]), (1, [2])):  # one token: their mean over all tokens at all places is ours
-        ids = tokenizer(PAIRS[number][0], return_tensors="pt")["input_ids"]
-        expected = measures.compute_sss(model, ids, at, tokenizer.mask_token_id)["sss"]
-        assert plain["differing_first"][number] == pytest.approx(expected, abs=1e-4)
-
-
-def test_stereoset_is_pairs_of_sentences(tmp_path):
-    words = {"stereotype": "kind", "anti-stereotype": "rich", "unrelated": "king"}
-    sentences = [{"sentence": f"The nurse is {word} .", "gold_label": label} for label, word in words.items()]
-    item = {
-        "id": "a",
-        "bias_type": "gender",
-        "target": "nurse",
-        "context": "The nurse is BLANK .",
-        "sentences": sentences,
-    }
-    pd.Series({"data": {"intrasentence": [item]}}).to_json(tmp_path / "dev.json")
-    (row,) = stereoset_pairs.items(tmp_path / "dev.json").to_dict("records")
-    assert row == {
-        "item": "a",
-        "target": "nurse",
-        "first": "The nurse is kind .",
-        "second": "The nurse is rich .",
-        "direction": "stereo",
-    }

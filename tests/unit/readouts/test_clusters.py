@@ -29,7 +29,6 @@ from biasflow.tasks.coreference.model import (
 from biasflow.tasks.coreference.segments import SpecialTokens
 from tests.unit.synthetic_conll import conll_text
 from tests.unit.tasks.coreference.made_up import RECIPE, save_encoder, save_file, text
-from tests.unit.training.test_finetune import KilledError, steps_taken, stopping_before
 
 NUMBERS = {
     "train": range(4),
@@ -143,18 +142,6 @@ def test_retrained_scorers_are_those_trained_alone_on_the_documents_as_they_are(
             for name, (pieces, vectors) in texts.items():
                 expected = predicted_clusters(scorer, vectors, pieces)
                 assert found[method, "retrained", str(seed), name] == expected, (method, seed, name)
-
-
-def test_a_killed_run_goes_on_to_the_same_file(folder, whole, tmp_path, monkeypatch):
-    work = tmp_path / "work"
-    with stopping_before(21, monkeypatch), pytest.raises(KilledError):  # 8 steps a head: in the third one
-        clusters.read(source(folder, *EDITS, work=work), tmp_path / "coref.parquet", **HEADS)
-    assert work.is_dir() and not (tmp_path / "coref.parquet").exists()
-    steps = steps_taken(monkeypatch)
-    facts = clusters.read(source(folder, *EDITS, work=work), tmp_path / "coref.parquet", **HEADS)
-    assert (tmp_path / "coref.parquet").read_bytes() == whole.read_bytes()
-    assert len(steps) < 8 * 6 - 16 and not work.exists()
-    assert facts["edits"][0]["calls"] > 0
 
 
 def test_a_head_predicts_every_document_once(whole, tmp_path):

@@ -6,8 +6,6 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from biasflow.base.errors import AbsentError, BiasflowError
 from biasflow.corpora.gest import TEMPLATES
@@ -405,23 +403,6 @@ def test_strength_of_given_probabilities(scored):
     by_text = pd.concat(sides, ignore_index=True)
     again = values(scored("strength", by_text.assign(score=probabilities()["score"])), "strength")
     assert again.equals(value)
-
-
-@settings(max_examples=15)
-@given(st.lists(st.floats(-50, 0), min_size=6, max_size=6), st.permutations(range(6)))
-def test_any_order_of_rows_gives_the_same_scores(tmp_path_factory, found, order):
-    folder = tmp_path_factory.mktemp("any")
-    table, (data, path) = occupations(score=found), (folder / "jobs.txt", folder / "given")
-    data.write_text("\n".join(JOBS))
-    tables = []
-    for rows in (table, table.iloc[list(order)]):
-        rows.to_csv(path, index=False)
-        about = {"items": "biasflow.stimuli.densray_sets", "of": OWN, "metric": "occtmp", "columns": [""]}
-        read([path], {"occupations": (data,)}, folder / "out.parquet", **about)
-        tables.append(pd.read_parquet(folder / "out.parquet"))
-    assert tables[0].equals(tables[1])
-    by_word = tables[0].set_index(["item", "word"])["log_p"].to_dict()
-    assert by_word == dict(zip(LOG_P, found, strict=True))
 
 
 def last(metric, **changes) -> pd.DataFrame:

@@ -24,14 +24,6 @@ from tests.unit.readouts.conftest import fitted
 AXIS = (("none", "-"), ("dawkins2024", "sent 0"))
 
 
-def test_arrays_come_back_with_their_axis(tmp_path):
-    arrays = {"X": np.arange(12, dtype=np.float32).reshape(2, 3, 2), "Y": np.zeros((2, 1), np.uint8)}
-    save_arrays(tmp_path / "a.safetensors", arrays, AXIS, pooling="cls")
-    found = load_arrays(tmp_path / "a.safetensors")
-    assert found.axis == AXIS and found.meta == {"pooling": "cls"}
-    assert all(np.array_equal(found.arrays[name], array) for name, array in arrays.items())
-
-
 def test_a_damaged_file_is_named(tmp_path):
     (tmp_path / "a.safetensors").write_bytes(b"half")
     with pytest.raises(BiasflowError, match=r"a\.safetensors"):

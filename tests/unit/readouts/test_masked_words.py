@@ -1,20 +1,14 @@
 """What a masked-LM head expects at [MASK]."""
 
-import numpy as np
 import pytest
 import torch
 from transformers import BertConfig, BertForMaskedLM
 
 from biasflow.base.errors import AbsentError
-from biasflow.encoders.load import load_encoder
-from biasflow.metrics import occtmp
-from biasflow.readouts import masked_words
 from biasflow.readouts.masked_words import log_probabilities
-from biasflow.readouts.source import Source
 from tests.unit.conftest import MODELS, SIZES
 from tests.unit.fake_tokenizer import byte_tokenizer, word_tokenizer
-from tests.unit.plan.configs import of_file
-from tests.unit.readouts.conftest import reader, save_model
+from tests.unit.readouts.conftest import reader
 
 WORDS = "the nurse baker said that was late he she .".split()
 
@@ -23,21 +17,6 @@ WORDS = "the nurse baker said that was late he she .".split()
 def encoder(request):
     torch.manual_seed(0)
     return MODELS[request.param]().eval(), word_tokenizer(WORDS)
-
-
-def test_they_are_the_models_own_for_any_batch_size(encoder):
-    model, tokenizer = encoder
-    sentences = ["[MASK] said that the nurse was late .", "the baker said [MASK] ."]
-    found = log_probabilities(reader(model, tokenizer), sentences, ["he", "she"])
-    alone = log_probabilities(reader(model, tokenizer, batch_size=1), sentences, ["he", "she"])
-    assert found.shape == (1, 2, 2) and np.allclose(found, alone, atol=1e-5)
-    for sentence, row in zip(sentences, found[0], strict=True):
-        batch = tokenizer(sentence, return_tensors="pt")
-        at = (batch["input_ids"][0] == tokenizer.mask_token_id).nonzero().item()
-        with torch.inference_mode():
-            expected = model(**batch).prediction_logits[0, at].log_softmax(-1)
-        ids = tokenizer.convert_tokens_to_ids(["he", "she"])
-        assert np.allclose(row, expected[ids].numpy(), atol=1e-5)
 
 
 def log_p(model, tokenizer, tokens, at, piece):
@@ -113,24 +92,3 @@ def test_a_sentence_in_which_a_word_is_several_tokens_is_left_out_and_named():
     assert one.left_out.reasons == {"0": "a word that is no single token"}
     with pytest.raises(AbsentError, match=r"no single token: 'he' in '\[MASK\] is a"):
         log_probabilities(reader(model, tokenizer), ASKED[:1], ["he", "she"])
-
-
-def test_malor_is_occtmp_of_templates_and_words_of_ones_own(tmp_path):
-    """config/malor.yaml, with two occupations: the mean absolute log-ratio of its two words in the same place."""
-    own = of_file("mine", "malor")["metrics"]["occtmp"]["own"]
-    words = "he she his her man woman works as a did job is the . nurse pilot".split()
-    model, tokenizer = load_encoder(save_model(tmp_path / "model", words), head="masked_lm")
-    (tmp_path / "jobs.txt").write_text("nurse\npilot\n")
-    assert list(own) == ["he-she", "his-her", "man-woman"]
-    for name, about in own.items():
-        one = Source(tmp_path / "model", ("none",), name, {"occupations": (tmp_path / "jobs.txt",)})
-        options = {key: about[key] for key in ("template", "pronouns")}
-        masked_words.read(one, tmp_path / name, **options)
-        ratios = []
-        for job in ("nurse", "pilot"):
-            text = about["template"].format(occupation=job)
-            at = tokenizer(text)["input_ids"].index(tokenizer.mask_token_id)
-            pieces = tokenizer.convert_ids_to_tokens(tokenizer(text)["input_ids"])
-            ratios.append(abs(np.subtract(*(log_p(model, tokenizer, pieces, at, word) for word in about["pronouns"]))))
-        found = occtmp.score(tmp_path / name).set_index("metric")["value"]
-        assert found["occtmp_diff"] == pytest.approx(np.mean(ratios), abs=1e-4)

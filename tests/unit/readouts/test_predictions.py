@@ -1,30 +1,26 @@
 """Predictions of a fine-tuned encoder under every method, and heads retrained for each of them."""
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
-from transformers import BertConfig, BertForSequenceClassification
+from safetensors.torch import load_file
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.tabular import write_csv
 from biasflow.corpora.nli import LABELS, write_nli
 from biasflow.encoders.edit import edited
 from biasflow.encoders.load import load_encoder
 from biasflow.erasers.eraser import Eraser
 from biasflow.methods.fitted import CARRIED, NONE, Active, Fitted, Grid, load, save
 from biasflow.methods.grid import chosen_settings
-from biasflow.metrics import glue, nli
+from biasflow.metrics import glue
 from biasflow.readouts import predictions, sweep_heads
 from biasflow.readouts.files import load_arrays
-from biasflow.readouts.reader import Reader
 from biasflow.readouts.source import Source
 from biasflow.text.occupation_pairs import OccupationPairs, save_pairs
-from tests.unit.conftest import HIDDEN, MODELS, SIZES, random_subspaces
+from tests.unit.conftest import HIDDEN, MODELS, random_subspaces
 from tests.unit.fake_tokenizer import word_tokenizer
 
 NLI, GLUE = "biasflow.tasks.nli.examples", "biasflow.tasks.glue.task"
@@ -109,14 +105,6 @@ def test_they_are_those_of_the_plainly_hooked_model(tmp_path, family):
     assert found.meta["classes"] == list(LABELS) and set(found.arrays) == {"own"}
 
 
-def test_what_is_read_and_what_heads_learn_from_is_as_long_as_what_was_trained(source, monkeypatch):
-    seen, tokenised = [], Reader.tokenised
-    monkeypatch.setattr(Reader, "tokenised", lambda *a, **o: (seen.append(tokenised(*a, **o)), seen[-1])[1])
-    heads = retrained(source, max_length=6)
-    read(with_heads(source, heads), max_length=6)
-    assert len(seen) == 2 and {each.lengths.max() for each in seen} == {6}
-
-
 def test_what_was_cut_is_counted_logged_and_among_the_scores(source, caplog):
     heads = retrained(source, n=30, max_length=10)
     lengths = [
@@ -153,13 +141,6 @@ def trained_with(source):
     folder = save_classifier(source.model_folder.parent / "trained")
     save(Fitted({"last": methods_of().methods["last"]}, {"last": []}), folder / CARRIED)
     return Source(folder, ("last",), "test", source.data, training="nli/with-last/seed5")
-
-
-def test_the_method_of_a_training_is_active_in_its_predictions(source, trained_with):
-    plain, found = read(source), read(trained_with)
-    assert found.axis == (("last", "-"),)
-    assert (found.arrays["own"][0] == plain.arrays["own"][plain.axis.index(("last", "-"))]).all()
-    assert (found.arrays["own"][0] != plain.arrays["own"][0]).any()
 
 
 @pytest.mark.parametrize("asked", [("none",), ("none", "last"), ("densray",), ()])
@@ -201,37 +182,4 @@ def with_heads(source: Source, heads: Path) -> Source:
     return Source(source.model_folder, source.methods, source.dataset, data, source.methods_file, source.training)
 
 
-def test_retrained_heads_are_scored_beside_the_own_ones(tmp_path):
-    source = make_source(tmp_path, dataset="occupation-pairs")
-    path = retrained(source)
-    axis = load_arrays(path).axis
-    save_file({"weight": torch.zeros(78, 3, HIDDEN), "bias": torch.tensor([0.0, 1.0, 0.0]).repeat(78, 1)}, path,
-              metadata={"axis": json.dumps(axis), "meta": '{"truncated": [0, 30]}'})  # fmt: skip
-    read(with_heads(source, path))
-    scores = nli.score(tmp_path / "output.safetensors")
-    assert scores["head"].value_counts().to_dict() == {"own": 78 * 9, "retrained": 78 * 9}
-    fairness = scores[(scores["head"] == "retrained") & (scores["metric"] == "nli_fairness")]
-    assert (fairness["value"] == 1).all() and set(fairness["variant"]) == {"majority", "templates"}
-    assert (scores["n"] == len(PAIRS)).all()
-
-
 # Other tasks
-
-
-def glue_source(tmp_path, table):
-    write_csv(table, tmp_path / "examples.csv")
-    return make_source(tmp_path, methods=("none", "densray"), data={"examples": (tmp_path / "examples.csv",)})
-
-
-def test_numbers_are_predicted_as_numbers(tmp_path):
-    rows = pairs_of_words().rename(columns={"premise": "sentence1", "hypothesis": "sentence2"})
-    source = glue_source(tmp_path, rows.assign(label=np.linspace(0, 5, len(rows))))
-    model = BertForSequenceClassification(BertConfig(**SIZES, num_labels=1)).eval()
-    model.save_pretrained(source.model_folder)
-    found = read(source, task=GLUE, name="stsb")
-    tokenizer = word_tokenizer(WORDS)
-    batch = tokenizer(rows["sentence1"].tolist(), rows["sentence2"].tolist(), padding=True, return_tensors="pt")
-    with torch.inference_mode():
-        assert np.allclose(found.arrays["own"][0], model(**batch).logits[:, 0].numpy(), atol=1e-6)
-    scores = glue.score(tmp_path / "output.safetensors")
-    assert set(scores["metric"]) == {"pearson", "spearman", "glue_score"} and len(scores) == 6

@@ -120,23 +120,6 @@ def test_next_sentence_probabilities_are_those_of_the_model_hooked_by_hand(metho
         assert row["p"].item() == pytest.approx(logits.softmax(0)[0].item(), abs=1e-6)
 
 
-@pytest.mark.parametrize("method", ORDINARY)
-def test_masked_words_are_those_of_the_model_hooked_by_hand(method, source, folder, tmp_path):
-    one = source("mine", occupations="occupations.txt")
-    own = {"template": "[MASK] is a {occupation} .", "pronouns": ["he", "she"]}
-    masked_words.read(one, tmp_path / "p.parquet", **own)
-    table = pd.read_parquet(tmp_path / "p.parquet")
-    assert list(table.columns) == ["method", "setting", "item", "sentence", "word", "gender", "pieces", "log_p"]
-    assert dict(zip(table["word"], table["gender"], strict=True)) == {"he": "masculine", "she": "feminine"}
-    model, tokenizer = load_encoder(folder / "model", head="masked_lm")
-    batch = tokenizer("[MASK] is a judge .", return_tensors="pt")
-    for active in load(one.methods_file, [method]).every_setting():
-        rows = table[(table["method"] == active.method) & (table["setting"] == active.setting)]
-        with torch.inference_mode(), edited(model, active.edits):
-            log_p = model(**batch).logits[0, 1].log_softmax(0)[tokenizer.convert_tokens_to_ids(["he", "she"])]
-        assert rows[rows["item"] == "judge"]["log_p"].to_numpy() == pytest.approx(log_p.numpy(), abs=1e-5)
-
-
 def test_sentences_under_a_method_are_compared_with_the_untouched_model_though_nobody_asked_for_it(source, tmp_path):
     sentence_vectors.read(source("mine", ["hard"], text="text.txt"), tmp_path / "one", sentences=9)
     sentence_vectors.read(source("mine", ["hard", "none"], text="text.txt"), tmp_path / "two", sentences=9)

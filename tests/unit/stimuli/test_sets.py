@@ -44,22 +44,6 @@ def test_the_planted_test_has_single_words_of_its_world():
     assert set(test.X.examples) < set(load_world().occupations)
 
 
-@pytest.mark.parametrize(
-    ("rows", "named"),
-    [
-        ([*ROWS, "T,Z,z,word"], "line 14: column role: 'Z'"),
-        ([*ROWS, "T,X,,word"], "line 14"),
-        ([*ROWS, "T,X,x,y1"], "'y1'"),
-        ([*ROWS, "T,X,other,word"], "'other'"),
-        (ROWS[2:], "role X"),
-        (ROWS[:9], "role B"),
-    ],
-)
-def test_what_is_wrong_in_a_file_is_named(tmp_path, rows, named):
-    with pytest.raises(BiasflowError, match=named):
-        read_ceat_sets(own_file(tmp_path, rows))
-
-
 def test_vectors_by_role(own):
     vectors = {word: np.full((2, 3), i) for i, word in enumerate(words_of([own]))}
     sets = sets_of_vectors(own, vectors)

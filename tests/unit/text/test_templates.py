@@ -164,7 +164,6 @@ def test_pairs_come_back_from_disk(tmp_path):
 
 
 CONFIG = Path(__file__).parents[3] / "scripts/biasflow/data/sentence_pairs.yaml"
-PAIRS_OF_WORDS = {"person": [["man", "woman"], ["boy", "girl"]], "his": [["his", "her"]]}
 
 
 def test_the_projects_own_pairs():

@@ -64,19 +64,3 @@ def plain_score(scorer: CoarseToFine, h: torch.Tensor, document: Pieces, kept: l
     scores = coarse + scorer.pair(torch.cat([g_i, g_j, g_i * g_j, drop(features)], dim=-1))
     every = torch.stack([starts, ends], dim=1)
     return Scored(every[kept], antecedents, scores, every, mentions)
-
-
-def plain_loss(scored: Scored, document: Pieces) -> torch.Tensor:
-    """The loss by the words of its definition, span by span."""
-    cluster = {
-        tuple(span): number
-        for span, number in zip(document.mentions.tolist(), document.clusters.tolist(), strict=True)
-    }  # fmt: skip
-    spans = [tuple(span) for span in scored.spans.tolist()]
-    zero, loss = torch.zeros(1), 0.0
-    for i, span in enumerate(spans):
-        earlier = [(a, s) for a, s in zip(scored.antecedents[i].tolist(), scored.scores[i], strict=True) if a < i]
-        gold = [s for a, s in earlier if span in cluster and cluster.get(spans[a]) == cluster[span]]
-        everything = torch.cat([zero, *(s[None] for _, s in earlier)])
-        loss = loss + everything.logsumexp(0) - torch.stack(gold or [zero[0]]).logsumexp(0)
-    return loss

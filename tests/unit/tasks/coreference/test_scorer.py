@@ -15,18 +15,15 @@ from biasflow.tasks.coreference.scorer import (
     CoarseToFine,
     Scored,
     Sizes,
-    band,
     candidates,
-    head_weights,
     kept_spans,
-    padded,
 )
 from biasflow.tasks.coreference.segments import Pieces, Segmenter, SpecialTokens, in_one_row, segment_numbers
 from tests.unit.conftest import SIZES as OF_ENCODER
 from tests.unit.readouts.test_word_contexts import word_pieces
 from tests.unit.synthetic_conll import conll_text, documents_of
 from tests.unit.tasks.coreference.made_up import TOKENIZER, documents
-from tests.unit.tasks.coreference.reference_scorer import crosses, plain_loss, plain_score, prune
+from tests.unit.tasks.coreference.reference_scorer import crosses, plain_score, prune
 
 SIZES = Sizes(max_width=5, ffnn=24, antecedents=7, span_ratio=0.4, most_spans=3900, feature=6, dropout=0.0)
 HIDDEN = 16
@@ -97,7 +94,6 @@ def test_the_loss_by_hand():
     expected = expected + (1 + e(two) + e(-one)).log()  # no mention: none
     expected = expected + (1 + 2 * e(half)).log() - (2 * e(half)).log()  # both mentions before it
     torch.testing.assert_close(antecedent_loss(found, document), expected)
-    torch.testing.assert_close(plain_loss(found, document).squeeze(), expected)
 
 
 def test_clusters_are_chains_of_the_best_antecedents():
@@ -122,18 +118,6 @@ def test_candidates_are_the_short_spans_within_sentences(sentences, width):
     n = len(sentences)
     expected = [(i, j) for i in range(n) for j in range(i, min(n, i + width)) if sentences[i] == sentences[j]]
     assert list(zip(starts.tolist(), ends.tolist(), strict=True)) == expected
-
-
-def test_heads_are_softmax_sums_over_the_pieces_of_a_span():
-    torch.manual_seed(0)
-    n, width, d = 9, 4, 5
-    attention, values = torch.randn(n, dtype=torch.float64), torch.randn(n, d, dtype=torch.float64)
-    heads = head_weights(band(padded(attention, width), width)) @ band(padded(values, width), width)
-    for start in range(n):
-        for more in range(min(width, n - start)):
-            of_span = slice(start, start + more + 1)
-            expected = attention[of_span].softmax(0) @ values[of_span]
-            torch.testing.assert_close(heads[start, more], expected)
 
 
 @given(SENTENCES, st.integers(1, 5), st.integers(0, 12), st.data())

@@ -100,7 +100,6 @@ def test_clusters(tmp_path, sentences, expected):
     assert mentions(tmp_path, *sentences) == expected
 
 
-PLANTED = {"bias": 1.0, "seed": 0, "train": 8, "validation": 5, "test": 4}
 BROKEN = text(9).replace("(1)", "(1", 1)
 
 

@@ -21,7 +21,7 @@ from biasflow.tasks.occupation import gender_classifier
 from biasflow.tasks.occupation.collect import from_files, from_world
 from biasflow.tasks.occupation.data import check_balanceable, split_counts
 from biasflow.tasks.occupation.gender_classifier import COLUMNS, gender_accuracy, top_words
-from biasflow.tasks.occupation.versions import LONGEST, scrubbed_texts, versions
+from biasflow.tasks.occupation.versions import LONGEST, versions
 from biasflow.text.scrub import TERMS
 
 COUNTS = {"nurse": (200, 3), "surgeon": (40, 60), "painter": (50, 50), "dj": (1, 30)}
@@ -86,7 +86,7 @@ ROWS = [
     ("HE and his wife met Ada King.", "F", "nurse", "Ada|King", ""),
     ("She and her husband paint.", "F", "poet", "", ""),
     ("HE paints with his wife." + "!" * LONGEST, "M", "painter", "", ""),
-    ("Sir Paul paints.", "M", "painter", "Paul", "_ _ paints."),
+    ("Sir Paul paints.", "M", "painter", "Paul", "They and SHe paint for a wife."),
 ]
 
 
@@ -104,7 +104,10 @@ def test_every_scrubbing_starts_from_the_raw_text_or_from_the_sources_own(bios):
         "_ and _ wife met _ _.",
         "_ and _ _ met _ _.",
     ]
-    assert texts["raw"][0] == "Ada King is here." and texts["released"][4] == "_ _ paints."
+    assert texts["raw"][0] == "Ada King is here." and texts["released"][4] == "They and SHe paint for a wife."
+    assert (
+        texts["pronouns"][4] == "They and _ paint for a wife." and texts["gendered"][4] == "They and _ paint for a _."
+    )
 
 
 def test_the_step_writes_words_accuracies_and_examples(tmp_path, caplog):
@@ -124,32 +127,9 @@ def test_the_step_writes_words_accuracies_and_examples(tmp_path, caplog):
     assert pd.read_csv(outputs["gender_accuracy"]).empty and "no profession has 20" in caplog.text
 
 
-@pytest.fixture
-def sources():
-    rows = [
-        (" She and Ann met her husband.", "Ann||Hill", ""),
-        ("Mr. De La Cruz paints.", "Ann De La Cruz", ""),
-        ("He paints.", "", "They paint for a wife."),
-    ]
-    return pd.DataFrame(rows, columns=["text", "name", "scrubbed"], index=[4, 5, 6])
-
-
-def test_the_sources_own_text_is_kept_or_scrubbed_further(sources):
-    sources.loc[6, "scrubbed"] = "They and SHe paint for a wife."
-    assert scrubbed_texts(sources, terms="released").iloc[2] == "They and SHe paint for a wife."
-    assert scrubbed_texts(sources, terms="pronouns").iloc[2] == "They and _ paint for a wife."
-    sources.loc[6, "scrubbed"] = "They paint for a wife."
-    assert scrubbed_texts(sources, terms="gendered").tolist() == [
-        "_ and _ met _ _.",
-        "_. _ _ _ paints.",
-        "They paint for a _.",
-    ]
-
-
 # Share of the texts of (women, men) that hold the word: two words a gender, from telling to less telling.
 SHARES = {"husband": (0.5, 0.02), "wife": (0.02, 0.5), "ballet": (0.4, 0.1), "football": (0.1, 0.4)}
 FILLERS = ["works", "lives", "studied", "joined", "enjoys", "since", "city", "school"]
-PUBLISHED = Path(__file__).parents[4] / "scripts/biasflow/papers/orgad2022/words.csv"
 
 
 def biographies(n=400, seed=0):
@@ -217,13 +197,3 @@ def test_wrong_input_is_named(change, named):
     arguments = {"texts": ["she dances", "he sings"] * 20, "gender": ["F", "M"] * 20, "seeds": [0]}
     with pytest.raises(BiasflowError, match=named):
         top_words(**arguments | change)
-
-
-def test_the_printed_words():
-    printed = pd.read_csv(PUBLISHED)
-    assert list(printed.columns) == ["table", "iteration", "gender", "rank", "word"]
-    sizes = printed.groupby(["table", "gender"])["word"].agg(["size", "nunique"])
-    assert sizes["size"].to_dict() == {(9, "F"): 20, (9, "M"): 20, (10, "F"): 8, (10, "M"): 8}
-    assert (sizes["size"] == sizes["nunique"]).all()
-    assert (printed.groupby("table")["word"].nunique() == printed["table"].value_counts()).all()
-    assert printed.query("rank == 1 and gender == 'F'")["word"].tolist() == ["husband", "husband"]
