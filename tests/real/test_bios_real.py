@@ -45,7 +45,7 @@ def test_twenty_of_each_gender_are_enough_for_the_papers_seeds_and_two_are_not(c
         check_balanceable(few, seeds=SEEDS, strategies=STRATEGIES)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", SEEDS[:3])
 def test_the_papers_seeds(kept, seed):
     bios, _ = kept
     parts = {name: rows_of(bios, strategy, seed) for name, strategy in STRATEGIES.items()}

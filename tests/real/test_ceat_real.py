@@ -1,6 +1,5 @@
 """CEAT of a small BERT on contexts from WikiText-2, and the words that tell gender in real biographies."""
 
-import json
 import re
 
 import pytest
@@ -9,13 +8,11 @@ from transformers import BertTokenizer, RobertaTokenizer
 from biasflow.corpora.documents import read_texts
 from biasflow.readouts.word_contexts import find_word_contexts
 from biasflow.stimuli.ceat_sets import ceat_tests, words_of
-from biasflow.tasks.occupation.gender_classifier import top_words
 from tests.real.files import DATA, needs_data, read_wikitext
 
 pytestmark = needs_data
 
 TESTS = ceat_tests(["C6", "C7", "C8"])
-PRONOUNS = re.compile(r"\b(he|she|her|his|him|hers|himself|herself|mrs?|ms)\b", re.IGNORECASE)
 
 
 @pytest.fixture(scope="module")
@@ -48,15 +45,3 @@ def test_contexts_come_from_reddit_comments():
     counts = found.counts.set_index("word")
     assert found.texts == 3658 and counts.loc[["she", "her", "sister"], "used"].tolist() == [30] * 3
     assert "Donna" in found.dropped
-
-
-def test_words_that_tell_gender_in_real_biographies():
-    rows = [
-        json.loads(line) for line in (DATA / "bios/bios_sample.jsonl").read_text(encoding="utf-8").split("\n") if line
-    ]
-    texts = [PRONOUNS.sub("_", row["hard_text"]) for row in rows]
-    top = top_words(texts, [row["gender"] for row in rows], seeds=[0], iterations=2, min_texts=5)
-    assert (top["accuracy"] > top["majority_share"] + 0.1).all()
-    words = top.set_index(["iteration", "gender"])["word"]
-    assert {"husband", "women"} <= set(words[1, "F"])  # as table 9 of the paper begins
-    assert not set(words[1, "F"]) & set(words[2, "F"])

@@ -13,6 +13,7 @@ from biasflow.corpora.nli import LABELS as NLI_LABELS
 from biasflow.corpora.nli import check_classes, read_nli
 from biasflow.corpora.seat import SENTENCE_TESTS, WORD_TESTS, read_association_test
 from biasflow.corpora.stereoset import LABELS, align, changes, read_gender_swapped, read_stereoset
+from biasflow.corpora.word_sets import read_family_pairs
 from biasflow.text.occupation_pairs import LISTS, all_templates, read_word_lists, select
 from tests.real.files import DATA, needs_data, read_wikitext
 
@@ -128,6 +129,11 @@ def test_the_papers_size_is_33_templates_for_man_and_woman(lists):
     assert len(set(zip(*pairs.sentences(0, len(pairs)), strict=True))) == 10_824
     kinds = {kind for verb, _ in pairs.templates for kind, verbs in lists.verbs.items() if verb in verbs}
     assert {"commerce", "interaction", "eating"} <= kinds
+
+
+def test_the_family_pairs_of_the_analogies():
+    pairs = read_family_pairs(DATA / "analogies/questions-words.txt")
+    assert len(pairs) == 23 and pairs[0] == ("boy", "girl") and pairs[-1] == ("uncle", "aunt")
 
 
 REDDIT = "reddit_comments_gender_female_processed"

@@ -93,11 +93,6 @@ def test_data_of_the_project_are_inputs_of_what_reads_them():
     assert {f"scripts/biasflow/data/{name}" for name in names} <= reached
 
 
-def test_encoders_reach_no_method():
-    for path in (PACKAGE / "encoders").glob("*.py"):
-        assert inside(closure(path), "methods", "readouts", "tasks") == [], path.name
-
-
 @pytest.mark.parametrize("paper", PAPERS)
 def test_papers_do_not_reach_each_other(paper):
     others = [f"papers/{name}" for name in PAPERS if name != paper]

@@ -199,20 +199,6 @@ def test_deep_nesting_is_refused(tmp_path, depth):
     assert "line 2" in refused(tmp_path / "bios")
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"word " * 10_000,
-        b"text,profession,gen" + b"d" * 10_000,
-        b'{"text": "' + b"a" * 10_000,
-        b'{"a": ' + b"9" * 5000 + b"}",
-    ],
-)
-def test_no_long_line_is_printed(tmp_path, content):
-    (tmp_path / "bios").write_bytes(content)
-    assert len(refused(tmp_path / "bios")) < 400
-
-
 @pytest.mark.parametrize("content", [b"", b"\n \n", b"\xef\xbb\xbf", b"text,profession,gender\n"])
 def test_an_empty_file_holds_no_biography(tmp_path, content):
     (tmp_path / "bios").write_bytes(content)

@@ -71,8 +71,8 @@ def test_a_method_that_was_not_fitted_and_a_cut_off_file_are_named(fitted, tmp_p
         load(path, ["none", "leace"])
 
 
-def test_all_methods_at_once_are_the_hooked_model(model, fitted):
-    batch, reports = random_batch(model), {}
+def test_all_methods_at_once_are_the_hooked_model(bert, fitted):
+    model, batch, reports = bert, random_batch(bert), {}
     with torch.inference_mode():
         found = taps.classify(model, sentence_vectors(model, batch, fitted, reports))
     assert found.shape[:2] == (len(fitted.axis), 5)

@@ -98,8 +98,7 @@ def test_words_are_read_at_every_place_that_a_method_names(bert, tokenizer):
     assert fitted.facts["words_left_out"] == [] and fitted.facts["sentences_read"] > 0
 
 
-def test_every_method_acts_in_the_model_it_was_fitted_to_and_comes_back_from_its_file(model, tokenizer, tmp_path):
-    model.config.max_position_embeddings = 64
+def test_every_method_acts_in_the_model_it_was_fitted_to_and_comes_back_from_its_file(bert, tokenizer, tmp_path):
     methods = {"none": [], "grid": grid()}
     for name, entry in ERASERS.items():
         where = {"fitted_to": entry.fitted_to[0], "needs_labels": entry.needs_labels}
@@ -108,14 +107,14 @@ def test_every_method_acts_in_the_model_it_was_fitted_to_and_comes_back_from_its
         "pooled": [at("pooled", "leace", fitted_to="pairs")],
         "cls": [at("last.cls", "hard", fitted_to="pairs")],
     }
-    fitted = fit(model, tokenizer, methods, task=(*TASK, torch.arange(9) % 3))
+    fitted = fit(bert, tokenizer, methods, task=(*TASK, torch.arange(9) % 3))
     save(fitted, tmp_path / "methods.safetensors")
     back = load(tmp_path / "methods.safetensors", list(methods))
     assert back.axis == fitted.axis and back.specifications == methods
-    batch = random_batch(model)
+    batch = random_batch(bert)
     for each in back.every_setting():
-        with torch.inference_mode(), edited(model, each.edits):
-            model(**batch)
+        with torch.inference_mode(), edited(bert, each.edits):
+            bert(**batch)
 
 
 def test_pairs_are_aligned_by_token_or_by_sentence(bert, tokenizer):

@@ -32,11 +32,11 @@ def by_hand(model, batch, edits):
         return logits_of(model(**batch))
 
 
-def test_every_method_equals_the_hooked_model(model):
-    batch, reports = random_batch(model), {}
-    found = passes(model, ACTIVE, lambda: logits_of(model(**batch)), reports)
+def test_every_method_equals_the_hooked_model(bert):
+    batch, reports = random_batch(bert), {}
+    found = passes(bert, ACTIVE, lambda: logits_of(bert(**batch)), reports)
     for active, logits in zip(ACTIVE, found, strict=True):
-        assert torch.equal(logits, by_hand(model, batch, active.edits)), active.method
+        assert torch.equal(logits, by_hand(bert, batch, active.edits)), active.method
     assert len({tuple(logits.flatten().tolist()) for logits in found}) == len(ACTIVE)
     assert set(reports) == {f"{name} at {place}" for name, edits in METHODS.items() for place, _ in edits}
     assert all(report.calls == 1 and report.change > 0 for report in reports.values())

@@ -16,16 +16,13 @@ from biasflow.metrics.combined_effect import (
     ceat,
     ceat_rows,
     random_effects,
-    score,
 )
 from biasflow.metrics.combined_effect import draw_effects as effects_of
 from biasflow.readouts.cosines import drawn_cosines
-from biasflow.readouts.files import save_arrays
 from biasflow.results.bootstrap import interval
 from tests.unit.reference_ceat import one_by_one
 
 NAMES = "XYAB"
-ENDS = ["value", "n", "low", "high"]
 
 
 def draw_effects(*sets, draws, seed=0, ddof=1):
@@ -106,19 +103,6 @@ def test_rows_hold_all_readings():
             found = ceat(*sets, draws=30, seed=2, order=order, variance=variance)
             for metric in METRICS:
                 assert values[f"{order}-{variance}", metric] == getattr(found, metric)
-
-
-def test_scores_of_a_file_are_those_of_its_cosines_under_every_method(tmp_path):
-    several = [random_sets(seed, (3, 2, 2, 4)) for seed in (1, 2)]
-    cosines = np.stack([drawn_cosines(*sets, draws=20, seed=3) for sets in several])
-    sizes = {"X": 3, "Y": 2, "A": 2, "B": 4}
-    save_arrays(tmp_path / "c", {"cosines": cosines}, [("none", "-"), ("grid", "layer[1]")], sizes=sizes)
-    rows = score(tmp_path / "c").set_index(["method", "setting", "metric", "variant"])
-    for sets, method in zip(several, [("none", "-"), ("grid", "layer[1]")], strict=True):
-        expected = ceat_rows(draw_effects(*sets, draws=20, seed=3)).set_index(["metric", "variant"])
-        found = rows.loc[method].reindex([(f"ceat_{metric}", variant) for metric, variant in expected.index])
-        assert np.array_equal(found[ENDS], expected[ENDS], equal_nan=True)
-    assert len(rows) == 2 * (4 * len(METRICS) + 1)  # and how many words there are
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -244,17 +244,6 @@ def readout(path, **log_p):
     return path
 
 
-def test_scores_by_method(tmp_path):
-    pairs = {"nurse": (-4.0, -1.0), "judge": (-2.0, -3.0)}
-    path = readout(tmp_path / "p.parquet", none=pairs, hard=dict.fromkeys(pairs, (-2.0, -2.0)))
-    found = score_occtmp(path).set_index(["method", "metric"])
-    assert (found["n"] == 2).all() and len(found) == 2 * 8
-    assert found.loc[("none", "occtmp_diff"), "value"] == 2 and found.loc[("none", "occtmp_signed_diff"), "value"] == -1
-    assert found.loc[("none", "occtmp_share_he"), "value"] == 0.5 and found.loc[("hard", "occtmp_diff"), "value"] == 0
-    assert (found.xs("occtmp_share_pronoun", level="metric")["value"] == 0).all()
-    assert found.loc[("none", "occtmp_p_she"), "value"] == pytest.approx((math.exp(-1) + math.exp(-3)) / 2)
-
-
 def test_an_occupation_without_both_pronouns_is_refused(tmp_path):
     path = readout(tmp_path / "p.parquet", hard={"nurse": (-4.0, -1.0), "judge": (-2.0, -3.0)})
     pd.read_parquet(path).drop(index=3).to_parquet(path)

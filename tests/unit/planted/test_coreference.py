@@ -20,7 +20,7 @@ from biasflow.tasks.coreference.pairs import best_difference
 
 WORLD = load_world()
 GRAMMAR = load_grammar()
-BIASES = (0.0, 0.25, 0.5, 0.75, 1.0)
+BIASES = (0.0, 0.5, 1.0)
 FRAMES = {
     frame: re.compile(
         re.sub(r"{(\w+)}", lambda slot: r"the (\w+)" if slot[1] in ("one", "other") else r"\w+", frame.frame)

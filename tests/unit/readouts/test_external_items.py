@@ -256,22 +256,6 @@ def test_another_copy_of_the_data_is_no_error_but_a_reason(folder, bias_type):
 
 
 @pytest.mark.parametrize(
-    "content",
-    [
-        lines([1.0]),
-        crows(),
-        json.dumps(predictions()),
-        "id\tscore\n",
-        '"id";"score"\r\n',
-        "id,log_p_first,log_p_second\n",
-        '{"id": 0, "score": 1}\n{"id": 1, "score": 2}\n',
-    ],
-)
-def test_the_first_line_tells_a_kind(folder, content):
-    check_kind(folder.file("theirs", content))
-
-
-@pytest.mark.parametrize(
     ("content", "column", "named"),
     [
         ("", "", "no column score"),

@@ -3,42 +3,24 @@
 import numpy as np
 import pytest
 import torch
-from transformers import (
-    BertConfig,
-    BertForMaskedLM,
-    DistilBertConfig,
-    DistilBertForMaskedLM,
-    RobertaConfig,
-    RobertaForMaskedLM,
-)
+from transformers import BertConfig, BertForMaskedLM
 
 from biasflow.base.errors import BiasflowError
 from biasflow.encoders.examples import IGNORED, blocks_of
 from biasflow.readouts.likelihoods import pseudo_log_likelihoods
 from biasflow.readouts.losses import draw_masks, losses_at, masked_losses
-from tests.unit.conftest import DISTILBERT, HIDDEN, SIZES, random_eraser
+from tests.unit.conftest import HIDDEN, SIZES, random_eraser
 from tests.unit.fake_tokenizer import word_tokenizer
 from tests.unit.readouts.conftest import reader
 
 WORDS = [f"w{number}" for number in range(60)]
 TEXT = " ".join(np.random.default_rng(0).choice(WORDS, size=203))
-MASKED_LM = {
-    "bert": lambda: BertForMaskedLM(BertConfig(**SIZES)),
-    "roberta": lambda: RobertaForMaskedLM(RobertaConfig(**SIZES, pad_token_id=0)),
-    "distilbert": lambda: DistilBertForMaskedLM(DistilBertConfig(**DISTILBERT, initializer_range=0.3)),
-}
-
-
-@pytest.fixture(params=MASKED_LM)
-def encoder(request):
-    torch.manual_seed(0)
-    return MASKED_LM[request.param]().eval(), word_tokenizer(WORDS, max_length=22)
 
 
 @pytest.fixture
 def bert():
     torch.manual_seed(0)
-    return MASKED_LM["bert"]().eval(), word_tokenizer(WORDS, max_length=22)
+    return BertForMaskedLM(BertConfig(**SIZES)).eval(), word_tokenizer(WORDS, max_length=22)
 
 
 @pytest.fixture
@@ -77,8 +59,8 @@ def test_two_methods_see_the_same_masks(bert):
 # What is scored
 
 
-def test_the_losses_are_the_models_own_at_the_masked_positions(encoder):
-    model, tokenizer = encoder
+def test_the_losses_are_the_models_own_at_the_masked_positions(bert):
+    model, tokenizer = bert
     input_ids, labels = draw_masks(tokenizer, blocks_of(tokenizer, TEXT, max_length=22), seed=0)
     (losses,) = losses_at(reader(model, tokenizer, batch_size=3), input_ids, labels)
     with torch.inference_mode():
@@ -91,8 +73,8 @@ def test_the_losses_are_the_models_own_at_the_masked_positions(encoder):
     assert np.allclose(losses, expected.numpy()[chosen], atol=1e-4)
 
 
-def test_pseudo_log_likelihoods_mask_each_token_by_itself(encoder):
-    model, tokenizer = encoder
+def test_pseudo_log_likelihoods_mask_each_token_by_itself(bert):
+    model, tokenizer = bert
     sentences = ["w1 w2 w3 w4", "w5", "w9 w9"]
     (found,), tokens = pseudo_log_likelihoods(reader(model, tokenizer, batch_size=2), sentences)
     assert tokens.tolist() == [4, 1, 2]

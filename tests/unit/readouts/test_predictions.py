@@ -23,7 +23,7 @@ from biasflow.text.occupation_pairs import OccupationPairs, save_pairs
 from tests.unit.conftest import HIDDEN, MODELS, random_subspaces
 from tests.unit.fake_tokenizer import word_tokenizer
 
-NLI, GLUE = "biasflow.tasks.nli.examples", "biasflow.tasks.glue.task"
+NLI = "biasflow.tasks.nli.examples"
 WORDS = "the man woman doctor nurse chef bought saw a hat dog . cat he she it".split()
 PAIRS = OccupationPairs(("doctor", "nurse", "chef"), (("bought", "hat"), ("saw", "dog")), ("man",), ("woman",), "the")
 HEADS = {"epochs": 3, "batch_size": 4, "learning_rate": 1e-2}

@@ -5,12 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 
 from biasflow.base.errors import BiasflowError
-from biasflow.encoders.edit import edited
-from biasflow.encoders.load import load_encoder
-from biasflow.methods.fitted import Active, Fitted, load, save
+from biasflow.methods.fitted import Active, Fitted, save
 from biasflow.methods.grid import edits_of, setting_named
 from biasflow.metrics import association, occtmp, perplexity, similarity, stereoset
 from biasflow.readouts import likelihoods, losses, masked_words, next_sentence, sentence_vectors, vectors
@@ -18,7 +15,7 @@ from biasflow.readouts.files import load_arrays
 from biasflow.readouts.source import Source
 from biasflow.results.matrix import matrix
 from biasflow.results.scores import tidy
-from tests.unit.readouts.conftest import ORDINARY, fitted
+from tests.unit.readouts.conftest import fitted
 
 MODEL = {"encoder": "tiny", "dataset": "mine"}
 OWN = {"template": "[MASK] is a {occupation} .", "pronouns": ["he", "she is"]}
@@ -102,22 +99,6 @@ def test_scores_are_those_of_the_first_version(case, source, tmp_path):
     assert all(row["calls"] > 0 and row["mean_change"] > 0 and "residual" in row for row in facts["edits"])
     edits = {"next_sentence": 4 + 1 + 8 + 36 + 73}.get(case, 1 + 3 + 3)
     assert len(facts["edits"]) == edits
-
-
-@pytest.mark.parametrize("method", ORDINARY)
-def test_next_sentence_probabilities_are_those_of_the_model_hooked_by_hand(method, source, folder, tmp_path):
-    one = source("mine", stimuli="stimuli.csv")
-    next_sentence.read(one, tmp_path / "p.parquet", batch_size=7)
-    table = pd.read_parquet(tmp_path / "p.parquet")
-    assert list(table.columns) == ["method", "setting", "triple", "label", "swapped", "truncated", "p"]
-    model, tokenizer = load_encoder(folder / "model", head="next_sentence")
-    for active in load(one.methods_file, [method]).every_setting():
-        rows = table[(table["method"] == active.method) & (table["setting"] == active.setting)]
-        row = rows[(rows["triple"] == "pilot") & (rows["label"] == "unrelated") & rows["swapped"]]
-        pair = tokenizer("the man is a pilot .", "he is late .", return_tensors="pt")
-        with torch.inference_mode(), edited(model, active.edits):
-            logits = model(**pair).logits[0]
-        assert row["p"].item() == pytest.approx(logits.softmax(0)[0].item(), abs=1e-6)
 
 
 def test_sentences_under_a_method_are_compared_with_the_untouched_model_though_nobody_asked_for_it(source, tmp_path):

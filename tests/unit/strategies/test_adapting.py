@@ -98,10 +98,6 @@ def test_weight_0_is_the_training_without_an_adversary_bit_for_bit(folder):
     assert {path.name for path in plain.iterdir()} == {path.name for path in weightless.iterdir()}
     other, _ = run(folder, "adversarial", **ADVERSARY)
     assert (plain / "model.safetensors").read_bytes() != (other / "model.safetensors").read_bytes()
-
-
-def test_a_training_without_an_adversary_has_no_accuracy_of_it(folder):
-    plain, _ = run(folder, "plain")
     with pytest.raises(AbsentError, match="adversar"):
         score_adversary(plain / "training.json")
     assert "gender" not in json.loads((plain / "training.json").read_text())

@@ -89,9 +89,15 @@ def test_masking_80_10_10():
     assert 0.08 < (masked[chosen] == ids[chosen]).mean() < 0.13
 
 
-def test_the_loss_is_the_models_own(tmp_path):
-    pretrain(DOCUMENTS, tmp_path, seed=0, **TINY)
-    model, tokenizer = load_encoder(tmp_path, head="pretraining")
+@pytest.fixture(scope="module")
+def pretrained(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pretrained")
+    pretrain(DOCUMENTS, folder, seed=0, **TINY)
+    return load_encoder(folder, head="pretraining")
+
+
+def test_the_loss_is_the_models_own(pretrained):
+    model, tokenizer = pretrained
     batch = dict(
         tokenizer(["he is [MASK] .", "she [MASK] ."], ["one .", "two two ."], return_tensors="pt", padding=True)
     )
@@ -104,9 +110,8 @@ def test_the_loss_is_the_models_own(tmp_path):
     assert torch.allclose(relation, expected.seq_relationship_logits, atol=1e-5)
 
 
-def test_gradients_in_parts_are_those_of_the_whole_batch(tmp_path):
-    pretrain(DOCUMENTS, tmp_path, seed=0, **TINY)
-    model, tokenizer = load_encoder(tmp_path, head="pretraining")
+def test_gradients_in_parts_are_those_of_the_whole_batch(pretrained):
+    model, tokenizer = pretrained
     ids = np.random.default_rng(0).integers(5, len(tokenizer), (7, 12))  # parts of four rows and of three
     masked, labels = mask_tokens(ids, tokenizer, share=0.3, rng=np.random.default_rng(0))
     batch = {
@@ -163,18 +168,15 @@ def every_second(self, args, state, control, **kwargs):
     control.should_save = state.global_step % 2 == 0
 
 
-@pytest.mark.parametrize(
-    ("change", "named"),
-    [
+def test_checkpoints_of_another_pretraining_are_refused_and_kept(tmp_path, monkeypatch):
+    killed(monkeypatch, tmp_path, 3)
+    for change, named in (
         ({"seed": 2}, "seed"),
         ({"learning_rate": 2e-3}, "learning_rate"),
         ({"initializer_range": 0.02}, "config.initializer_range"),
         ({"documents": DOCUMENTS[::-1]}, "documents"),
-    ],
-)
-def test_checkpoints_of_another_pretraining_are_refused_and_kept(tmp_path, monkeypatch, change, named):
-    killed(monkeypatch, tmp_path, 3)
-    asked = {"documents": DOCUMENTS, "seed": 1, **TINY, **change}
-    with pytest.raises(BiasflowError, match=f"work: .* another {named} "):
-        pretrain(asked.pop("documents"), tmp_path / "x", work=tmp_path / "work", **asked)
+    ):
+        asked = {"documents": DOCUMENTS, "seed": 1, **TINY, **change}
+        with pytest.raises(BiasflowError, match=f"work: .* another {named} "):
+            pretrain(asked.pop("documents"), tmp_path / "x", work=tmp_path / "work", **asked)
     assert list((tmp_path / "work").glob("checkpoint-2/complete"))

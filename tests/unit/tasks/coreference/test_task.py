@@ -78,20 +78,17 @@ def test_best_keeps_the_first_of_the_best_epochs_and_last_the_last(tmp_path, mon
         assert torch.equal(weights(tmp_path, keep)[1]["pair.first.weight"], ends[epoch - 1])
 
 
-@pytest.mark.parametrize(
-    ("change", "named"),
-    [
+def test_checkpoints_of_another_configuration_are_refused_and_kept(tmp_path, monkeypatch):
+    with stopping_before(4, monkeypatch), pytest.raises(KilledError):
+        run(tmp_path, "model")
+    for change, named in (
         ({"seed": 4}, "seed"),
         ({"recipe": RECIPE | {"task_rate": 0.1}}, r"recipe\.task_rate"),
         ({"recipe": RECIPE | {"scorer": RECIPE["scorer"] | {"ffnn": 8}}}, r"recipe\.scorer\.ffnn"),
         ({"strategy": "doubled", "adaptation": {"module": "tasks.coreference.strategies"}}, r"strategy\.name"),
-    ],
-)
-def test_checkpoints_of_another_configuration_are_refused_and_kept(tmp_path, monkeypatch, change, named):
-    with stopping_before(4, monkeypatch), pytest.raises(KilledError):
-        run(tmp_path, "model")
-    with pytest.raises(BiasflowError, match=f"work.*another {named} "):
-        run(tmp_path, "model", **change)
+    ):
+        with pytest.raises(BiasflowError, match=f"work.*another {named} "):
+            run(tmp_path, "model", **change)
     assert list((tmp_path / "work").glob("checkpoint-*/complete"))
     assert not (tmp_path / "model").exists()
 
