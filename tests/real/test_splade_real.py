@@ -137,22 +137,3 @@ def test_crows_pairs(plain, ours):
     assert np.allclose(found, expected, atol=1e-3)
     share = np.mean([more > less for more, less in expected])
     assert stereotype_share(*found.T) == share
-
-
-def test_aula(ours):
-    model, tokenizer = (
-        BertForMaskedLM.from_pretrained(FOLDER, attn_implementation="eager").eval(),
-        BertTokenizerFast.from_pretrained(FOLDER),
-    )
-    items = crows_pairs.items(DATA / "bias_tests/crows_pairs/crows_pairs_anonymized.csv", bias_type="gender")
-    items = items.iloc[:PAIRS]
-    expected = []
-    for text in items[["first", "second"]].to_numpy().ravel():
-        ids = tokenizer(text, return_tensors="pt")["input_ids"]
-        with torch.inference_mode():
-            output = model(input_ids=ids, output_attentions=True)
-        log_p = output.logits[0].double().log_softmax(-1).gather(1, ids[0, :, None])[1:-1, 0]
-        received = torch.cat(output.attentions).mean(dim=(0, 1, 2))[1:-1]
-        expected.append(float((log_p * received).sum()))
-    found = pair_likelihoods(ours, items, ["attended"])[["log_p_first", "log_p_second"]].to_numpy()
-    assert np.allclose(found.ravel(), expected, atol=1e-4)

@@ -30,10 +30,10 @@ def gpu(monkeypatch):
 
 
 @pytest.fixture
-def tuned(model, gpu):
+def tuned(bert, gpu):
     """A model that was fine-tuned in half precision, and the types that its linear layers return."""
-    precision.mark_trained(model)
-    return model, watch(model)
+    precision.mark_trained(bert)
+    return bert, watch(bert)
 
 
 def watch(model) -> list[torch.dtype]:

@@ -139,23 +139,12 @@ def probability(frame, one, other, gender, bias):
 
 
 @pytest.mark.parametrize("bias", [0.0, 1.0])
-def test_the_best_answers_are_those_of_bayes_rule_and_no_others_are_better(drawn, bias):
+def test_the_best_answers_are_those_of_bayes_rule_and_better_than_the_rules(drawn, bias):
     documents, best = drawn[bias].documents, drawn[bias].best
-
-    def f1(choose):
-        return conll_f1(gold(documents), [answers(document, choose) for document in documents]).average
 
     def by_bayes(frame, one, other, gender):
         return one if probability(frame, one, other, gender, bias) >= 0.5 else other
 
     assert [answers(document, by_bayes) for document in documents] == list(best)
-    others = {
-        "first": lambda frame, one, other, gender: one,
-        "frame": lambda frame, one, other, gender: one if frame.one > 0.5 else other,
-        "gender": lambda frame, one, other, gender: one if one in GRAMMAR.occupations[gender] else other,
-    }
-    for name, choose in others.items():
-        assert f1(choose) < best_f1(drawn[bias]) or (name, bias) == ("frame", 0.0), name
-    assert f1(lambda frame, one, other, gender: "nobody") < best_f1(drawn[bias]) - 0.02
     rules = conll_f1(gold(documents), [rule_clusters(document) for document in documents])
     assert rules.average < best_f1(drawn[bias]) - 0.3

@@ -191,24 +191,10 @@ WRONG = {
     "a line is missing": ("gest", [lines(np.zeros(15))], {}, r"given0: line 15: .* 15 scores, .* has 16 items"),
     "a file too many": ("gest", [lines(np.zeros(16))] * 5, {}, r"given4: is file 5 .* 4 templates"),
     "NaN": ("gest", [lines([0.0] * 7 + [np.nan] * 9)], {}, r"given0: line 8: column score: 'nan' is no finite number"),
-    "text": ("gest", ["0.5\nhello\nhello\n"], {}, r"given0: line 2: column score: 'hello' is no finite number"),
     "another column": ("gest", ["id,points\n1,2\n"], {}, r"given0: no column score"),
     "no item": ("gest", ["score\nx\n"], {}, r"given0: line 2: column score: 'x'"),
     "no key": (
         "crows_pairs", ["number,score\n0,1\n"], {"of": {"bias_type": "all"}}, r"given0: none of the columns number",
-    ),
-    "doubled": (
-        "crows_pairs", [crows() + crows().splitlines()[1]], {"of": {"bias_type": "all"}},
-        r"given0: line 5: first 'A1 b.'.* is there a second time",
-    ),
-    "missing": (
-        "crows_pairs", [crows().rpartition("1,C1")[0]],
-        {"of": {"bias_type": "gender"}, "data": PAIRS_CSV + "F1,F2,stereo,gender\n"},
-        r"given0: lacks 2 items of .*data, the first is item '1'",
-    ),
-    "other data": (
-        "crows_pairs", [crows().replace("C1 d.", "X.")], {"of": {"bias_type": "all"}},
-        r"given0: line 3: first 'X.'.* is no item of .*data; are these scores of other data",
     ),
     "the logarithm's sign": (
         "crows_pairs", [crows([(2.0, 1.0)] * 3)], {"of": {"bias_type": "all"}},

@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from biasflow.base.errors import BiasflowError
-from biasflow.corpora.seat import ROLES, AssociationTest, ExampleSet
+from biasflow.corpora.seat import ROLES
 from biasflow.metrics.association import score, weat
 from biasflow.readouts.external_vectors import read
-from biasflow.readouts.vectors import Pooling, embed, embed_test
+from biasflow.readouts.vectors import Pooling, embed
 from tests.unit.conftest import HIDDEN, MODELS
 from tests.unit.fake_tokenizer import word_tokenizer
 from tests.unit.readouts.conftest import reader
@@ -74,29 +74,6 @@ def test_each_pooling_takes_its_tokens(encoder, batch_size):
 def test_a_target_that_cannot_be_found_is_named_with_its_sentence(bert_encoder, sentence, target):
     with pytest.raises(BiasflowError, match=f"(?s){sentence[-9:]}.*{target}"):
         embed(reader(*bert_encoder), ["nurse .", sentence], ["target"], ["nurse", target])
-
-
-def association_test(**sets):
-    return AssociationTest("test", **{role: ExampleSet(role, tuple(examples)) for role, examples in sets.items()})
-
-
-def test_sets_share_their_sentences(bert_encoder):
-    model, tokenizer = bert_encoder
-    sets = {
-        "X": SENTENCES,
-        "Y": SENTENCES[::-1],
-        "A": [SENTENCES[1], "john is late .", SENTENCES[1]],
-        "B": SENTENCES[:1],
-    }
-    rows = []
-    with torch.inference_mode():
-        handle = model.base_model.register_forward_hook(lambda module, args, output: rows.append(len(output[0])))
-        found = embed_test(reader(model, tokenizer, batch_size=2), association_test(**sets), pooling="mean")
-        handle.remove()
-    assert sum(rows) == 5  # distinct sentences
-    assert list(found) == list(sets)
-    for role, sentences in sets.items():
-        assert np.allclose(found[role], embed(reader(model, tokenizer), sentences, ["mean"])["mean"], atol=1e-5)
 
 
 SETS = {
