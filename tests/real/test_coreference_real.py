@@ -5,10 +5,7 @@ from collections import Counter
 import pytest
 
 from biasflow.corpora.conll import read_conll, without_singletons, write_conll
-from biasflow.corpora.winobias import professions, read_pairs, two_professions
-from biasflow.metrics.coreference import conll_f1, f1_difference
-from biasflow.tasks.coreference.collect import rule_clusters
-from biasflow.tasks.coreference.professions import profession_rows
+from biasflow.corpora.winobias import read_pairs
 from biasflow.tasks.coreference.strategies import STRATEGIES, debias
 from tests.real.files import DATA, needs_data
 
@@ -83,26 +80,3 @@ def test_winobias(winobias, sentences):
     positives = Counter((sentence.profession, sentence.gender) for sentence in sentences)
     assert (len(positives), min(positives.values()), max(positives.values())) == (80, 36, 42)
     assert len({sentence.document.name for sentence in sentences}) == 3168
-
-
-def test_what_is_probed_of_winobias(winobias):
-    """1,584 rows of either stereotype; where a profession is named first is where the gold cluster names it."""
-    sentences = [pair.pro for pairs in winobias.values() for pair in pairs]
-    rows = profession_rows(sentences, professions())
-    assert Counter(rows["feminine"]) == {0: 1584, 1: 1584}
-    sizes = rows.groupby("profession").size()
-    assert (len(sizes), sizes.min(), sizes.max()) == (40, 72, 84)
-    named_first = [(name, *span) for sentence in sentences for name, span in two_professions(sentence).values()]
-    assert list(rows[["profession", "first", "last"]].itertuples(index=False, name=None)) == named_first
-
-
-def test_the_rules_as_a_baseline(ontogum, winobias):
-    """On OntoGUM's dev part; on WinoBias, which has no parts of speech, they find pronouns only: no difference."""
-    documents = ontogum["dev"].documents
-    found = conll_f1([without_singletons(d.clusters) for d in documents], [rule_clusters(d) for d in documents])
-    scores = [round(100 * metric.f1, 1) for metric in (found.muc, found.b_cubed, found.ceafe)]
-    assert (round(100 * found.average, 1), scores, found.repeated) == (49.0, [63.9, 48.0, 35.3], 0)
-    sides = [[getattr(pair, side).document for pair in winobias[2]] for side in ("pro", "anti")]
-    counts = [conll_f1([d.clusters for d in side], [rule_clusters(d) for d in side]).per_document for side in sides]
-    difference = f1_difference(*counts)
-    assert difference.low < 0 < difference.high and abs(difference.value) < 0.5

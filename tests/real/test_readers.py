@@ -121,16 +121,6 @@ def test_the_full_set_has_1936512_pairs(lists):
     assert hypotheses == ["A lady prepared a soup .", "A girl prepared a soup ."]
 
 
-def test_the_papers_size_is_33_templates_for_man_and_woman(lists):
-    pairs = select(
-        lists.occupations, all_templates(lists), templates=33, masculine=["man"], feminine=["woman"], form="the"
-    )
-    assert pairs.shape == (164, 33, 2, 1) and len(pairs) == 10_824
-    assert len(set(zip(*pairs.sentences(0, len(pairs)), strict=True))) == 10_824
-    kinds = {kind for verb, _ in pairs.templates for kind, verbs in lists.verbs.items() if verb in verbs}
-    assert {"commerce", "interaction", "eating"} <= kinds
-
-
 def test_the_family_pairs_of_the_analogies():
     pairs = read_family_pairs(DATA / "analogies/questions-words.txt")
     assert len(pairs) == 23 and pairs[0] == ("boy", "girl") and pairs[-1] == ("uncle", "aunt")

@@ -183,23 +183,6 @@ def write_seat_reader(tmp_path):
     return write_seat_reader
 
 
-@pytest.fixture
-def fruit(write_seat_reader):
-    return seat.read_association_test(write_seat_reader(json.dumps(KEYS, indent=2)))
-
-
-def test_the_sets_are_read_as_they_are(fruit):
-    assert fruit.name == "fruit"
-    assert (fruit.X.category, fruit.Y.category, fruit.A.category, fruit.B.category) == (
-        "Fruit",
-        "Tools",
-        "Sweet",
-        "Hard",
-    )
-    assert fruit.X.examples == ("Apple", "pear")
-    assert fruit.Y.examples == ("saw", "hammer", "drill")
-
-
 def test_paper_a_exchanges_the_roles_and_lower_cases(write_seat_reader):
     files = {name: seat.read_association_test(write_seat_reader(json.dumps(KEYS)), name) for name in seat.WORD_TESTS}
     found = seat.densray_tests(files)

@@ -240,27 +240,6 @@ def test_every_family_is_accepted_as_transformers_saves_it(kind, tmp_path):
             check_stored(tmp_path)
 
 
-def test_weights_that_are_all_the_same_are_named_by_the_first_job(folder):
-    path = folder / "model.safetensors"
-    name = "bert.encoder.layer.1.attention.self.query.weight"
-    tensors = load_file(path)
-    tensors[name] = torch.full_like(tensors[name], 0.25)
-    save_file(tensors, path)
-    check_stored(folder)  # the header does not say it
-    with pytest.raises(BiasflowError, match=f"{folder}: the weights are all 0.25 in .*layer.1.attention.self.query"):
-        load_encoder(folder, head="none")
-
-
-def test_a_mask_token_of_tokenizer_json_alone_is_named_by_the_first_job(folder):
-    (folder / "tokenizer_config.json").write_text(json.dumps({"mask_token": "[PAD]", "model_max_length": 16}))
-    (folder / "special_tokens_map.json").unlink(missing_ok=True)
-    tokens = {"tokenizer_class": "PreTrainedTokenizerFast", "pad_token": "[PAD]", "mask_token": "[PAD]"}
-    tokens |= {"unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
-    (folder / "tokenizer_config.json").write_text(json.dumps(tokens))
-    with pytest.raises(BiasflowError, match="mask_token and pad_token are both"):
-        load_encoder(folder, head="none")
-
-
 def adapter(folder):
     about = {"peft_type": "LORA", "base_model_name_or_path": "somebody/base", "r": 8}
     (folder / "adapter_config.json").write_text(json.dumps(about))

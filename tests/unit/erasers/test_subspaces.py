@@ -168,20 +168,6 @@ def test_known_answer_in_two_dimensions():
     assert torch.allclose(eraser.explained_variance, torch.tensor([8 / 9, 1 / 9]))
 
 
-@pytest.mark.parametrize(
-    ("pairs", "options"),
-    [
-        (torch.randn(1, 2, 5), {"components": 2}),
-        (torch.zeros(9, 2, 5), {"components": 1}),
-        (torch.full((9, 2, 5), float("nan")), {"components": 1}),
-        (torch.randn(9, 2, 5), {"components": 1, "center": "mean"}),
-    ],
-)
-def test_bad_input_is_a_clear_error(pairs, options):
-    with pytest.raises(BiasflowError):
-        pca.fit(**of_pairs(pairs), **options)
-
-
 def test_known_answers():
     # S = diag(1 + 1/4, 4) with s = (1/4, 0): the axes are uncorrelated, so all of the first one goes, about the mean.
     X, z = on_an_axis()

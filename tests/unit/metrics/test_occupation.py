@@ -11,7 +11,7 @@ from biasflow.metrics.items import majority
 from biasflow.metrics.occupation import SHARES, Tables, correlation_interval, occupation_rows, score, smallest_gap_seen
 from biasflow.registry import METRICS
 from biasflow.results.changes import changes, resampled_measures
-from biasflow.results.scores import MODEL, tidy
+from biasflow.results.scores import MODEL
 
 K = 5
 TRAIN = np.array([0.1, 0.3, 0.5, 0.7, 0.9])
@@ -95,32 +95,6 @@ def test_what_is_undefined_stays_so_and_is_counted(counts):
     assert empty["test_size", "-", "-"] == 0 and empty["undefined_cells", "tpr", "-"] == 2 * K
     scored = {name for name, _, _ in ROWS} - {"test_size", "undefined_cells"}
     assert all(empty[metric].isna().all() for metric in scored)
-
-
-def test_a_file_of_counts_is_scored_with_the_shares_that_it_holds(tmp_path, caplog):
-    """Two heads on two splits, whose shares differ; cells without anybody are not in the file, nor who is counted."""
-    counts, names = tables(4), ["dj", "model", "nurse", "poet", "rapper"]
-    train = {"0": TRAIN, "5": TRAIN[::-1]}
-    cells = []
-    for number, (split_seed, head) in enumerate([("0", "own"), ("0", "retrained"), ("5", "own"), ("5", "retrained")]):
-        for gender, gold, predicted in np.argwhere(counts[number]):
-            shares = (train[split_seed][gold], train[split_seed][gold] ** 2)
-            who = ("MF"[gender], names[gold], names[predicted], counts[number, gender, gold, predicted])
-            cells.append(("none", "-", head, "-", split_seed, *who, *shares))
-    columns = ["method", "setting", "head", "head_seed", "split_seed", "gender", "gold", "predicted", "biographies"]
-    pd.DataFrame(cells, columns=[*columns, "share_train", "share_test"]).to_parquet(tmp_path / "heads.parquet")
-    labour = pd.DataFrame({"profession": names, "labour_share": LABOUR})
-    labour.to_csv(tmp_path / "professions.csv", index=False)
-    found = score(tmp_path / "heads.parquet", professions=tmp_path / "professions.csv")
-    for number, (split_seed, head) in enumerate([("0", "own"), ("0", "retrained"), ("5", "own"), ("5", "retrained")]):
-        shares = {"train": train[split_seed], "test": train[split_seed] ** 2, "labour": LABOUR}
-        expected = value_of(occupation_rows(Tables(counts[number]), shares=shares))
-        own = found[(found["split_seed"] == split_seed) & (found["head"] == head)]
-        pd.testing.assert_series_equal(value_of(own), expected)
-    assert (found["n"] == 300).all() and len(tidy(found)) == 4 * len(ROWS)
-    assert found["resampled"].isna().all() and "older version" in caplog.text
-    without = score(tmp_path / "heads.parquet")
-    assert set(without.loc[without["metric"] == "tpr_gap_pearson", "variant"]) == {"train", "test"}
 
 
 def test_changes_of_gaps_are_of_the_same_people(tmp_path):

@@ -11,16 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.genders import FEMALE, MALE
+from biasflow.base.genders import FEMALE
 from biasflow.corpora.documents import read_documents, write_documents
 from biasflow.planted.bios import biographies
-from biasflow.planted.bios import load_grammar as bios_grammar
 from biasflow.planted.coreference import _held_out_pairs, coreference_documents, coreference_pairs
 from biasflow.planted.coreference import load_grammar as coreference_grammar
 from biasflow.planted.corpus import discourses
 from biasflow.planted.frames import ITEM_SLOTS, PERSON_SLOTS, PRONOUNS, SCENERY_SLOTS, slots
-from biasflow.planted.nli import _differ, planted_parts
-from biasflow.planted.nli import load_grammar as nli_grammar
+from biasflow.planted.nli import planted_parts
 from biasflow.planted.stereoset import ideal_preference, triples
 from biasflow.planted.world import DETERMINERS, FIRST, WORLDS, choose_world, load_world
 
@@ -119,7 +117,6 @@ def test_documents_on_disk(tmp_path):
 
 
 SHE = set(PRONOUNS[FEMALE])
-NLI_SLOTS = {"subject", "anyone", "verb", "object", "a_object", "new_verb", "new_object", "a_new_object", "place"}
 
 
 @pytest.fixture(params=WORLDS)
@@ -143,17 +140,6 @@ def test_a_world_is_balanced_and_all_its_slots_are_filled(world):
         assert not any(slots(frame) & (PERSON_SLOTS | SHE) for frame in theme.neutral), theme.name
 
 
-def test_hints_of_biographies_go_with_a_profession_and_no_gender():
-    grammar, world = bios_grammar(), load_world()
-    allowed = {"opening": {"name", "title", "surname"}, "hint": {"hint"}, "family": {"relation"}}
-    for part, frames in grammar.frames.items():
-        assert frames and all(slots(frame) <= allowed[part] | SHE for frame in frames), part
-    assert set(grammar.professions) <= set(world.occupations) and all(grammar.relations.values())
-    assert len(set(grammar.professions)) == len(grammar.professions) and not set(grammar.hints) & set(world.shares)
-    assert len(set(grammar.hints)) == len(grammar.hints) and 0 < grammar.family_share < 1
-    assert grammar.p_hint.sum(axis=1) == pytest.approx(1) and (grammar.p_hint >= 0).all()
-
-
 def test_documents_have_scenes_pronouns_and_combinations_that_are_held_out():
     grammar, occupations = coreference_grammar(), load_world().occupations
     needed = [({"person"}, frame) for frame in grammar.openings] + [(set(), frame) for frame in grammar.continuations]
@@ -165,15 +151,3 @@ def test_documents_have_scenes_pronouns_and_combinations_that_are_held_out():
     assert all(0 < one < 1 for one in (*grammar.scenes, grammar.again, *(two.one for two in grammar.two)))
     kept = list(chain(*_held_out_pairs(grammar).values()))
     assert kept and max(map(kept.count, kept)) < len(grammar.two)  # some combination is kept, of none all
-
-
-def test_inference_pairs_name_no_gender_but_that_of_their_subject():
-    grammar, world = nli_grammar(), load_world()
-    assert len(grammar.words[FEMALE]) == len(grammar.words[MALE]) > 0 and grammar.places
-    assert grammar.occupation_pair.subject == "occupation" and all(grammar.frames.values())
-    assert not {noun for _, noun in grammar.predicates} & set(world.shares)
-    assert all(any(_differ(one, other) for other in grammar.predicates) for one in grammar.predicates)
-    for frame in chain([grammar.occupation_pair], *grammar.frames.values()):
-        allowed = NLI_SLOTS | ({"own", "other"} if frame.subject == "person" else set())
-        assert frame.subject in ("person", "occupation", "either")
-        assert slots(frame.premise) | slots(frame.hypothesis) <= allowed, frame

@@ -7,7 +7,6 @@ from transformers import BertConfig, BertForMaskedLM
 
 from biasflow.base.errors import BiasflowError
 from biasflow.encoders.examples import IGNORED, blocks_of
-from biasflow.readouts.likelihoods import pseudo_log_likelihoods
 from biasflow.readouts.losses import draw_masks, losses_at, masked_losses
 from tests.unit.conftest import HIDDEN, SIZES, random_eraser
 from tests.unit.fake_tokenizer import word_tokenizer
@@ -71,23 +70,6 @@ def test_the_losses_are_the_models_own_at_the_masked_positions(bert):
     )
     chosen = (labels != IGNORED).ravel()
     assert np.allclose(losses, expected.numpy()[chosen], atol=1e-4)
-
-
-def test_pseudo_log_likelihoods_mask_each_token_by_itself(bert):
-    model, tokenizer = bert
-    sentences = ["w1 w2 w3 w4", "w5", "w9 w9"]
-    (found,), tokens = pseudo_log_likelihoods(reader(model, tokenizer, batch_size=2), sentences)
-    assert tokens.tolist() == [4, 1, 2]
-    for sentence, value in zip(sentences, found, strict=True):
-        ids = tokenizer(sentence, return_tensors="pt")["input_ids"][0]
-        expected = 0.0
-        for place in range(1, len(ids) - 1):
-            masked = ids.clone()
-            masked[place] = tokenizer.mask_token_id
-            with torch.inference_mode():
-                log_p = model(input_ids=masked[None], attention_mask=torch.ones_like(ids)[None]).logits[0, place]
-            expected += float(log_p.log_softmax(-1)[ids[place]])
-        assert value == pytest.approx(expected, abs=1e-3)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """From a model to scores: the numbers of the first version, and those of a model that is hooked by hand."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -19,81 +20,49 @@ from tests.unit.readouts.conftest import fitted
 
 MODEL = {"encoder": "tiny", "dataset": "mine"}
 OWN = {"template": "[MASK] is a {occupation} .", "pronouns": ["he", "she is"]}
-# How to read and score each readout, and what the first version measured of the same model under the same erasers.
+# How to read and score each readout.
 CASES = {
     "next_sentence": (
         lambda source, path: next_sentence.read(source("mine", ["none", "dawkins2024"], stimuli="stimuli.csv"), path),
         lambda path: stereoset.score(path, tops=[0.4]),
-        {
-            ("none", "-", "stereotype_score", "-", "both"): 0.3,
-            ("dawkins2024", "sentence-debias", "distance", "top=40%", "-"): 0.2514936309749357,
-            ("dawkins2024", "layer-11+attention 1,0,1,1,1", "distance", "top=40%", "-"): 0.1275272639261681,
-            ("dawkins2024", "layer-11+attention 1,0,1,1,1", "strength", "top=40%", "-"): 0.004709333798747828,
-        },
     ),
     "masked_words": (
         lambda source, path: masked_words.read(source("mine", occupations="occupations.txt"), path, **OWN),
         occtmp.score,
-        {
-            ("none", "-", "occtmp_diff", "-", "-"): 4.291918405601064,
-            ("hard", "-", "occtmp_diff_variance", "-", "-"): 0.13694268004614205,
-            ("densray", "-", "occtmp_signed_diff", "-", "-"): 2.5705077315908236,
-            ("densray", "-", "occtmp_p_sum", "-", "-"): 0.01240827631118933,
-            ("densray-each", "layer[1]", "occtmp_diff", "-", "-"): 4.427613879988191,
-        },
     ),
     "words": (
         lambda source, path: vectors.read(source("C6", test="words.json"), path),
         association.score,
-        {
-            ("none", "-", "weat_effect_size", "-", "target"): 0.7824247485026227,
-            ("densray", "-", "weat_effect_size", "-", "target"): 1.393776556748766,
-            ("densray", "-", "weat_p_value", "-", "target"): 0.0,
-            ("densray-each", "layer[1]", "weat_effect_size", "-", "target"): 0.8664569924675434,
-        },
     ),
     "sentences": (
         lambda source, path: vectors.read(source("mine", test="sentences.json"), path, sentence_pooling="mean"),
         association.score,
-        {
-            ("none", "-", "seat_effect_size", "-", "mean"): 1.237336564231999,
-            ("densray", "-", "seat_effect_size", "-", "mean"): 1.5010220448910578,
-            ("densray", "-", "seat_p_value", "-", "mean"): 1 / 6,
-            ("densray-each", "layer[1]", "seat_effect_size", "-", "mean"): 1.1513424978656994,
-        },
     ),
     "losses": (
         lambda source, path: losses.read(
             source("mine", text="text.txt"), path, mask_seeds=[1, 2], max_length=12, batch_size=3
         ),
         perplexity.score,
-        {
-            ("none", "-", "1", "perplexity", "-", "-"): 110.28349400769133,
-            ("none", "-", "1", "perplexity", "-", "released"): 123.64923534455824,
-            ("hard", "-", "2", "perplexity", "-", "released"): 105.015711298079,
-            ("densray", "-", "1", "perplexity", "-", "-"): 149.38089168341855,
-            ("densray-each", "layer[1]", "2", "perplexity", "-", "-"): 98.6956283744808,
-        },
     ),
     "likelihoods": (
         lambda source, path: likelihoods.read(source("mine", text="text.txt"), path, pseudo_sentences=7),
         perplexity.score_pseudo_perplexity,
-        {
-            ("none", "-", "pseudo_perplexity", "-", "-"): 164.33186212581322,
-            ("densray", "-", "pseudo_perplexity", "-", "-"): 161.9320095776894,
-            ("densray-each", "layer[1]", "pseudo_perplexity", "-", "-"): 142.79999985279494,
-        },
     ),
 }
 
 
+# What the first version measured of the same model under the same erasers.
+FIRST = pd.read_csv(Path(__file__).parents[2] / "golden/readouts.csv", dtype={"readout_seed": str})
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_scores_are_those_of_the_first_version(case, source, tmp_path):
-    read, score, expected = CASES[case]
+    read, score = CASES[case]
     facts = read(source, tmp_path / "readout")
-    keys = ["method", "setting", *(["readout_seed"] if case == "losses" else []), "metric", "part", "variant"]
-    found = tidy(score(tmp_path / "readout"), **MODEL).set_index(keys)
-    assert found.loc[list(expected), "value"].tolist() == pytest.approx(list(expected.values()), rel=1e-4)
+    keys = ["method", "setting", "readout_seed", "metric", "part", "variant"]
+    found, expected = (table.set_index(keys) for table in (tidy(score(tmp_path / "readout"), **MODEL), FIRST))
+    expected = expected.loc[expected["case"] == case, "value"]
+    assert found["value"].loc[expected.index].tolist() == pytest.approx(expected.tolist(), rel=1e-4)
     assert (found["n"] > 0).all()
     assert facts["device"] == "cpu"
     assert all(row["calls"] > 0 and row["mean_change"] > 0 and "residual" in row for row in facts["edits"])

@@ -12,12 +12,11 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, 
 from transformers import BertConfig, BertModel, BertTokenizer, PreTrainedTokenizerFast
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.tabular import write_parquet
 from biasflow.encoders.edit import edited
 from biasflow.encoders.load import load_encoder
 from biasflow.metrics.combined_effect import ceat, score
 from biasflow.readouts import associations
-from biasflow.readouts.word_contexts import find_word_contexts, read_word_contexts
+from biasflow.readouts.word_contexts import find_word_contexts
 from biasflow.results.scores import tidy
 from biasflow.stimuli.ceat_sets import ceat_tests, sets_of_vectors
 from tests.unit.conftest import MODELS, SIZES
@@ -173,17 +172,6 @@ def test_vectors_are_those_of_the_words_last_pieces(kind):
             assert vector == pytest.approx(states[last - 1].numpy(), abs=1e-5)
             several += last - first > 1
     assert several >= 2
-
-
-@pytest.mark.parametrize(
-    ("change", "named"),
-    [({"end": [9]}, "row 0"), ({"start": [-1]}, "row 0"), ({"start": [2]}, "row 0"), ({"x": [1]}, "x")],
-)
-def test_a_file_that_holds_no_contexts_is_named(tmp_path, change, named):
-    path = tmp_path / "contexts.parquet"
-    write_parquet(pd.DataFrame({"word": ["he"], "text": ["he is"], "start": [0], "end": [2]} | change), path)
-    with pytest.raises(BiasflowError, match=f"contexts.parquet.*{named}"):
-        read_word_contexts(path)
 
 
 @pytest.mark.parametrize(("texts", "named"), [([], "no text"), (["nobody"], "no occurrence in 1 texts of he")])

@@ -112,14 +112,6 @@ SENTENCES = st.lists(st.integers(1, 6), min_size=1, max_size=5).map(
 )
 
 
-@given(SENTENCES, st.integers(1, 8))
-def test_candidates_are_the_short_spans_within_sentences(sentences, width):
-    starts, ends = candidates(torch.from_numpy(sentences), width)
-    n = len(sentences)
-    expected = [(i, j) for i in range(n) for j in range(i, min(n, i + width)) if sentences[i] == sentences[j]]
-    assert list(zip(starts.tolist(), ends.tolist(), strict=True)) == expected
-
-
 @given(SENTENCES, st.integers(1, 5), st.integers(0, 12), st.data())
 def test_the_best_spans_that_do_not_cross_are_kept(sentences, width, most, data):
     starts, ends = (each.numpy() for each in candidates(torch.from_numpy(sentences), width))

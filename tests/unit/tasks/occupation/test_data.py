@@ -80,24 +80,6 @@ def works(bios, strategy, seed):
     return all(len(part) for part in vars(rows).values())
 
 
-def test_the_training_part_counts_only_where_it_is_balanced():
-    """Of two men both are in the test part for some seed, which matters to subsampling alone."""
-    bios = labels_of({"nurse": (20, 2), "poet": (40, 40)})
-    genders = {
-        seed: {
-            part: {gender for name, gender in cells(bios, rows) if name == "nurse"}
-            for part, rows in vars(split(bios["profession"], seed)).items()
-        }
-        for seed in range(200)
-    }
-    seeds = [seed for seed, found in genders.items() if found["test"] == {"F", "M"} and found["train"] == {"F"}]
-    assert seeds
-    check(bios, seeds=seeds, strategies=["plain", "scrubbing"])
-    for strategy in ("oversampling", "subsampling"):
-        with pytest.raises(BiasflowError, match=f"nurse.*0 men in the train part of seed {seeds[0]}"):
-            check(bios, seeds=seeds, strategies=["plain", strategy])
-
-
 def test_the_profession_with_the_fewest_of_its_rarer_gender_is_named_first():
     with pytest.raises(BiasflowError, match=r"^profession nurse \(40 women, 1 men\).*others that fail: dj"):
         check(labels_of({"dj": (2, 30), "nurse": (40, 1)}), strategies=["plain"])
