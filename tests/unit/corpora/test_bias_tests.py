@@ -90,20 +90,6 @@ def test_german_professions_have_one_name_for_both_genders(file):
     assert words(table, "profession_start", "profession_end") == ["Maler", "Malerin"]
 
 
-@pytest.mark.parametrize(
-    ("lines", "named"),
-    [
-        (bec(("He is a taper.", "<p>", "He", "man", "taper", "male")), "line 2: column Gender: 'man'"),
-        (bec(("He is a taper.", "<p>", "Her", "male", "taper", "male")), "line 2: column Person: 'Her'"),
-        (bec(("He is a taper.", "<p>", "He", "male", "tape", "male")), "line 2: column Profession: 'tape'"),
-        (bec(*ROWS[:3]), "1 female and 2 male values of pair"),
-    ],
-)
-def test_wrong_bec_pro(file, lines, named):
-    with pytest.raises(BiasflowError, match=named):
-        bec_pro.read_bec_pro(file(*lines))
-
-
 # Winogender
 
 NURSE = [
@@ -125,30 +111,6 @@ def test_winogender_has_two_pronouns_a_sentence_and_shares_by_occupation(file):
     assert table["bls"].tolist() == pytest.approx([0.8958] * 4) and table["bergsma"].tolist() == pytest.approx(
         [0.8831] * 4
     )
-
-
-@pytest.mark.parametrize(
-    ("lines", "named"),
-    [
-        (["nurse.male.txt\tHe."], "line 2: column sentid: 'nurse.male.txt'"),
-        ([NURSE[0], "nurse.patient.1.female.txt\tThe nurse said that she was late."], "nurse.patient.1: its sentences"),
-    ],
-)
-def test_wrong_winogender(file, lines, named):
-    with pytest.raises(BiasflowError, match=named):
-        winogender.items(file("sentid\tsentence", *lines), file(*STATISTICS, name="shares.tsv"))
-
-
-@pytest.mark.parametrize(
-    ("lines", "named"),
-    [
-        ([*STATISTICS, STATISTICS[1]], "line 3: column occupation: 'nurse'"),
-        ([STATISTICS[0], "nurse\t88.31\t189\t2015"], "line 2: column bls_pct_female: '189'"),
-    ],
-)
-def test_wrong_shares(file, lines, named):
-    with pytest.raises(BiasflowError, match=named):
-        winogender.read_shares(file(*lines))
 
 
 # StereoSet's blanks
@@ -193,19 +155,6 @@ def test_stereoset_is_pairs_of_sentences(blanks):
     assert row == expected | {"direction": "stereo"}
 
 
-@pytest.mark.parametrize(
-    ("item", "named"),
-    [
-        (blank(sentences=("The tired nurse.", "The bored judge.", "The red nurse.")), "field sentence"),
-        (blank(sentences=("The tired nurse.", "The ed nurse.", "The red nurse.")), "field sentence"),
-        (blank(bias_type="race"), "no intrasentence item"),
-    ],
-)
-def test_wrong_blanks(blanks, item, named):
-    with pytest.raises(BiasflowError, match=named):
-        stereoset.read_blanks(blanks(item))
-
-
 HEADER = "id,sent_more,sent_less,stereo_antistereo,bias_type"
 PAIRS = [HEADER, "0,A.,B.,stereo,age", "1,C.,D.,antistereo,age", "2,E.,F.,stereo,age"]
 BEC_ROWS = bec(  # the templates of the first profession come in another order than those of one that lacks a row
@@ -244,6 +193,39 @@ def read_winogender(path):
     shares = path.with_name("shares.tsv")
     shares.write_text(SHARES)
     return winogender.items(path, shares)
+
+
+def of_nurses(*rows: str) -> str:
+    return lines("sentid\tsentence", *rows)
+
+
+def taper(person: str = "He", gender: str = "male", job: str = "taper") -> str:
+    return lines(*bec(("He is a taper.", "<p>", person, gender, job, "male")))
+
+
+def second(sentence: str) -> str:
+    return stereoset_file(blank(sentences=("The tired nurse.", sentence, "The red nurse.")))
+
+
+WRONG = [
+    (bec_pro.read_bec_pro, taper(gender="man"), "line 2: column Gender: 'man'"),
+    (bec_pro.read_bec_pro, taper(person="Her"), "line 2: column Person: 'Her'"),
+    (bec_pro.read_bec_pro, taper(job="tape"), "line 2: column Profession: 'tape'"),
+    (bec_pro.read_bec_pro, lines(*bec(*ROWS[:3])), "1 female and 2 male values of pair"),
+    (read_winogender, of_nurses("nurse.male.txt\tHe."), "line 2: column sentid: 'nurse.male.txt'"),
+    (read_winogender, of_nurses(NURSE[0], NURSE[1].replace("told", "asked")), "nurse.patient.1: its sentences"),
+    (winogender.read_shares, lines(*STATISTICS, STATISTICS[1]), "line 3: column occupation: 'nurse'"),
+    (winogender.read_shares, lines(STATISTICS[0], "nurse\t88.31\t189\t2015"), "line 2: column bls_pct_female: '189'"),
+    (stereoset.read_blanks, second("The bored judge."), "field sentence"),
+    (stereoset.read_blanks, second("The ed nurse."), "field sentence"),
+    (stereoset.read_blanks, stereoset_file(blank(bias_type="race")), "no intrasentence item"),
+]
+
+
+@pytest.mark.parametrize(("read", "text", "named"), WRONG)
+def test_a_wrong_file_is_named(file, read, text, named):
+    with pytest.raises(BiasflowError, match=named):
+        read(file(text))
 
 
 FILES = {  # reader, file with the odd item, file without it, its name, why
