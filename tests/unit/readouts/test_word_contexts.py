@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import BertConfig, BertModel, BertTokenizer, PreTrainedTokenizerFast
@@ -142,6 +142,7 @@ def test_a_corpus_in_parts_is_read_as_far_as_words_lack(parts, per_word, seed):
     st.integers(8, 40),
     st.sampled_from(sorted(TOKENIZERS)),
 )
+@example([], ["a"] * 6 + ["nurse"], 8, "pieces")
 def test_long_texts_are_cut_around_the_word(before, after, max_length, kind):
     text = " ".join([*before, "he", *after])
     (row,) = contexts_of(kind, ["he"], [text], max_length=max_length).table.itertuples()
@@ -151,6 +152,16 @@ def test_long_texts_are_cut_around_the_word(before, after, max_length, kind):
     assert tokens <= max_length
     if len(TOKENIZERS[kind](text)["input_ids"]) <= max_length:
         assert row.text.strip() == text.strip()
+    if kind != "bytes":  # whose tokens hold the blanks between words
+        assert row.text.split() == widest_window(before, after, max_length, TOKENIZERS[kind])
+
+
+def widest_window(before, after, max_length, tokenizer):
+    """The most words around "he", as many on either side as there are, that fit: each number of them tried."""
+    before, after = (" ".join(words).split() for words in (before, after))
+    most = max(len(before), len(after))
+    windows = [[*before[max(0, len(before) - n) :], "he", *after[:n]] for n in range(most + 1)]
+    return max((words for words in windows if len(tokenizer(" ".join(words))["input_ids"]) <= max_length), key=len)
 
 
 @pytest.mark.parametrize("kind", TOKENIZERS)

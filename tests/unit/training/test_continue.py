@@ -1,5 +1,7 @@
 """Encoders trained further: by which recipe, beside which control, and what is refused."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 import torch
@@ -20,6 +22,7 @@ from biasflow.encoders.examples import blocks_of, mask_tokens
 from biasflow.encoders.load import load_encoder
 from biasflow.encoders.taps import set_dropout
 from biasflow.training.continue_ import continue_encoder
+from biasflow.training.heads import Examples
 from biasflow.training.loop import Loop, Watch
 from tests.unit.conftest import DISTILBERT, SIZES
 from tests.unit.fake_tokenizer import word_tokenizer
@@ -160,16 +163,18 @@ def test_an_encoder_without_a_head_gets_one_that_learns(family, tmp_path):
     assert (found["head_loss_before"], found["head_loss_after"]) == (losses[0], losses[50])
 
 
-def test_the_held_out_loss_is_that_of_the_saved_encoder_on_a_text_it_never_saw(tmp_path):
-    source = headless(tmp_path / "source")
-    facts, _ = run(source, **STEPS)
+def test_the_held_out_loss_is_that_of_the_saved_encoder_on_a_text_it_never_saw(tmp_path, monkeypatch):
+    source, seen, batch = headless(tmp_path / "source"), Counter(), Examples.__call__
+    monkeypatch.setattr(Examples, "__call__", lambda self, numbers: (seen.update(numbers), batch(self, numbers))[1])
+    facts, _ = run(source, seed=3, **STEPS)
     model, tokenizer = load_encoder(tmp_path / "mlm", head="masked_lm")
     blocks = torch.tensor(blocks_of(tokenizer, (tmp_path / "text.txt").read_text(), max_length=12))
-    assert facts["examples"] + facts["held_out"] == len(blocks)
+    assert facts["examples"] + facts["held_out"] == len(blocks) == len(seen)  # every block is of use
+    assert [number for number in seen if seen[number] == 1] == [*range(facts["examples"], len(blocks))]
     nats, n = 0.0, 0
     for start in range(facts["examples"], len(blocks), 16):
         numbers = range(start, min(start + 16, len(blocks)))
-        rng = np.random.default_rng([0, *numbers])
+        rng = np.random.default_rng([3, *numbers])
         ids, labels = map(torch.tensor, mask_tokens(blocks[list(numbers)].numpy(), tokenizer, share=0.15, rng=rng))
         nats += model(input_ids=ids, labels=labels).loss.item() * (labels != -100).sum().item()
         n += (labels != -100).sum().item()

@@ -90,6 +90,11 @@ def test_how_much_of_the_way_a_method_goes(under, closed, verdict):
     assert row["p"] == pytest.approx(1 if verdict == module.BACK else 2 / 252)
 
 
+def test_three_models_a_side_are_enough_to_see_the_bias():
+    """Of the 20 ways to deal six values out, one is as far apart: p is 0.05."""
+    assert erased(frame(NEVER[:3], NEVER[:3], PRESENT[:3])).iloc[0]["verdict"] == module.BACK
+
+
 def test_the_interval_is_fiellers():
     """Where no other models count and the bias is always 2, it is the t interval of the mean, halved."""
     under = np.array([0.3, 1.1, 0.2, 0.9, 0.7])
