@@ -86,6 +86,27 @@ def coverage_of_gaps(classifier: Classifier, *, replications: int, seed: int = 0
     return pd.Series(hits / replications, index=[*RATES, "percentile"])
 
 
+SUMS = {
+    ("tpr_gap_sum", "-", "-"): lambda counts: fairness.gaps(counts).tpr.gap_sum(),
+    ("fpr_gap_sum", "-", "-"): lambda counts: fairness.gaps(counts).fpr.gap_sum(),
+    ("precision_gap_sum", "-", "-"): lambda counts: fairness.gaps(counts).precision.gap_sum(),
+    ("independence", "-", "-"): fairness.independence,
+    ("separation", "-", "sum"): lambda counts: fairness.separation(counts, aggregate="sum"),
+    ("sufficiency", "-", "absdiff"): fairness.sufficiency,
+}
+
+
+def coverage_of_sums(classifier: Classifier, *, replications: int) -> pd.Series:
+    """How often the intervals of `metrics.occupation.intervals` hold the true sums of gaps and of distances."""
+    rng, hits = np.random.default_rng(0), np.zeros(len(SUMS))
+    for _ in range(replications):
+        _, expected, counts = classifier.drawn(rng)
+        found = intervals(Tables(counts), {})
+        for number, (key, true) in enumerate(SUMS.items()):
+            hits[number] += found[key].low <= true(np.round(1e6 * expected).astype(np.int64)) <= found[key].high
+    return pd.Series(hits / replications, index=[metric for metric, *_ in SUMS])
+
+
 DRAWS = {  # of values of seeds, with mean 0 and about the same spread
     "normal": lambda rng, size: rng.normal(size=size),
     "uniform": lambda rng, size: rng.uniform(-1.7, 1.7, size=size),
@@ -601,6 +622,12 @@ def _gaps(replications: int) -> Iterator[dict]:
         yield {"what": "gap correlation", **asdict(classifier), **covered}
 
 
+def _sums(replications: int) -> Iterator[dict]:
+    for (k, people), skewed, spread in product(((12, 60), (28, 200), (28, 700)), (False, True), (0.1, 0.3)):
+        classifier = Classifier(k, people, 0.5, skewed, spread)
+        yield {"what": "sum", **asdict(classifier), **coverage_of_sums(classifier, replications=replications)}
+
+
 def _unit(vector: np.ndarray) -> np.ndarray:
     return vector / np.linalg.norm(vector)
 
@@ -608,6 +635,7 @@ def _unit(vector: np.ndarray) -> np.ndarray:
 # name -> rows, replications of each
 TABLES = {
     "gaps": (_gaps, 300),
+    "sums": (_sums, 100),
     "seeds": (_seeds, 2000),
     "noise": (_noise, 200),
     "calibrations": (_calibrations, 200),

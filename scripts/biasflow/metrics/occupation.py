@@ -34,6 +34,7 @@ log = logging.getLogger(__name__)
 
 NA = "-"  # a key of the table of scores that does not apply
 PEOPLE_OF = "people"  # the column of a readout that says who is counted
+DIFFERENCES = ("separation", NA, "absdiff")  # has no interval
 RESAMPLES = 1000  # of a classifier's tables, and with shuffled genders
 # Simulated (docs/scores/intervals.md): with so many people of a gender in a class, times the root of the number of
 # classes, a gap of 0.3 in each class is shown in 80 of 100 cases.
@@ -171,8 +172,10 @@ def intervals(
 
     For accuracy Jeffreys' interval, for correlations that of the correlation without the noise in the gaps
     (`correlation_interval`). Sums of absolute gaps and of distances cannot be negative, so noise inflates them: their
-    interval is a reflected bootstrap from 0 up that holds the value, and reaches 0 unless the value is above 97.5 % of
-    those with shuffled genders (`fairness.shuffled_genders`). Other scores have none.
+    interval is a reflected bootstrap from 0 up that holds the value. Its lower end is no higher than if the true sum
+    were inflated as much as that with shuffled genders (`fairness.shuffled_genders`), and 0 unless the value is above
+    97.5 % of these. Other scores have none, nor has separation by differences: two divergences that noise inflates
+    alike leave nothing that a resample could show.
 
     Resampled are of sums what `_down_to` makes of them, and of correlations `correlation_resamples`."""
     cells = _anyone(tables.counts) if people is None else people
@@ -193,7 +196,9 @@ def intervals(
             low, high = ends(drawn[key], value[key], reflected=True)
             sure = value[key] > percentiles(by_chance[key])[1]
             low = np.clip(low, 0, np.inf if sure else 0)
-            result[key] = Interval(low, high, _down_to(low, value[key], drawn[key]))
+            inflated = np.nanmean(by_chance[key]) + np.nanmean(drawn[key]) - percentiles(drawn[key])[0]
+            shown = (np.nan, np.nan) if key == DIFFERENCES else (np.clip(value[key] - inflated, 0, low), high)
+            result[key] = Interval(*shown, _down_to(low, value[key], drawn[key]))
     return {key: limits._replace(resampled=np.nan) for key, limits in result.items()} if people is None else result
 
 
