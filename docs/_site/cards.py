@@ -43,24 +43,20 @@ def _index(metrics: dict[str, list[str]]) -> str:
 A card says what a measure needs, how long it takes, and how far it can be trusted. The tables show whether it followed
 a bias that we planted:
 
-* *Real*: in how many tests it followed a *dose* of bias that further training planted in [two real
-  encoders](../findings/calibrated.md). (Rows of all occupations count; log-odds have rows of seen and of held-out
-  occupations only. A cost should not follow: if it does, the dose also changed the quality.)
-* *Artificial*: the smallest dose that differs from none in [the study of planted bias](../findings/planted.md), whose
-  encoders are pre-trained on artificial text; a number for each row of the study. *no dose*: not shown to follow.
+* *Real*: in how many tests it followed the *dose* of a bias that further training planted in [two real
+  encoders](../findings/calibrated.md). A cost should not follow: if it does, the dose also changed the quality.
+* *Artificial*: the smallest dose that it tells from none in [the study of planted bias](../findings/planted.md), whose
+  encoders are pre-trained on artificial text; one for each row of the study. *no dose*: not shown to follow.
 * *Other words*: whether it detects the full bias in [artificial text of other
   words](../findings/planted.md#other-words).
-* –: not run (cards leave out what was not run). A calibration measures encoders, not models that are trained on a task;
-  and the artificial text lacks the words of SEAT, DisCo and StereoSet's pairs of sentences.
+* –: not run. Models that are trained on a task are not calibrated, and the artificial text lacks the words of SEAT,
+  DisCo and StereoSet's pairs of sentences.
 
-A card holds for the encoders that it names: [calibrate the measures on your encoder](../howto/calibrate.md) before you
-rely on one. In its evidence, *dose/seed/items* are shares of the variance (what is not between doses is noise). *Seeds
-needed* (80 % power, 5 %): on a real encoder to tell the slope from 0; in artificial text in each of two groups, to tell
-half of the bias from none. Numbers in brackets are 95 % intervals. What methods undo, and whether pre-training or task
-counts, is in [the tables of the study](../findings/planted.md).
+This holds for those encoders: [calibrate the measures on yours](../howto/calibrate.md) before you rely on one. In the
+evidence of a card, *dose/seed/items* are shares of the variance, *seeds needed* is how many tell the slope from 0 (80 %
+power, 5 %), and brackets hold 95 % intervals.
 
-*Made by `make cards` from the code and the stored results of [these runs](../../scripts/biasflow/data/cards/runs.yaml);
-do not edit.*
+*Made by `make cards` from the code and the results of [these runs](../../scripts/biasflow/data/cards/runs.yaml).*
 """
     for group, title in GROUPS.items():
         rows = [
@@ -79,10 +75,11 @@ def _card(key: str, names: Sequence[str]) -> str:
     page, values = _documented(names[0], key)
     known = dict(card(key))
     variant = "".join(f", `{word}`" for word in (measure.part, measure.variant) if word != "-")
+    followed = known.pop("in short").replace("artificial text:", "[artificial text](../findings/planted.md):")
     fields = [
         ("needs", known.pop("needs")),
         ("time", known.pop("price")),
-        ("followed a planted bias", known.pop("in short")),
+        ("followed a planted bias", followed),
         ("neutral value", f"{measure.neutral:g} (range {values}); {DIRECTIONS[measure.better]} is {_better(measure)}"),
         ("in results", f"`{key}`{variant} of {' or '.join(f'`{one}`' for one in names)}"),
         ("published models", _published(key)),
@@ -91,9 +88,9 @@ def _card(key: str, names: Sequence[str]) -> str:
     what = meanings("measures")[key]
     text = f"# {measure.label}\n\n{what[0].upper()}{what[1:].rstrip('.')}.\n\n"
     text += _list(fields)
-    compared = ("follows", "share", "with other words", "moves with")  # with other measures: in docs/findings
+    compared = ("on artificial", "follows", "share", "with other words", "moves with")  # all in docs/findings
     if evidence := _list((field, about) for field, about in known.items() if not field.startswith(compared)):
-        text += '\n<details markdown="1"><summary>Evidence on planted bias</summary>\n\n'
+        text += '\n<details markdown="1"><summary>Evidence on real encoders</summary>\n\n'
         text += f"{evidence}\n</details>\n"
     return f"{text}\n[Definition, source, variants](../scores/{page}#{names[0]})\n"
 
