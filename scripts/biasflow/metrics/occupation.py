@@ -192,7 +192,7 @@ def intervals(
     for within, sums_of in _SUMS.items():
         shuffled = fairness.shuffled_genders(tables.counts, within=within, resamples=RESAMPLES, seed=SEED)
         value, drawn, by_chance = (sums_of(sample) for sample in (tables, resampled, replace(tables, counts=shuffled)))
-        for key in value:
+        for key in (key for key in value if not np.isnan(value[key])):
             low, high = ends(drawn[key], value[key], reflected=True)
             sure = value[key] > percentiles(by_chance[key])[1]
             low = np.clip(low, 0, np.inf if sure else 0)
