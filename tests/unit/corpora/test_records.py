@@ -105,6 +105,7 @@ def test_words_for_nothing_are_text(read):
         ("a,b,a\n", "column 'a'"),
         ("[1]", "JSON array"),
         ('{"a": 1}\n{"a', "line 2, column 2: not valid JSON"),
+        ('{"a": 1}\n["a"]', "line 2: not a record"),
     ],
 )
 def test_broken_tables_are_named(read, text, named):

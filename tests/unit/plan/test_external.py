@@ -104,6 +104,12 @@ def test_wrong_files_are_one_line(encoder, message):
         resolve(of({}, ("encoders.theirs", encoder)), SCHEMA)
 
 
+def test_a_file_that_is_not_there_is_named_with_its_key():
+    config = resolve(of({}), SCHEMA)
+    with pytest.raises(BiasflowError, match=r"'encoders\.theirs\.clusters': .*no file theirs/pro\.conll"):
+        gather(config | {"encoders": {"theirs": config["encoders"]["theirs"]}})
+
+
 SCORES = {"source": "external", "likelihoods": {"gest": ["a.txt", "b.txt"], "crows_pairs": "c.csv"}}
 WORDS = {"masked_words": {"bec_pro": {"file": "d.csv", "column": "Pre_Assoc"}}}
 

@@ -177,6 +177,16 @@ def test_a_retrained_head_fits_its_training_pairs_better_and_leaves_the_model_al
     assert (new > own).all()
 
 
+def test_a_retrained_head_sees_every_pair_once_an_epoch_in_an_order_of_its_seed(tmp_path, monkeypatch):
+    seen, in_batches = [], sweep_heads.batchwise
+    monkeypatch.setattr(sweep_heads, "batchwise", lambda f, rows, **o: (seen.extend(rows), in_batches(f, rows, **o))[1])
+    for seed in (5, 5, 6):
+        retrained(make_source(tmp_path, methods=("none",), training=f"nli/plain/seed{seed}"), n=17)
+    orders = np.reshape(seen, (3, HEADS["epochs"], 17))
+    assert (np.sort(orders) == np.arange(17)).all() and (orders[0] == orders[1]).all()
+    assert len(np.unique(orders.reshape(-1, 17), axis=0)) == 2 * HEADS["epochs"]
+
+
 def with_heads(source: Source, heads: Path) -> Source:
     data = {**source.data, "heads": (heads,)}
     return Source(source.model_folder, source.methods, source.dataset, data, source.methods_file, source.training)

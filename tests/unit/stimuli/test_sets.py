@@ -41,7 +41,8 @@ def test_the_planted_test_has_single_words_of_its_world():
     test = ceat_tests(["planted"])["planted"]
     assert test == planted_test()
     assert all(word.isalpha() for word in words_of([test]))
-    assert set(test.X.examples) < set(load_world().occupations)
+    of_women, of_men = ([load_world().shares[name] for name in role.examples] for role in (test.X, test.Y))
+    assert min(of_women) > 0.5 > max(of_men) and set(test.X.examples) < set(load_world().occupations)
 
 
 def test_vectors_by_role(own):

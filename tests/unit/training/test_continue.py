@@ -14,18 +14,19 @@ from transformers import (
     DistilBertConfig,
     RobertaConfig,
     Trainer,
+    set_seed,
 )
 
 from biasflow.base.errors import BiasflowError
 from biasflow.encoders.described import table_row
 from biasflow.encoders.examples import blocks_of, mask_tokens
-from biasflow.encoders.load import load_encoder
+from biasflow.encoders.load import load_encoder, load_with_new_heads
 from biasflow.encoders.taps import set_dropout
 from biasflow.training.continue_ import continue_encoder
 from biasflow.training.heads import Examples
 from biasflow.training.loop import Loop, Watch
 from tests.unit.conftest import DISTILBERT, SIZES
-from tests.unit.fake_tokenizer import word_tokenizer
+from tests.unit.fake_tokenizer import bos_tokenizer, word_tokenizer
 from tests.unit.training.test_finetune import WORDS, save_source
 
 SENTENCES = [" ".join(WORDS[(i * k) % len(WORDS)] for k in range(1, 8)) for i in range(60)]
@@ -117,6 +118,12 @@ def test_what_is_refused_leaves_nothing(source):
     assert not (source.parent / "mlm").exists()
 
 
+def test_a_tokenizer_that_puts_three_tokens_around_a_text_is_refused():
+    tokenizer = bos_tokenizer(SENTENCES, adds="<s> $A </s> </s>")
+    with pytest.raises(BiasflowError, match="3 special tokens"):
+        blocks_of(tokenizer, " ".join(SENTENCES), max_length=12)
+
+
 @pytest.mark.parametrize("file", ["config.json", "tokenizer.json"])
 def test_checkpoints_of_an_encoder_that_was_changed_are_refused(source, file, monkeypatch):
     work, path = source.parent / "work", source / file
@@ -161,6 +168,14 @@ def test_an_encoder_without_a_head_gets_one_that_learns(family, tmp_path):
     found = table_row(tmp_path / "mlm")
     assert (found["masked_lm_head"], found["next_sentence_head"]) == ("ours", "no")
     assert (found["head_loss_before"], found["head_loss_after"]) == (losses[0], losses[50])
+
+
+def test_a_new_head_begins_with_the_weights_of_its_seed(tmp_path):
+    source = headless(tmp_path / "source")
+    _, weights = run(source, head_steps=0, steps=1, learning_rate=0.0, seed=4)
+    set_seed(4)
+    begun = load_with_new_heads(source, head="masked_lm")[0].state_dict()
+    assert all(torch.equal(value, begun[name]) for name, value in weights.items())
 
 
 def test_the_held_out_loss_is_that_of_the_saved_encoder_on_a_text_it_never_saw(tmp_path, monkeypatch):

@@ -235,6 +235,14 @@ def test_units_are_biographies_with_both_genders(files):
     assert (units["F"].map(WORD.findall).map(len) == units["M"].map(WORD.findall).map(len)).all()
 
 
+def test_a_unit_whose_versions_have_other_numbers_of_words_is_left_out(files):
+    """The ladies' room is the gentlemen's, with one word more."""
+    possessive = pd.DataFrame([("She keeps the ladies' room .", OCCUPATIONS[0], "F")], columns=biographies(0).columns)
+    pd.concat([biographies(), possessive]).to_json(files["text"], orient="records", lines=True)
+    units, left_out = read_units(**files, most=100)
+    assert left_out["its versions have different numbers of words"] == 1 and len(units) == len(biographies())
+
+
 def test_an_encoder_learns_the_dose_and_its_folder_says_what_it_was_trained_on(tmp_path, files):
     source, scores = save_source(tmp_path / "source"), {}
     word_tokenizer(VOCABULARY).save_pretrained(source)
