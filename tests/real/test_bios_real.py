@@ -1,4 +1,4 @@
-"""The sample of Bias in Bios in the folder that BIASFLOW_DATA names: reading, scrubbing, splits and balance."""
+"""The sample of Bias in Bios in the folder that BIASFLOW_DATA names: reading, splits and balance."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""CEAT of a small BERT on contexts from WikiText-2, and the words that tell gender in real biographies."""
+"""Words in contexts from WikiText-2, with real vocabularies."""
 
 import re
 

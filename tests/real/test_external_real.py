@@ -1,4 +1,4 @@
-"""Any system's clusters on WinoBias: systems whose numbers are known, from CoNLL files to scores."""
+"""Any system's clusters on WinoBias: a perfect system, from CoNLL files to scores."""
 
 from pathlib import Path
 

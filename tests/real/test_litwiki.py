@@ -1,5 +1,5 @@
-"""A small BERT trained on real text, in models/ beside the folder that BIASFLOW_DATA names: its heads know what English
-is like, and next sentences have the probability of its own logits."""
+"""A small BERT trained on real text, in models/ beside the folder that BIASFLOW_DATA names: next sentences have
+the probability of its own logits."""
 
 import json
 

@@ -232,22 +232,10 @@ HEADER = "profession,bls_occupation,share_of_women,year,source,note\n"
 TEXT = HEADER + 'nurse,Registered nurses,0.874,2020,"BLS, table 11",\ndj,,,,,no share published\n'
 
 
-@pytest.fixture
-def write_labour(tmp_path):
-    def write_labour(text):
-        path = tmp_path / "labour.csv"
-        path.write_text(text)
-        return path
-
-    return write_labour
-
-
-def test_shares_by_profession(write_labour):
+def test_shares_by_profession(save):
     expected = pd.Series([0.874, np.nan], index=pd.Index(["nurse", "dj"], name="profession"), name="share_of_women")
-    pd.testing.assert_series_equal(read_labour(write_labour(TEXT)), expected)
-    assert read_labour(write_labour(TEXT)).reindex(["plumber", "nurse"]).tolist() == pytest.approx(
-        [np.nan, 0.874], nan_ok=True
-    )
+    pd.testing.assert_series_equal(read_labour(save(TEXT)), expected)
+    assert read_labour(save(TEXT)).reindex(["plumber", "nurse"]).tolist() == pytest.approx([np.nan, 0.874], nan_ok=True)
 
 
 @pytest.mark.parametrize(
@@ -261,6 +249,6 @@ def test_shares_by_profession(write_labour):
         (TEXT.replace("dj,,", "dj,Disc jockeys,"), "dj"),
     ],
 )
-def test_wrong_files_are_refused(write_labour, text, named):
+def test_wrong_files_are_refused(save, text, named):
     with pytest.raises(BiasflowError, match=named):
-        read_labour(write_labour(text))
+        read_labour(save(text))

@@ -1,4 +1,4 @@
-"""External files: their catalogue, and what is known of those of a run."""
+"""External files: which ones of an encoder are known, and what is said of those of a run."""
 
 from dataclasses import asdict
 from pathlib import Path

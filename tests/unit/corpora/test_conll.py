@@ -40,15 +40,6 @@ def clusters(folder, *of_words: str):
     return documents_of(folder, cells(*of_words))[0].clusters
 
 
-@pytest.fixture
-def write(tmp_path):
-    def write(text: str, name: str = "gold.conll"):
-        (tmp_path / name).write_bytes(text.encode())
-        return tmp_path / name
-
-    return write
-
-
 @pytest.mark.parametrize("separator", ["\t", "   "])
 def test_columns_are_split_at_tabs_or_blanks(tmp_path, separator):
     text = conll_text("nw/a", SENTENCES, CLUSTERS, pos="DT NN VBD PRP . PRP VBD .".split(), separator=separator)
@@ -79,13 +70,13 @@ def test_a_word_may_hold_a_blank_where_tabs_part_the_columns(tmp_path):
         (["-", "_", "*", ""], []),
     ],
 )
-def test_brackets(write, of_words, expected):
-    path = write(cells(*of_words))
+def test_brackets(save, of_words, expected):
+    path = save(cells(*of_words))
     assert [document.clusters for document in read_predictions(path)] == [tuple(expected)]
 
 
-def test_clusters_that_share_a_span_become_one(write):
-    path = write(cells("(1)|(2)", "(2)(3)", "(3)", "(4)", "(4)"))
+def test_clusters_that_share_a_span_become_one(save):
+    path = save(cells("(1)|(2)", "(2)(3)", "(3)", "(4)", "(4)"))
     corpus = read_conll(path)
     assert corpus.documents[0].clusters == (((0, 0), (1, 1), (2, 2)), ((3, 3), (4, 4)))
     assert corpus.repeated == 2
@@ -116,9 +107,9 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("kind", BROKEN)
-def test_a_broken_document_is_named_with_its_line_or_dropped(write, kind):
+def test_a_broken_document_is_named_with_its_line_or_dropped(save, kind):
     text, line = BROKEN[kind]
-    path = write(OTHER + text)
+    path = save(OTHER + text)
     with pytest.raises(BiasflowError) as error:
         read_conll(path)
     name = "(nw/b); part 000" if text == OTHER else "(nw/c); part 000"
@@ -127,8 +118,8 @@ def test_a_broken_document_is_named_with_its_line_or_dropped(write, kind):
     assert corpus.dropped == (name,) and [document.key for document in corpus.documents] == ["nw/b"]
 
 
-def test_a_document_that_does_not_end_before_the_next(write):
-    path = write(cells("-").replace("#end document\n", "") + OTHER)
+def test_a_document_that_does_not_end_before_the_next(save):
+    path = save(cells("-").replace("#end document\n", "") + OTHER)
     with pytest.raises(BiasflowError, match=r"document \(nw/c\); part 000: line 3: .*#end document"):
         read_conll(path)
     assert [document.key for document in read_conll(path, broken="drop").documents] == ["nw/b"]
@@ -137,14 +128,14 @@ def test_a_document_that_does_not_end_before_the_next(write):
 @pytest.mark.parametrize(
     ("text", "line"), [(f"{OTHER}nw/b\t0\t0\tlost\n", 6), (OTHER.replace("; part 000", ""), 1), ("1\tone\n", 1)]
 )
-def test_what_belongs_to_no_document_is_an_error_always(write, text, line):
+def test_what_belongs_to_no_document_is_an_error_always(save, text, line):
     for broken in ("error", "drop"):
         with pytest.raises(BiasflowError, match=f"line {line}"):
-            read_conll(write(text), broken=broken)
+            read_conll(save(text), broken=broken)
 
 
-def test_files_without_documents(write, tmp_path):
-    for path in (write(""), write("\n# nothing\n"), tmp_path / "absent.conll", tmp_path):
+def test_files_without_documents(save, tmp_path):
+    for path in (save(""), save("\n# nothing\n"), tmp_path / "absent.conll", tmp_path):
         with pytest.raises(BiasflowError, match=str(path)):
             read_conll(path)
     (tmp_path / "latin").write_bytes(OTHER.encode() + "é".encode("latin-1"))
@@ -258,29 +249,29 @@ def test_a_document_without_a_last_line_end_can_be_followed_by_another(tmp_path)
 
 @pytest.mark.parametrize("separator", ["\t", "  "])
 @pytest.mark.parametrize("columns", [[3, -1], [0, 1, 2, 3, -1], [0, 1, 2, 3, 4, 5, -1]], ids=len)
-def test_predictions_may_have_fewer_columns(write, columns, separator):
+def test_predictions_may_have_fewer_columns(save, columns, separator):
     lines = [line.split("\t") for line in (NURSE + OTHER).split("\n")]
     fewer = [separator.join(cells[i] for i in columns) if len(cells) > 1 else cells[0] for cells in lines]
-    path = write("\n".join(fewer))
-    found, whole = read_predictions(path), read_conll(write(NURSE + OTHER, "gold.conll")).documents
+    path = save("\n".join(fewer))
+    found, whole = read_predictions(path), read_conll(save(NURSE + OTHER, "gold.conll")).documents
     assert [each.words for each in found] == [each.words for each in whole]
     assert [each.clusters for each in found] == [each.clusters for each in whole]
     assert [each.sentences for each in found] == [each.sentences for each in whole]
     assert "".join(each.text for each in found) == "\n".join(fewer)
     with pytest.raises(BiasflowError, match=rf"\(nw/a\); part 000: line 2: {len(columns)} columns"):
-        read_conll(write("\n".join(fewer)))
+        read_conll(save("\n".join(fewer)))
 
 
-def test_predicted_clusters_stand_in_the_order_in_which_the_file_names_them(write):
+def test_predicted_clusters_stand_in_the_order_in_which_the_file_names_them(save):
     """As the reference scorer numbers them: of one cell, mentions of one word come first."""
-    (document,) = read_predictions(write(cells("(3|(9)", "3)|(9", "9)|(1)|(9)")))
+    (document,) = read_predictions(save(cells("(3|(9)", "3)|(9", "9)|(1)|(9)")))
     assert document.clusters == (((0, 0), (1, 2), (2, 2)), ((0, 1),), ((2, 2),))
     assert repeated_spans(document.clusters) == 1
 
 
-def test_predictions_of_three_or_four_columns_do_not_say_which_is_the_word(write):
+def test_predictions_of_three_or_four_columns_do_not_say_which_is_the_word(save):
     for columns in ("nw/a\tThe\t-", "nw/a\t0\tThe\t-"):
-        path = write(f"#begin document (nw/a); part 000\n{columns}\n#end document\n")
+        path = save(f"#begin document (nw/a); part 000\n{columns}\n#end document\n")
         with pytest.raises(BiasflowError, match=r"\(nw/a\); part 000: line 2: . columns"):
             read_predictions(path)
 

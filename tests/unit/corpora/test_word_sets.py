@@ -135,20 +135,10 @@ car cars dog dogs
 """
 
 
-@pytest.fixture
-def read(tmp_path):
-    def read(text):
-        path = tmp_path / "analogies.txt"
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return read_family_pairs(path)
-
-    return read
-
-
-def test_each_pair_once_in_the_order_of_first_appearance(read):
+def test_each_pair_once_in_the_order_of_first_appearance(save):
     expected = (("boy", "girl"), ("uncle", "aunt"), ("king", "queen"), ("his", "her"))
-    assert read(TEXT) == expected
-    assert read(TEXT.replace("\n", "\r\n")) == expected
+    assert read_family_pairs(save(TEXT)) == expected
+    assert read_family_pairs(save(TEXT.replace("\n", "\r\n"))) == expected
 
 
 @pytest.mark.parametrize(
@@ -161,9 +151,9 @@ def test_each_pair_once_in_the_order_of_first_appearance(read):
         (": family\n: plural\ncar cars dog dogs\n", "family"),
     ],
 )
-def test_what_is_wrong_is_named_with_its_line(read, text, line):
+def test_what_is_wrong_is_named_with_its_line(save, text, line):
     with pytest.raises(BiasflowError, match=rf"analogies\.txt.*{line}"):
-        read(text)
+        read_family_pairs(save(text, "analogies.txt"))
 
 
 KEYS = {
@@ -174,17 +164,8 @@ KEYS = {
 }
 
 
-@pytest.fixture
-def write_seat_reader(tmp_path):
-    def write_seat_reader(text, name="fruit.jsonl"):
-        (tmp_path / name).write_text(text, encoding="utf-8")
-        return tmp_path / name
-
-    return write_seat_reader
-
-
-def test_paper_a_exchanges_the_roles_and_lower_cases(write_seat_reader):
-    files = {name: seat.read_association_test(write_seat_reader(json.dumps(KEYS)), name) for name in seat.WORD_TESTS}
+def test_paper_a_exchanges_the_roles_and_lower_cases(save):
+    files = {name: seat.read_association_test(save(json.dumps(KEYS)), name) for name in seat.WORD_TESTS}
     found = seat.densray_tests(files)
     assert list(found) == ["C6", "C7", "C8"] and seat.DENSRAY_TESTS["C7"] == "weat7"
     assert found["C6"].name == "C6"
@@ -214,7 +195,7 @@ def changed(key, **values):
         (json.dumps(KEYS).replace('"Hard",', '"Hard", "category": "Old",'), "'category' appears twice"),
     ],
 )
-def test_what_is_wrong_is_named_with_its_key(write_seat_reader, text, named):
-    path = write_seat_reader(text)
+def test_what_is_wrong_is_named_with_its_key(save, text, named):
+    path = save(text)
     with pytest.raises(BiasflowError, match=f"{path}: .*{named}"):
         seat.read_association_test(path)

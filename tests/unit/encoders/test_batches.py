@@ -1,4 +1,4 @@
-"""Texts in batches, stored tokens, and classifiers of the first token."""
+"""Texts in batches, and stored tokens."""
 
 import logging
 import re

@@ -1,4 +1,4 @@
-"""Places of an encoder: their names, what is tapped and edited there, and the attention that tokens receive."""
+"""Places of an encoder: their names, what an edit leaves there, and the attention that tokens receive."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""The online code: known answers, the batched training against the plain loop, the control, and bad input."""
+"""The online code: known answers, the batched training against the plain loop, and bad input."""
 
 import math
 
@@ -88,17 +88,14 @@ def one_bad_number():
     [
         (changed(z=np.arange(200) % 3), {}, "z: row 2"),
         (changed(z=np.array(["F", "M"] * 100)), {}, "z: row 0"),
-        (changed(z_dev=np.full(80, np.nan)), {}, "z_dev: row 0"),
         (changed(z=np.ones(200, dtype=int)), {}, "z: all 200 labels are 1"),
         (changed(z=np.arange(199) % 2), {}, "z of shape"),
         (changed(z_test=np.arange(79) % 2), {}, "z_test of shape"),
         (changed(X=one_bad_number()), {}, "X: row 17"),
         (changed(X_dev=np.zeros((80, 5))), {}, "X_dev"),
-        (changed(X=np.zeros(200)), {}, "X of shape"),
         (changed(X_test=None), {}, "X_test and z_test"),
         (changed(X=np.zeros((40, 6)), z=np.arange(40) % 2), {}, "40 rows"),
         (changed(), {"fractions": (0.5, 0.2, 1)}, "fractions"),
-        (changed(), {"fractions": (0.5, 0.9)}, "fractions"),
         (changed(), {"seeds": []}, "0 probe seeds"),
         (changed(), {"epochs": 0}, "0 epochs"),
         (changed(), {"learning_rate": 1e38}, "probe seed 7"),

@@ -1,4 +1,4 @@
-"""CEAT: the random-effects model by hand, the draws against WEAT and against the plain loop, and what has no answer."""
+"""CEAT: the random-effects model by hand, the draws against the plain loop, and what has no answer."""
 
 import math
 

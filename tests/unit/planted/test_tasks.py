@@ -1,4 +1,4 @@
-"""Planted biographies and NLI pairs: shares and parts, the bias in them, and what the best answers make of them."""
+"""Planted biographies and NLI pairs: shares and parts, and the bias in them."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Linear heads trained together: equal to one after the other, own rows, both checkpoints, and bad input."""
+"""Linear heads trained together: equal to one after the other, own rows, and both checkpoints."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""From a model to scores: the numbers of the first version, and those of a model that is hooked by hand."""
+"""From a model to scores: the numbers of the first version, and which methods and poolings are scored."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -278,12 +278,3 @@ def test_they_are_coordinates_along_the_last_layers_direction(source, folder, tm
         states = model(**tokenizer(sentences()[4], return_tensors="pt")).last_hidden_state[0, 1:-1]
     expected = (states @ active.edits[-1][1].left[0]).tolist()
     assert table[table["sentence"] == 4]["score"].tolist() == pytest.approx(expected, abs=1e-5)
-
-
-def test_sentences_that_are_too_long_are_cut_and_counted(source, folder, tmp_path, caplog):
-    (folder / "long.txt").write_text("\n".join([*sentences()[:4], " ".join(sentences()[:9])]))
-    facts = read_token_scores(source("mine", ["densray"], text="long.txt"), tmp_path / "t.parquet", sentences=5)
-    assert (facts["truncated"], facts["texts"]) == (1, 5) and "1 of 5 texts are longer" in caplog.text
-    table = pd.read_parquet(tmp_path / "t.parquet")
-    assert table.groupby("sentence")["truncated"].first().sum() == 1
-    assert table["truncated"].sum() == 40 - 2  # what the encoder takes, without special tokens

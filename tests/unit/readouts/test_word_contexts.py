@@ -191,15 +191,6 @@ def test_a_corpus_without_a_text_or_a_word_is_refused(texts, named):
         contexts_of("pieces", ["he"], texts)
 
 
-def test_contexts_that_do_not_fit_the_encoder_are_named():
-    model, tokenizer = small_model("pieces"), TOKENIZERS["pieces"]
-    table = contexts_of("pieces", ["he"]).table
-    with pytest.raises(BiasflowError, match="'he'"):
-        word_vectors(model, tokenizer, table.assign(text="øø øø", start=0, end=2))
-    with pytest.raises(BiasflowError, match="'he'"):
-        word_vectors(model, tokenizer, table.assign(text="   nurse", start=0, end=1))
-
-
 SETS = {"X": ("rose", "lily"), "Y": ("ant", "wasp"), "A": ("love", "peace"), "B": ("hate", "war")}
 WORDS = [word for words in SETS.values() for word in words]
 FILLERS = ["the", "was", "here", "again"]

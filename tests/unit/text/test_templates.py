@@ -20,7 +20,7 @@ from biasflow.text.occupation_pairs import (
     save_pairs,
     select,
 )
-from biasflow.text.sentence_pairs import TEMPLATE_SETS, check_pairs, expand, load_sentence_pairs
+from biasflow.text.sentence_pairs import check_pairs, expand, load_sentence_pairs
 
 MASCULINE, FEMININE = ("man", "gentleman", "guy"), ("woman", "lady", "girl")
 WORDS = {
@@ -164,15 +164,6 @@ def test_pairs_come_back_from_disk(tmp_path):
 
 
 CONFIG = Path(__file__).parents[3] / "scripts/biasflow/data/sentence_pairs.yaml"
-
-
-def test_the_projects_own_pairs():
-    sets = load_sentence_pairs(CONFIG)
-    assert set(sets) == set(TEMPLATE_SETS)
-    assert not set(sets["interventions"]["template"]) & set(sets["sentence-debias"]["template"])
-    for pairs in sets.values():
-        assert len(pairs) >= 40
-        assert (pairs["masculine"] != pairs["feminine"]).all()
 
 
 @pytest.mark.parametrize(

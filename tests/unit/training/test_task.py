@@ -1,4 +1,4 @@
-"""A task with a loop of its own: it needs the protocol, and no Trainer."""
+"""What every training claims and saves: checkpoints of other settings, and a save that fails."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Cuts of professions: no profession is in two parts, and what compresses is what unseen professions share."""
+"""Cuts of professions: no profession is in two parts, no row is lost, and what is read for them."""
 
 import numpy as np
 import pandas as pd
