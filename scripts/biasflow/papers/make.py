@@ -40,7 +40,7 @@ def make_paper(text: PaperText, run: Run, files: Mapping[str, Sequence[str | Pat
         if target_role not in files:
             continue
         paths, about = list(map(Path, files[target_role])), getattr(text, kind)[target]
-        about = replace(about, caption=f"{about.caption} {remark}".strip())
+        about = replace(about, caption=" ".join(filter(None, [about.caption, remark, _namesakes(text, run)])))
         try:
             _WRITERS[kind](makers[kind][target], run, paths, about)
         except Exception as error:  # whatever is wrong with one target, the others are made
@@ -184,7 +184,8 @@ def as_ours(table: pd.DataFrame, about: Compared) -> pd.DataFrame:
 
 
 def same_encoders(text: PaperText, run: Run) -> dict[str, list[str]]:
-    """Encoder as printed -> the encoders of the run that are it, by the hub's id and the revision."""
+    """Encoder as printed -> the encoders of the run that are it, by the hub's id and the revision: a name says nothing,
+    and what a local folder holds is not known."""
     ids, revisions = (run.attributes("encoder", attribute) for attribute in ("id", "revision"))
     return {
         printed: [
@@ -194,6 +195,16 @@ def same_encoders(text: PaperText, run: Run) -> dict[str, list[str]]:
         ]
         for printed, about in text.encoders.items()
     }
+
+
+def _namesakes(text: PaperText, run: Run) -> str:
+    """What captions say of the encoders of the run that are called like a printed one, and are not it."""
+    return " ".join(
+        f"{name} of this run is not the printed one: that is {about['id']} of the hub at revision {about['revision']}."
+        for name, about in text.encoders.items()
+        if run.attributes("encoder", "source").get(name) in ("hub", "local")
+        and name not in same_encoders(text, run)[name]
+    )
 
 
 def ours(run: Run, text: PaperText) -> pd.DataFrame:

@@ -30,7 +30,7 @@ from biasflow.papers.ledger import (
     released_errors,
     summary,
 )
-from biasflow.papers.make import other_data, read_printed
+from biasflow.papers.make import make_paper, other_data, read_printed
 from biasflow.papers.paper import HERE, load, load_tables
 from biasflow.registry import METRICS, PAPERS
 from biasflow.results.scores import tidy
@@ -221,6 +221,41 @@ def test_what_is_no_text_of_the_run_has_the_reason_of_its_plan():
     table7 = rows[rows["table"] == "table 7"].drop_duplicates("measure").set_index("measure")
     assert set(rows["status"]) == {NOT_RUN, REPRODUCED}  # the sizes of the grid need no scores
     assert (table7.loc["distance", "reason"], table7.loc["parity", "reason"]) == ("no NSP head", "no time")
+
+
+def run_of(paper, name, about):
+    """A run with scores of one encoder."""
+    if paper == "orgad2022":
+        run = orgad.run(orgad.scores(encoder=name, tests=("C6",), seeds=(0, 5, 11), parts=("before", "training")))
+    elif paper == "liang2020":
+        run = liang.run(liang.scores(encoder=name, measures=("occtmp",)))
+    else:
+        run = dawkins.run_of(dawkins.inside_scores(encoders=[name], sets=[dawkins.AUTHORS]))
+    return named(run, **{name: about})
+
+
+@pytest.mark.parametrize("changes", [{}, {"revision": "0" * 40}, {"source": "local", "id": ""}])
+@pytest.mark.parametrize(
+    ("paper", "printed", "table", "column"),
+    [
+        ("orgad2022", "roberta-base", "table3", "mean_published"),
+        ("liang2020", "bert-base-uncased", "occtmp", "p_he_published"),
+        ("dawkins2024", "bert-base-uncased", "table7", "strength_published"),
+    ],
+)
+def test_in_tables_printed_numbers_stand_beside_the_encoder_that_is_the_printed_one(
+    paper, printed, table, column, changes, tmp_path
+):
+    """By its id and revision: not beside another one of the same name, of which the caption says so."""
+    text = load(paper)
+    for name in (printed, "mine"):
+        run = run_of(paper, name, identity(paper, printed, **changes))
+        make_paper(text, run, {f"tables_{paper}_{table}": text.files_in(tmp_path)[f"tables_{paper}_{table}"]})
+        rows = pd.read_csv(tmp_path / f"tables/{paper}_{table}.csv")
+        shown = rows.reindex(columns=["encoder", column]).dropna()
+        assert (name in set(shown["encoder"])) != bool(changes)
+        caption = (tmp_path / f"tables/{paper}_{table}.html").read_text()
+        assert (f"{printed} of this run is not the printed one" in caption) == (bool(changes) and name == printed)
 
 
 @pytest.mark.parametrize(

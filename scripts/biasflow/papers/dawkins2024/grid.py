@@ -18,7 +18,6 @@ A role or key that is absent is a measurement that was not run; the last two are
 Options of the run are those of papers.dawkins2024, and `tops` (shares of triples) and `selection` (of the pairs)."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import PurePath
 
 import numpy as np
 import pandas as pd
@@ -26,6 +25,8 @@ import pandas as pd
 from biasflow.methods.grid import LEVELS
 from biasflow.metrics.stereoset import part_of
 from biasflow.papers.frames import NLI_SCORES, Run, nli_rows, status, wide
+from biasflow.papers.make import same_encoders
+from biasflow.papers.paper import load
 from biasflow.registry import METRICS, WITH
 from biasflow.results.scores import NA, NONE
 from biasflow.results.tables import DIFFERENCE, PUBLISHED
@@ -64,9 +65,8 @@ def encoders(run: Run) -> list[str]:
 
 
 def is_papers_encoder(run: Run, encoder: str) -> bool:
-    """Return whether an encoder is that of the paper, bert-base-uncased, judged by its origin and not by its name."""
-    sources = (run.attributes("encoder", attribute).get(encoder, "") for attribute in ("id", "path"))
-    return any(PurePath(source).name == _PAPERS_ENCODER for source in sources)
+    """Return whether an encoder is that of the paper (`make.same_encoders`)."""
+    return encoder in same_encoders(load("dawkins2024"), run)[_PAPERS_ENCODER]
 
 
 def printed_inside(run: Run, rows: pd.DataFrame) -> pd.Series:

@@ -10,6 +10,8 @@ import pandas as pd
 from biasflow.base.errors import BiasflowError
 from biasflow.papers import frames
 from biasflow.papers.frames import NOT_ASKED, RUN, Run, status
+from biasflow.papers.make import of_our_encoders, same_encoders
+from biasflow.papers.paper import load
 from biasflow.results.scores import KEYS, NA, NONE
 from biasflow.results.tables import arranged, merge_published
 
@@ -102,15 +104,15 @@ def of_paper(run: Run, *, chinese: bool = False) -> Rows:
 
 
 def published_rows(ours: Rows, source: str = NOTEBOOKS) -> pd.DataFrame:
-    """The printed values of a source in the form of `Rows.scores`, of the encoders that are shown: each beside every
-    method of the same placement, and under no method's name where there is none."""
+    """The printed values of a source in the form of `Rows.scores`, of those encoders that are shown and are the printed
+    ones: each beside every method of the same placement, and under no method's name where there is none."""
     names = pd.DataFrame([(name, *placement) for name, placement in ours.methods.items()], columns=KEY[1:])
     printed = ours.run.printed
     printed = printed[printed["table"].str.startswith(source)]
     absent = [key for key in KEYS if key not in printed and key != "method"]
     printed = printed.assign(**dict.fromkeys(absent, NA), set=printed["dataset"])
-    parents, stages = printed["encoder"].str.removesuffix(AFTER), printed["stage"].replace("", PRETRAINED)
-    printed = printed.assign(encoder=parents, stage=stages)
+    printed = printed.assign(stage=printed["stage"].replace("", PRETRAINED))
+    printed = of_our_encoders(printed, same_encoders(load("liang2020"), ours.run))
     rows = printed[printed["encoder"].isin(ours.encoders)].merge(names, on=PLACEMENT, how="left")
     return rows.fillna({"method": _PRINTED_ONLY})
 

@@ -68,10 +68,11 @@ def fitted(run: Run, half: str, encoders: str) -> pd.DataFrame:
     as in `table`."""
     chosen = selection.select(run, halves.HALVES[half])
     half, named = chosen.half, selection.named_encoders(run.options, chosen.half.encoders)
+    printed = selection.printed_encoders(run)
     shown = {
-        "first": [*named[:1], ENCODER],
-        "all": [*named, ENCODER],
-        "others": [*named[1:], REPLICA],
+        "first": [*named[:1], *printed[ENCODER]],
+        "all": [*named, *printed[ENCODER]],
+        "others": [*named[1:], *printed[REPLICA]],
     }
     encoders = list(dict.fromkeys(shown[encoders]))
     stages = [halves.BEFORE, halves.AFTER]

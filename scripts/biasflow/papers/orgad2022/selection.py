@@ -14,8 +14,9 @@ import pandas as pd
 
 from biasflow.corpora.seat import DENSRAY_TESTS
 from biasflow.papers.frames import NOT_ASKED, RUN, Run, wide
-from biasflow.papers.make import LABEL_OF_STRATEGY
+from biasflow.papers.make import LABEL_OF_STRATEGY, of_our_encoders, same_encoders
 from biasflow.papers.orgad2022 import halves
+from biasflow.papers.paper import load
 from biasflow.planted.association import PLANTED
 from biasflow.registry import PLAIN, STRATEGIES, WITH
 from biasflow.results.scores import NA
@@ -306,7 +307,7 @@ def _of_stage(rows: pd.DataFrame, stage: str) -> pd.DataFrame:
     return rows.assign(value=rows["value"].mask(rows["lost"]))[["encoder", *CELL, *_RUN, *MEASURE, "value", "n"]]
 
 
-ENCODER, REPLICA = "roberta-base", "deberta-base"  # the printed values stand beside these
+ENCODER, REPLICA = "roberta-base", "deberta-base"  # as printed
 # Model -> what its printed probe is read to have read. The paper does not say what scrubbed models were tested and
 # probed on. Tested: raw texts, the default of the released code; its table 5 has scrubbing above no debiasing, which
 # scrubbed texts cannot give. Probed: scrubbed ones, as the compression of 1.699 fits the 68.8 % probing accuracy that
@@ -315,18 +316,29 @@ PROBED_ON = dict.fromkeys(BASELINES, halves.RAW) | {strategy.label: strategy.tex
 
 
 def printed_values(run: Run, half: halves.Half, *tables: str) -> pd.DataFrame:
-    """Return the printed values of a half in these tables, with the test input that we take them to have; models have
-    our names."""
+    """Return the printed values of a half in these tables, with the test input that we take them to have; encoders
+    (`printed_encoders`) and models have our names."""
     values = run.printed.assign(table=run.printed["table"].str.removeprefix("table "))
     values = values[(values["task"] == half.kind) & values["table"].isin(tables)]
+    values = of_our_encoders(values, printed_encoders(run))
     values = values.assign(model=values["model"].replace(LABEL_OF_STRATEGY), sd=values["value_sd"])
     text = values["model"].map(PROBED_ON).where(values["metric"] == halves.COMPRESSION_VALUE, halves.RAW)
     return values.assign(text=text.where(values["model"] != "", ""))
 
 
+def printed_encoders(run: Run) -> dict[str, list[str]]:
+    """Encoder as printed -> the encoders of the run that are it; if there is none its own name, under which its numbers
+    stand alone, unless another encoder of the run is called so."""
+    others = run.attributes("encoder", "source")
+    return {
+        printed: names or [name for name in [printed] if name not in others]
+        for printed, names in same_encoders(load("orgad2022"), run).items()
+    }
+
+
 def encoders_of(chosen: Selection) -> list[str]:
     """Return the encoders of a table: those of the run, and the paper's, whether it was run or not."""
-    return list(dict.fromkeys([*chosen.encoders, ENCODER]))
+    return list(dict.fromkeys([*chosen.encoders, *printed_encoders(chosen.run)[ENCODER]]))
 
 
 def beside(ours: pd.DataFrame, printed: pd.DataFrame, keys: Sequence[str], encoders: Sequence[str]) -> pd.DataFrame:

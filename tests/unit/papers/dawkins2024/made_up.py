@@ -42,7 +42,7 @@ OPTIONS = {
 }
 _OTHER_SIDE = dict(zip(LABELS, (LABELS[1], LABELS[0], LABELS[2]), strict=True))  # of the swapped triple
 NOTHING = pd.DataFrame(columns=COLUMNS)
-BERT = {"id": "google-bert/bert-base-uncased"}  # attributes of the paper's encoder
+BERT = load("dawkins2024").encoders["bert-base-uncased"]  # attributes of the paper's encoder
 AUTHORS = "stereoset-authors"
 NO_HEAD = {("roberta", "strength"): "no NSP head"}
 

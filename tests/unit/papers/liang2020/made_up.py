@@ -100,7 +100,8 @@ def scores(*, encoder="tiny", sets=REAL, measures=ALL, layers=3, methods=tuple(P
 
 
 def run(frame: pd.DataFrame, *, places=PLACES, reasons=(), encoders=None, files=None, about=None) -> Run:
-    """The run of these scores, whose plan has a cell that was run for each of them.
+    """The run of these scores, whose plan has a cell that was run for each of them; encoders that are called as the
+    printed ones are these.
 
     `reasons`: keys of cells that were not run, with their reason; `encoders`: of the paper, else those of the scores;
     `about`: method -> its attributes, where it has no eraser of its own name."""
@@ -111,6 +112,8 @@ def run(frame: pd.DataFrame, *, places=PLACES, reasons=(), encoders=None, files=
     for name, own in (about or {}).items():
         attributes[name] |= own
     names = [(name, "method", key, value) for name, about in attributes.items() for key, value in about.items()]
+    printed = [(name, about) for name, about in load("liang2020").encoders.items() if name in encoders]
+    names += [(name, "encoder", *each) for name, about in printed for each in about.items()]
     names += [(name, "task", "kind", kind) for name, kind in TASKS.items()]
     return Run(
         frame,

@@ -229,17 +229,19 @@ def item_files(folder):
 
 def run(frame, *, not_run=None, lacks=None, files=None, **options):
     """The run that has these scores: of the encoders in them, and of `not_run` (encoder -> reason); `lacks`: (training,
-    metric) -> why no encoder has it."""
+    metric) -> why no encoder has it. Encoders that are called as the printed ones are these."""
     found, not_run = [*dict.fromkeys(frame["encoder"])], not_run or {}
     cells = [(name, "bios/plain/seed0", metric, reason) for name, reason in not_run.items() for metric in METRICS]
     cells += [(name, *cell, reason) for name in found for cell, reason in (lacks or {}).items()]
     plan = pd.DataFrame(cells, columns=["encoder", "training", "metric", "reason"])
     encoders = [*found, *not_run]
+    printed = [(name, about) for name, about in load("orgad2022").encoders.items() if name in encoders]
+    names = [(name, "encoder", *each) for name, about in printed for each in {"source": "hub", **about}.items()]
     default = {"task": "bios", "strategies": STRATEGIES, "seeds": [*SIX, *range(1, 5)]}
     return Run(
         frame,
         plan.assign(block="orgad2022", method="none", dataset=NA, status="not run"),
-        pd.DataFrame(columns=["name", "kind", "attribute", "value"]),
+        pd.DataFrame(names, columns=["name", "kind", "attribute", "value"]),
         read_printed("orgad2022"),
         files=files or {},
         options=default | {"encoders": encoders} | options,
