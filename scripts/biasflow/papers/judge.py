@@ -1,7 +1,7 @@
 """Does a measure follow the bias that was planted, from which dose on, and how much of it is noise? Measures of others
 are judged as ours are."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +23,8 @@ ALTERNATIVE = {
     -1: "less",
     0: "two-sided",
 }  # by the sign of a measure: with more bias up, down, or neither
-STATISTICS = ("spearman", "low", "high", "p", "q", "p_full", "smallest_dose", "share_dose", "share_seed", "share_items")
+SHARES = ("share_dose", "share_seed", "share_items")
+STATISTICS = ("spearman", "low", "high", "p", "q", "p_full", "smallest_dose", *SHARES)
 SEES, DOES_NOT, TOO_FEW = "sees the planted bias", "does not see the planted bias", "too few seeds to say"
 
 
@@ -142,7 +143,8 @@ def smallest_dose(groups: dict[float, np.ndarray], sign: int) -> float:
 
 
 def variance_shares(groups: Sequence[np.ndarray], errors: np.ndarray) -> dict[str, float]:
-    """Shares of the variance of a value that lie between doses, between seeds of a dose, and in the draw of the items.
+    """SHARES: of the variance of a value those that lie between doses, between seeds of a dose, and in the draw of the
+    items.
 
     Of one-way random effects, dose = max(0, (MS between - MS within) / n0) and seed = MS within, with n0 = (N - sum
     n_i^2 / N) / (k - 1) (Searle, Casella and McCulloch 1992, sec. 3.6); items = mean of `errors`, the squared standard
@@ -152,13 +154,12 @@ def variance_shares(groups: Sequence[np.ndarray], errors: np.ndarray) -> dict[st
     n = sizes.sum()
     items = np.nanmean(errors) if np.isfinite(errors).any() else np.nan
     if n <= len(groups):
-        return {"dose": np.nan, "seed": np.nan, "items": np.nan}
+        return dict.fromkeys(SHARES, np.nan)
     seed = sum(((group - group.mean()) ** 2).sum() for group in groups) / (n - len(groups))
     between = (sizes * (means - (sizes * means).sum() / n) ** 2).sum() / (len(groups) - 1)
     dose = max(0.0, (between - seed) * (len(groups) - 1) / (n - (sizes**2).sum() / n))
     total = dose + seed + np.nan_to_num(items)
-    shares = {"dose": dose, "seed": seed, "items": items}
-    return {name: part / total if total else np.nan for name, part in shares.items()}
+    return {name: part / total if total else np.nan for name, part in zip(SHARES, (dose, seed, items), strict=True)}
 
 
 def item_variance(scores: pd.DataFrame) -> pd.Series:
@@ -172,44 +173,58 @@ def with_doses(rows: pd.DataFrame, doses: Mapping[str, tuple[float, float]]) -> 
     return rows.assign(bias=pairs["bias"], seed=pairs["seed"])
 
 
-def judge(values: pd.DataFrame, *, shared_seeds: bool = False) -> pd.DataFrame:
-    """Return a row per measure: its values by planted bias, and whether and from which dose on it follows the bias.
+Values = Mapping[float, np.ndarray]  # amount of bias, rising -> the defined values of the seeds
 
-    `values`: columns measure, sign, bias, seed, value, error, with two amounts of bias or more. mean_bias_*, sd_bias_*;
-    spearman with low, high, p and q (`rank_correlation`, or, if the models of a seed share their text, those of
-    `trend_within_seeds` without an interval; q: that p adjusted over all measures, Benjamini and Hochberg 1995);
-    p_full: `permutation_p` of the highest against the lowest bias; smallest_dose; share_* (`variance_shares`). A
-    measure sees the bias if p_full <= 0.05; with so few seeds that no outcome could reach 0.05 the verdict is that
-    there are too few. Values that are not defined are left out and counted in `undefined`. BiasflowError for a measure
-    with one amount of bias only."""
+
+def judge(
+    values: pd.DataFrame, judged: Callable[[pd.DataFrame, Values, int], Mapping], by: Sequence[str] = ("measure",)
+) -> pd.DataFrame:
+    """Return a row per measure (or more keys: `by`): its values by planted bias, and whether it follows the bias.
+
+    `values`: columns measure, group, sign, bias, seed, value, error, with two amounts of bias or more. mean_bias_*,
+    sd_bias_*; what `judged` makes of the rows whose values are defined, the same by bias, and the sign, such as
+    `between_models`; q: its p adjusted over all rows (Benjamini and Hochberg 1995). Values that are not defined are
+    left out and counted in `undefined`. BiasflowError for a measure with one amount of bias only."""
     rows = []
-    for measure, block in values.groupby("measure", sort=False):
-        defined = block.dropna(subset="value")
-        groups = {bias: group["value"].to_numpy() for bias, group in defined.groupby("bias")}
-        if block["bias"].nunique() < 2:
-            raise BiasflowError(f"measure {measure}: one amount of bias only; give two or more")
-        ends = [groups.get(end(block["bias"]), np.empty(0)) for end in (min, max)]
-        sign = int(block["sign"].iloc[0])
-        row = {"measure": measure, "group": block["group"].iloc[0], "seeds": block["seed"].nunique()}
+    for keys, block in values.groupby([*by], sort=False):
+        defined, amounts = block.dropna(subset="value"), sorted(block["bias"].unique())
+        groups = {bias: defined.loc[defined["bias"] == bias, "value"].to_numpy() for bias in amounts}
+        if len(groups) < 2:
+            raise BiasflowError(f"measure {', '.join(keys)}: one amount of bias only; give two or more")
+        row = {**dict(zip(by, keys, strict=True)), "group": block["group"].iloc[0], "seeds": block["seed"].nunique()}
         row["undefined"] = len(block) - len(defined)
-        for bias in sorted(block["bias"].unique()):
-            row[f"mean_bias_{bias:g}"] = groups[bias].mean() if bias in groups else np.nan
-            row[f"sd_bias_{bias:g}"] = groups[bias].std(ddof=1) if len(groups.get(bias, ())) > 1 else np.nan
-        row |= dict.fromkeys(STATISTICS, np.nan) | {"verdict": TOO_FEW}
-        rows.append(row)
-        if not all(map(len, ends)) or least_p(*map(len, ends), sign) > LEVEL:
-            continue
-        if shared_seeds:
-            complete = by_seed(defined)
-            row["spearman"], row["p"] = trend_within_seeds(complete.to_numpy(), complete.columns, sign)
-        else:
-            row |= rank_correlation(groups, sign)._asdict()
-        row |= {"p_full": permutation_p(*ends, sign), "smallest_dose": smallest_dose(groups, sign)}
-        shares = variance_shares(list(groups.values()), defined["error"].to_numpy())
-        row |= {f"share_{name}": share for name, share in shares.items()}
-        row["verdict"] = SEES if row["p_full"] <= LEVEL else DOES_NOT
+        for bias, group in groups.items():
+            row[f"mean_bias_{bias:g}"] = group.mean() if len(group) else np.nan
+            row[f"sd_bias_{bias:g}"] = group.std(ddof=1) if len(group) > 1 else np.nan
+        rows.append(row | judged(defined, groups, int(block["sign"].iloc[0])))
     table = pd.DataFrame(rows)
     return table.assign(q=false_discovery_rates(table["p"]))
+
+
+def between_models(defined: pd.DataFrame, groups: Values, sign: int) -> dict[str, float | str]:
+    """STATISTICS and the verdict of models each of which has a text of its own.
+
+    spearman with low, high and p (`rank_correlation`); p_full: `permutation_p` of the highest against the lowest bias;
+    smallest_dose; SHARES. A measure sees the bias if p_full <= 0.05; with so few seeds that no outcome could reach 0.05
+    the verdict is that there are too few."""
+    nothing = dict.fromkeys(STATISTICS, np.nan) | {"verdict": TOO_FEW}
+    low, *_, high = groups.values()
+    if not are_enough(groups, sign):
+        return nothing
+    groups, p_full = {bias: group for bias, group in groups.items() if len(group)}, permutation_p(low, high, sign)
+    return (
+        nothing
+        | rank_correlation(groups, sign)._asdict()
+        | {"p_full": p_full, "smallest_dose": smallest_dose(groups, sign)}
+        | variance_shares([*groups.values()], defined["error"].to_numpy())
+        | {"verdict": SEES if p_full <= LEVEL else DOES_NOT}
+    )
+
+
+def are_enough(groups: Values, sign: int) -> bool:
+    """Whether a test of the highest against the lowest bias could reach 0.05 at all."""
+    low, *_, high = map(len, groups.values())
+    return bool(low and high) and least_p(low, high, sign) <= LEVEL
 
 
 def follows(table: pd.DataFrame) -> pd.Series:
@@ -221,15 +236,17 @@ def follows(table: pd.DataFrame) -> pd.Series:
 SIGNS = {"up": 1, "down": -1}
 
 
-def given_values(run: Run, encoders: Collection[str]) -> pd.DataFrame:
+def given_values(run: Run, doses: Mapping[str, tuple[float, float]]) -> pd.DataFrame:
     """Return a row per measure of the key `given` and encoder: measure (its name, marked as given), group, sign,
-    encoder, value (the mean of its items) and error, the variance that the items leave in the value (NaN for one).
+    encoder, value (the mean of its items), error, the variance that the items leave in the value (NaN for one), and of
+    `with_doses` bias and seed.
 
     The run's option "given" says where a measure goes with more bias, its file "<measure>/<encoder>" has the items."""
     rows = []
     for name, direction in run.options.get("given", {}).items():
-        for encoder in encoders:
+        for encoder in doses:
             values = pd.read_csv(run.files["given"][f"{name}/{encoder}"])[VALUE]
             error = values.var(ddof=1) / len(values) if len(values) > 1 else np.nan
             rows.append((f"{name} (given)", INSIDE, SIGNS[direction], encoder, values.mean(), error))
-    return pd.DataFrame(rows, columns=["measure", "group", "sign", "encoder", "value", "error"])
+    rows = pd.DataFrame(rows, columns=["measure", "group", "sign", "encoder", "value", "error"])
+    return with_doses(rows, doses)

@@ -1,5 +1,7 @@
 """Does a measure follow the planted bias, from which dose on, and how much of it is noise?"""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,7 +11,7 @@ from scipy.stats import f_oneway, page_trend_test, spearmanr
 
 from biasflow.papers import judge as module
 from biasflow.papers.judge import (
-    judge,
+    between_models,
     permutation_p,
     rank_correlation,
     smallest_dose,
@@ -90,11 +92,12 @@ def test_shares_are_those_of_the_f_statistic_and_sum_to_one(groups):
     if all(np.ptp(group) == 0 for group in groups):
         return
     f = f_oneway(*groups).statistic
-    assert found["dose"] == pytest.approx(max(0, (f - 1) / (f + 2)))
-    assert found["dose"] + found["seed"] == pytest.approx(1)
+    assert found["share_dose"] == pytest.approx(max(0, (f - 1) / (f + 2)))
+    assert found["share_dose"] + found["share_seed"] == pytest.approx(1)
 
 
 def test_verdicts():
+    judge = partial(module.judge, judged=between_models)
     seen = judge(values({0: [1, 2, 3], 0.5: [2, 5, 4], 1: [7, 8, 9]})).iloc[0]
     assert (seen["verdict"], seen["p_full"], seen["mean_bias_1"], seen["sd_bias_0"]) == (module.SEES, 0.05, 8, 1)
     assert judge(values({0: [1, 2, 9], 1: [7, 8, 3]})).iloc[0]["verdict"] == module.DOES_NOT

@@ -153,11 +153,11 @@ def test_the_value_of_an_encoder_is_the_mean_of_its_items_which_leave_their_vari
     empty = pd.DataFrame()
     for direction, sign in (("up", 1), ("down", -1)):
         options = {"given": {"coin": direction}}
-        found = given_values(Run(empty, empty, empty, empty, files, options), ["a", "b"])
+        found = given_values(Run(empty, empty, empty, empty, files, options), {"a": (0, 1), "b": (0.5, 1)})
         assert found["measure"].tolist() == ["coin (given)"] * 2 and set(found["sign"]) == {sign}
-        assert found["value"].tolist() == [3, 4]
+        assert found["value"].tolist() == [3, 4] and found["bias"].tolist() == [0, 0.5]
         assert found["error"].iloc[0] == pytest.approx(7 / 3) and np.isnan(found["error"].iloc[1])
-    assert given_values(Run(empty, empty, empty), ["a"]).empty
+    assert given_values(Run(empty, empty, empty), {"a": (0, 1)}).empty
 
 
 def test_a_method_without_a_score_has_a_reason():

@@ -13,7 +13,18 @@ from biasflow.papers.calibrated.figures import draw_doses, draw_followed
 from biasflow.papers.calibrated.values import ALL, CONTROL, HELD_OUT, measured
 from biasflow.papers.derived import calibrated_encoders
 from biasflow.papers.frames import Run
-from biasflow.papers.judge import DOES_NOT, SEES, TOO_FEW, by_seed, judge
+from biasflow.papers.judge import (
+    DOES_NOT,
+    SEES,
+    SHARES,
+    TOO_FEW,
+    Values,
+    are_enough,
+    by_seed,
+    judge,
+    trend_within_seeds,
+    variance_shares,
+)
 from biasflow.registry import INSIDE
 from biasflow.results.statistics import false_discovery_rates, mean_of_units, t_interval
 
@@ -54,6 +65,7 @@ def _ranks(block: pd.DataFrame) -> pd.DataFrame:
 
 
 WHAT = ["measure", "occupations"]
+SLOPE = ["slope", "slope_low", "slope_high"]
 
 
 @lru_cache(maxsize=1)  # the table and a figure are made of the same
@@ -63,43 +75,46 @@ def calibration(run: Run) -> pd.DataFrame:
 
 
 def judged(values: pd.DataFrame) -> pd.DataFrame:
-    """Return `judge` of the values by dose, with what the encoders of a seed, which share text and masks, say together.
+    """Return `judge` of the values by dose, by what the encoders of a seed, which share text and masks, say together
+    (`_within_seeds`).
 
-    slope: the mean over seeds of the least-squares slope of the values on the dose, with Student's 95 % interval over
+    before: the value of the encoder without further training. The controls have a q of their own, since they are no
+    measures."""
+    dosed = values.dropna(subset="bias")
+    tables = [judge(part, _within_seeds, by=WHAT) for _, part in dosed.groupby(dosed["group"] != CONTROL)]
+    before = values[values["bias"].isna()].set_index(WHAT)["value"].rename("before")
+    table = pd.concat(tables, ignore_index=True).join(before, on=WHAT)
+    table = table.rename(columns=lambda name: name.replace("_bias_", "_dose_"))
+    first = [*WHAT, "group", *SLOPE, "verdict", "smallest_dose", "before"]
+    return table[[*first, *(name for name in table if name not in first)]]
+
+
+def _within_seeds(defined: pd.DataFrame, groups: Values, sign: int) -> dict[str, float | str]:
+    """What the seeds say that have a value at every dose, each by itself.
+
+    slope: the mean over them of the least-squares slope of the values on the dose, with Student's 95 % interval over
     seeds (slope_low, slope_high; NaN for fewer than three). verdict: whether this interval lies on the side of more
     bias of 0 (of measures of quality: on either side). smallest_dose: the smallest dose above 0 such that it and all
-    larger ones differ from dose 0 in this way. before: the value of the encoder without further training. The controls
-    have a q of their own, since they are no measures."""
-    values = values.assign(key=values["measure"] + "|" + values["occupations"])
-    dosed = values.dropna(subset="bias")
-    keyed = dosed.drop(columns="measure").rename(columns={"key": "measure"})
-    tables = [judge(part, shared_seeds=True) for _, part in keyed.groupby(keyed["group"] != CONTROL)]
-    table = pd.concat(tables, ignore_index=True).drop(columns=["low", "high", "p_full", "smallest_dose", "verdict"])
-    table = table.rename(columns=lambda name: name.replace("_bias_", "_dose_"))
-    keys = table.pop("measure")
-    by_key = dict(iter(dosed.groupby("key", sort=False)))
-    before = values[values["bias"].isna()].set_index("key")["value"].reindex(keys).to_numpy()
-    about = keys.str.split("|", expand=True).set_axis(WHAT, axis=1).assign(group=table.pop("group"))
-    more = pd.DataFrame([_over_seeds(by_key[key]) for key in keys]).assign(before=before)
-    return pd.concat([about, more, table], axis=1)
-
-
-def _over_seeds(block: pd.DataFrame) -> dict[str, float | str]:
-    complete, sign = by_seed(block), int(block["sign"].iloc[0])
+    larger ones differ from dose 0 in this way. spearman and p: `trend_within_seeds`; SHARES."""
+    complete = by_seed(defined)
+    result = dict.fromkeys([*SLOPE, "smallest_dose", "spearman", "p", "q", *SHARES], np.nan) | {"verdict": TOO_FEW}
+    if are_enough(groups, sign):
+        result["spearman"], result["p"] = trend_within_seeds(complete.to_numpy(), complete.columns, sign)
+        present = [group for group in groups.values() if len(group)]
+        result |= variance_shares(present, defined["error"].to_numpy())
     if complete.empty:
-        return dict.fromkeys(["slope", "slope_low", "slope_high", "smallest_dose"], np.nan) | {"verdict": TOO_FEW}
+        return result
     doses = complete.columns.to_numpy(float) - complete.columns.to_numpy(float).mean()
     changes = complete.sub(complete.iloc[:, 0], axis=0).to_numpy()  # exactly 0 of a constant
     slopes = changes @ doses / (doses**2).sum()
     low, high = t_interval(slopes)
-    smallest = np.nan
     for dose in sorted(complete.columns[complete.columns > 0], reverse=True) if 0 in complete else ():
         if not _is_more(*t_interval(complete[dose] - complete[0]), sign):
             break
-        smallest = dose
-    verdict = TOO_FEW if np.isnan(low) else SEES if _is_more(low, high, sign) else DOES_NOT
-    about = {"slope": slopes.mean(), "slope_low": low, "slope_high": high}
-    return about | {"verdict": verdict, "smallest_dose": smallest}
+        result["smallest_dose"] = dose
+    if np.isfinite(low):
+        result["verdict"] = SEES if _is_more(low, high, sign) else DOES_NOT
+    return result | dict(zip(SLOPE, (slopes.mean(), low, high), strict=True))
 
 
 def _is_more(low: float, high: float, sign: int) -> bool:

@@ -17,6 +17,7 @@ from biasflow.papers.frames import Run
 from biasflow.papers.judge import given_values, item_variance, with_doses
 from biasflow.registry import INSIDE, METRICS, Measure
 from biasflow.results.scores import NONE
+from biasflow.results.tables import arranged
 
 CONTROL = "control"  # the group of rows that are no measures: they show whether the encoder learnt what was planted
 ALL, SEEN, HELD_OUT = "all", "seen", "held out"
@@ -30,10 +31,10 @@ LEAST_OCCUPATIONS = 4  # of a part; a correlation of fewer says nothing
 def measured(run: Run) -> pd.DataFrame:
     """A row per measure, set of occupations, dose and seed: KEYS, value, and error, the variance that the items leave
     in the value (that of its 95 % interval; NaN where it has none). bias: the dose; NaN for the encoder before."""
-    parts = [_texts, _scores, _by_occupations, *([_given_rows] if run.options.get("given") else [])]
-    values = pd.concat([part(run) for part in parts], ignore_index=True)
-    order = {name: number for number, name in enumerate(values["measure"].unique())}
-    return values.sort_values(KEYS, key=lambda c: c.map(order) if c.name == "measure" else c, kind="stable")
+    parts = [_texts(run), _scores(run), _by_occupations(run)]
+    parts += [given_values(run, _models(run)).assign(occupations=ALL)] if run.options.get("given") else []
+    values = pd.concat(parts, ignore_index=True)[[*KEYS, "value", "error"]]
+    return arranged(values, measure=values["measure"], **dict.fromkeys(KEYS[1:]))
 
 
 def _models(run: Run) -> dict[str, tuple[float, float]]:
@@ -80,13 +81,6 @@ def _scores(run: Run) -> pd.DataFrame:
     if values.empty:
         raise BiasflowError("calibration: none of the metrics could be measured; see plan.csv for the reasons")
     return values.groupby(KEYS, dropna=False, sort=False)[["value", "error"]].mean().reset_index()
-
-
-def _given_rows(run: Run) -> pd.DataFrame:
-    """What others say of the encoders, in the same columns."""
-    models = _models(run)
-    rows = with_doses(given_values(run, models), models)
-    return rows.assign(occupations=ALL)[[*KEYS, "value", "error"]]
 
 
 def occupations_of(units: pd.DataFrame) -> dict[str, float]:

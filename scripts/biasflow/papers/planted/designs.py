@@ -1,15 +1,14 @@
 """What a measure follows: the bias of the pre-training, of the task's data, both or neither; and whether erasing a bias
 brings it back to its value for models that never had the bias."""
 
-from collections.abc import Sequence
-
 import numpy as np
 import pandas as pd
 from scipy import stats
 
+from biasflow.base.errors import BiasflowError
 from biasflow.papers.judge import LEVEL, TOO_FEW, least_p, permutation_p
 from biasflow.results.scores import NONE
-from biasflow.results.statistics import false_discovery_rates
+from biasflow.results.statistics import false_discovery_rates, paired_permutations
 
 PRETRAINING, TASK, INTERACTION = EFFECTS = ("pretraining", "task", "interaction")
 NUMBERS = ("effect", "low", "high", "p", "q")  # of each
@@ -29,23 +28,22 @@ def two_by_two(values: pd.DataFrame) -> pd.DataFrame:
     permutation p: of encoders between the two groups, for the task of the sign of b - a. q: p adjusted over
     all measures (Benjamini and Hochberg 1995), each effect by itself. eta_*: shares of the sum of squares, residual
     too. follows: which main effects have q <= 0.05. A measure with a value that is not defined in a corner, or with too
-    few encoders for any p below 0.05, has its means alone, and `follows` says which it is."""
+    few encoders for any p below 0.05, has its means alone, and `follows` says which it is. BiasflowError, naming the
+    measure, for other than two amounts of either bias."""
     rows, untested = [], []
     for measure, block in values.groupby("measure", sort=False):
-        wide = block.pivot_table(index=["bias", "seed"], columns="task_bias", values="value", dropna=False)
-        groups = [wide.loc[bias].to_numpy() for bias in sorted(block["bias"].unique())]  # [seeds, task_bias]
-        without, having = groups
-        row = {"measure": measure, "group": block["group"].iloc[0], "seeds": len(having)}
-        row |= {f"mean_{cell}": part.mean() for cell, part in zip(CELLS, _cells(groups), strict=True)}
+        design = _design(block)
+        cells = design.transpose(2, 0, 1).reshape(len(CELLS), -1)
+        row = {"measure": measure, "group": block["group"].iloc[0], "seeds": cells.shape[1]}
+        row |= {f"mean_{cell}": part.mean() for cell, part in zip(CELLS, cells, strict=True)}
         row |= dict.fromkeys([*(f"{effect}_{name}" for effect in EFFECTS for name in NUMBERS), *ETAS], np.nan)
         rows.append(row)
-        defined = np.isfinite(wide.to_numpy()).all()
-        enough = least_p(len(without), len(having), 0) <= LEVEL
+        enough = least_p(cells.shape[1], cells.shape[1], 0) <= LEVEL
         untested.append(UNDEFINED if enough else TOO_FEW)
-        if defined and enough:
+        if np.isfinite(design).all() and enough:
             for effect in EFFECTS:
-                row |= {f"{effect}_{name}": value for name, value in _effect(effect, groups).items()}
-            row |= {f"eta_{name}": share for name, share in shares(_cells(groups)).items()}
+                row |= {f"{effect}_{name}": value for name, value in _effect(effect, design).items()}
+            row |= {f"eta_{name}": share for name, share in shares(cells).items()}
     table = pd.DataFrame(rows)
     if table.empty:
         return table
@@ -55,33 +53,27 @@ def two_by_two(values: pd.DataFrame) -> pd.DataFrame:
     return table.assign(follows=np.where(table[f"{TASK}_q"].isna(), untested, verdicts))
 
 
-def _cells(groups: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """The values in the order of CELLS."""
-    without, having = groups
-    return [without[:, 0], having[:, 0], without[:, 1], having[:, 1]]
-
-
-def _units(effect: str, groups: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """The two groups that an effect compares, with a number for each encoder without and with bias."""
-    return [group.mean(axis=1) if effect == PRETRAINING else group[:, 1] - group[:, 0] for group in groups]
-
-
-def _effect(effect: str, groups: Sequence[np.ndarray]) -> dict[str, float]:
-    without, having = _units(effect, groups)
-    if effect == TASK:
-        signs = stats.permutation_test(
-            (np.concatenate([without, having]), np.zeros(len(without) + len(having))),
-            lambda a, b, axis: (a - b).mean(axis=axis),
-            permutation_type="samples",
-            vectorized=True,
-            n_resamples=np.inf,
+def _design(block: pd.DataFrame) -> np.ndarray:
+    """The values of a measure [bias of the pre-training, seed, bias of the task]; NaN for a model without a value."""
+    wide = block.pivot_table(index=["bias", "seed"], columns="task_bias", values="value", dropna=False)
+    if (block["bias"].nunique(), wide.shape[1]) != (2, 2):
+        raise BiasflowError(
+            f"measure {block['measure'].iloc[0]}: {block['bias'].nunique()} amounts of bias in the pre-training and "
+            f"{wide.shape[1]} in the task; compare two of each"
         )
-        p = float(signs.pvalue)
+    return wide.to_numpy().reshape(2, -1, 2)
+
+
+def _effect(effect: str, design: np.ndarray) -> dict[str, float]:
+    """NUMBERS of an effect without q, from a number for each encoder."""
+    without, having = design.mean(axis=2) if effect == PRETRAINING else design[:, :, 1] - design[:, :, 0]
+    if effect == TASK:
+        (p,) = paired_permutations(np.concatenate([without, having])[:, None])
     else:
         p = permutation_p(without, having, 0)
     # The mean of both groups is half the difference of one from the other with its signs turned.
     sides = (having / 2, -without / 2) if effect == TASK else (having, without)
-    return {"effect": float(sides[0].mean() - sides[1].mean()), **welch_interval(*sides), "p": p}
+    return {"effect": float(sides[0].mean() - sides[1].mean()), **welch_interval(*sides), "p": float(p)}
 
 
 def welch_interval(a: np.ndarray, b: np.ndarray) -> dict[str, float]:
@@ -90,13 +82,13 @@ def welch_interval(a: np.ndarray, b: np.ndarray) -> dict[str, float]:
     return {"low": float(ends.low), "high": float(ends.high)} if ends else dict.fromkeys(("low", "high"), np.nan)
 
 
-def shares(cells: Sequence[np.ndarray]) -> dict[str, float]:
+def shares(cells: np.ndarray) -> dict[str, float]:
     """Eta squared of the balanced design: SS of each effect and of the residual over their sum; cells: the values in
-    the order of CELLS, as many each. NaN where all are equal."""
-    n, means = len(cells[0]), np.array([cell.mean() for cell in cells])
+    the order of CELLS [4, seeds]. NaN where all are equal."""
+    means = cells.mean(axis=1)
     contrasts = {PRETRAINING: [-1, 1, -1, 1], TASK: [-1, -1, 1, 1], INTERACTION: [1, -1, -1, 1]}
-    squares = {name: n * float(means @ signs) ** 2 / 4 for name, signs in contrasts.items()}
-    squares["residual"] = float(sum(((cell - mean) ** 2).sum() for cell, mean in zip(cells, means, strict=True)))
+    squares = {name: cells.shape[1] * float(means @ signs) ** 2 / 4 for name, signs in contrasts.items()}
+    squares["residual"] = float(((cells - means[:, None]) ** 2).sum(axis=1).sum())
     total = sum(squares.values())
     return {name: part / total if total else np.nan for name, part in squares.items()}
 

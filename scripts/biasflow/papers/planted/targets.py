@@ -18,7 +18,7 @@ from biasflow.metrics.log_odds import agreement
 from biasflow.metrics.stereoset import ANTI, STEREOTYPE
 from biasflow.papers.derived import calibration_name
 from biasflow.papers.frames import Run
-from biasflow.papers.judge import LEVEL, judge, permutation_p
+from biasflow.papers.judge import LEVEL, between_models, judge, permutation_p
 from biasflow.papers.planted import designs
 from biasflow.papers.planted.blocks import ends
 from biasflow.papers.planted.designs import BACK, FOLLOWS, INTERACTION, PRETRAINING, TASK
@@ -118,7 +118,7 @@ def by_dose(run: Run) -> pd.DataFrame:
 @lru_cache(maxsize=1)  # tables and figures are made of the same
 def calibration(run: Run) -> pd.DataFrame:
     """Return for each measure its values on models of known bias, and whether it follows the bias."""
-    return judge(by_dose(run))
+    return judge(by_dose(run), between_models)
 
 
 @lru_cache(maxsize=1)

@@ -11,6 +11,7 @@ from biasflow.papers.frames import Run
 from biasflow.papers.judge import given_values, item_variance, with_doses
 from biasflow.papers.planted.blocks import LAST_LAYER, Judged, judged, met
 from biasflow.results.scores import NA, NONE
+from biasflow.results.tables import arranged
 
 PLAIN, OWN = "plain", "own"
 SEEN = "planted-seen"  # stimuli in combinations that occur in pre-training: see reading.py
@@ -30,7 +31,8 @@ def measured(run: Run) -> pd.DataFrame:
     _check_datasets(table)
     table = table.groupby(KEYS, dropna=False, sort=False)[["value", "error"]].mean().reset_index()
     if run.options.get("given"):
-        table = pd.concat([table, _given_rows(run)], ignore_index=True)
+        given = given_values(run, _doses(run)).assign(task="", task_bias=np.nan, method=NONE)
+        table = pd.concat([table, given[[*table]]], ignore_index=True)
     known = set(
         zip(table["measure"], table["bias"], table["task_bias"].fillna(-1), table["seed"], table["method"], strict=True)
     )
@@ -39,11 +41,8 @@ def measured(run: Run) -> pd.DataFrame:
             raise BiasflowError(
                 f"encoder {calibration_name(bias, seed)}, method {method}: no score {entry.name}; run its rules again"
             )
-    order = {name: number for number, name in enumerate(table["measure"].unique())}
-    order |= {name: number - len(about) for number, name in enumerate(about["measure"])}  # those of others last
-    return table.sort_values(
-        ["measure", *MODEL], key=lambda c: c.map(order) if c.name == "measure" else c, kind="stable"
-    )
+    order = [*about["measure"], *table["measure"]]  # those of others last
+    return arranged(table, measure=order, **dict.fromkeys(MODEL))
 
 
 def _measures(run: Run) -> pd.DataFrame:
@@ -68,17 +67,14 @@ def _judged(run: Run) -> list[Judged]:
     return list(judged({name: about["kind"] for name, about in run.options["tasks"].items()}))
 
 
-def _given_rows(run: Run) -> pd.DataFrame:
-    """What others say of the encoders, in the same columns."""
-    doses = {calibration_name(b, s): (b, s) for b in run.options["bias"] for s in run.options["seeds"]}
-    rows = given_values(run, doses).assign(task="", task_bias=np.nan, method=NONE)
-    return with_doses(rows, doses)[[*KEYS, "value", "error"]]
+def _doses(run: Run) -> dict[str, tuple[float, int]]:
+    """Encoder -> its bias and seed."""
+    return {calibration_name(b, s): (b, s) for b in run.options["bias"] for s in run.options["seeds"]}
 
 
 def _scores(run: Run) -> pd.DataFrame:
     """The scores of the run's models with the biases and seeds that the names of these stand for."""
-    options, scores = run.options, run.scores
-    doses = {calibration_name(b, s): (b, s) for b in options["bias"] for s in options["seeds"]}
+    options, scores, doses = run.options, run.scores, _doses(run)
     tasks = {calibration_task(name, b): (name, b) for name in options["tasks"] for b in options["task_bias"]}
     wanted = scores["encoder"].isin(doses) & scores["task"].isin([NA, *tasks]) & (scores["setting"] == NA)
     wanted &= scores["strategy"].isin([NA, PLAIN]) & scores["head"].isin([NA, OWN]) & (scores["dataset"] != SEEN)

@@ -50,6 +50,16 @@ def test_what_a_measure_follows(weights, follows):
     assert found["follows"].tolist() == [follows]
 
 
+def test_a_design_with_other_than_two_biases_or_with_a_model_less_has_no_effects():
+    made = design(lambda b, t, seed: b + t + 0.01 * seed)
+    for key in ("bias", "task_bias"):
+        for wrong in (made[made[key] == 0], pd.concat([made, made[made[key] == 0].assign(**{key: 0.5})])):
+            with pytest.raises(BiasflowError, match=r"measure m: .*two of each"):
+                two_by_two(wrong)
+    row = two_by_two(made.iloc[1:]).iloc[0]
+    assert row["follows"] == module.UNDEFINED and np.isnan(row["eta_task"]) and row["mean_both"] == pytest.approx(2.02)
+
+
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.integers(-9, 9), min_size=12, max_size=12), st.floats(0.1, 10), st.floats(-5, 5))
 def test_shares_of_variance_sum_to_one_and_do_not_depend_on_the_scale(numbers, scale, shift):
