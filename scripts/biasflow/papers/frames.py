@@ -1,9 +1,10 @@
 """Shared by all papers: the run from which tables are made, with every score that its plan says it has, and the NLI
 scores as tables show them."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -104,6 +105,11 @@ def _absent(wanted: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
 def status(reason: str) -> str:
     """Return the status of a row in a table: "run", or "not run: <reason>"."""
     return f"not run: {reason}" if reason else RUN
+
+
+def with_reasons(table: pd.DataFrame, reason: Callable[[NamedTuple], str]) -> pd.DataFrame:
+    """The table with a status in every row: those that have none were not run, for the `reason` that their row has."""
+    return table.assign(status=[row.status or status(reason(row)) for row in table.fillna({"status": ""}).itertuples()])
 
 
 def wide(rows: pd.DataFrame, index: Sequence[str], columns: Sequence[str] = ("metric",)) -> pd.DataFrame:

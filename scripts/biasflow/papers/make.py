@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError, headline
 from biasflow.base.files import whole_file
-from biasflow.papers.frames import NOT_ASKED, RUN, Run, status
+from biasflow.papers.frames import NOT_ASKED, RUN, Run, with_reasons
 from biasflow.papers.paper import HERE, KINDS, PRINTED, Compared, PaperText, Target, role
 from biasflow.registry import PLAIN, STRATEGIES
 from biasflow.results.figures import save_figure
@@ -129,9 +130,14 @@ def pivoted(run: Run, text: PaperText, target: Target) -> pd.DataFrame:
     table = ours.reindex(columns=metrics).astype(float).reset_index().assign(status=RUN)
     values = [name for name in metrics if name in printed]
     table = merge_published(table, printed, on=keys, values=values, printed_only=True)
-    silent = table["status"].isna()
-    table.loc[silent, "status"] = [_status(run, row) for row in table.loc[silent, keys].to_dict("records")]
-    return table
+    of_plan = [key for key in keys if key in run.plan]
+
+    def reason(row: NamedTuple) -> str:
+        """The plan's reason for what is printed and was not run: for its encoder, method and dataset."""
+        cells = {key: getattr(row, key) for key in of_plan if getattr(row, key) != NA}
+        return run.reason(**cells) or NOT_ASKED
+
+    return with_reasons(table, reason)
 
 
 def printed_rows(run: Run, text: PaperText, target: Target) -> pd.DataFrame:
@@ -232,12 +238,6 @@ def ours(run: Run, text: PaperText) -> pd.DataFrame:
 def other_data(run: Run, text: PaperText) -> Mapping[str, str]:
     """Why numbers are not comparable: word of the column `of` -> reason, "" where the run has the same data."""
     return _named(text, text.other_data)(run) if text.other_data else {}
-
-
-def _status(run: Run, keys: Mapping[str, str]) -> str:
-    """Why a row that is printed has no score of ours: the plan's reason for its encoder, method and dataset."""
-    planned = {key: value for key, value in keys.items() if key in run.plan and value != NA}
-    return status(run.reason(**planned) or NOT_ASKED)
 
 
 def _repository(identifier: str) -> str:

@@ -22,6 +22,7 @@ LIGHT_GREY = "#DDDDDD"  # lines of a grid
 METHODS = (  # of methods, by their erasers in the order of the registry; more erasers begin again
     BLUE, "#56B4E9", "#E69F00", VERMILION, GREEN, "#B5A900", PURPLE, "#7A4B2A", "#5B4B9E", "#00737A",
 )  # fmt: skip
+TITLE_WIDTH = 24  # letters of the title of a small panel in one line
 STYLE = shipped("results/assets/biasflow.mplstyle")
 
 
@@ -45,6 +46,25 @@ def panels(rows: int, columns: int, size: tuple[float, float], **options: object
     """A figure of so many inches, and its panels [rows, columns]; `options` of Figure.subplots."""
     figure = Figure(figsize=size, layout="constrained")
     return figure, figure.subplots(rows, columns, squeeze=False, **options)
+
+
+def titled_panels(titles: Sequence[str], **options: object) -> tuple[Figure, list[Axes]]:
+    """A figure with a small panel for each title, six side by side; `options` of Figure.subplots."""
+    columns = min(6, len(titles))
+    lines = -(-len(titles) // columns)
+    figure, grid = panels(lines, columns, (1.7 * columns + 0.4, 1.45 * lines + 0.6), **options)
+    for axes in grid.flat[len(titles) :]:
+        axes.remove()
+    shown = list(grid.flat[: len(titles)])
+    for axes, title in zip(shown, titles, strict=True):
+        axes.set_title(textwrap.fill(title, TITLE_WIDTH), loc="left", fontsize=7)
+    return figure, shown
+
+
+def name_lines(axes: Axes, names: Sequence[str]) -> None:
+    """The names of what lies at 0, 1, 2 ... of a vertical axis, the first at the top."""
+    axes.set_yticks(range(len(names)), names, fontsize=6)
+    axes.set_ylim(len(names) - 0.5, -0.5)
 
 
 def name_row(axes: Axes, name: str, above: float) -> None:

@@ -1,6 +1,5 @@
 """The figures of the calibration: every measure by the dose, and which measures follow it."""
 
-import textwrap
 from collections.abc import Mapping
 
 import numpy as np
@@ -14,7 +13,6 @@ from biasflow.results import figures as draw
 
 COLOURS = (draw.BLUE, draw.VERMILION, draw.GREEN, draw.PURPLE)
 MARKERS = "osD^"
-WIDTH = 24  # letters of a panel's title in one line
 
 
 def _name(row) -> str:
@@ -29,12 +27,8 @@ def draw_doses(values: pd.DataFrame, table: pd.DataFrame) -> Figure:
     their mean; blue if it follows the dose. values: of `values.measured`; table: of `targets.judged`."""
     rows = list(table.assign(follows=follows(table)).dropna(subset="slope").itertuples())
     by_row = dict(iter(values.groupby(["measure", "occupations"])))
-    columns = min(6, len(rows))
-    lines = -(-len(rows) // columns)
-    figure, grid = draw.panels(lines, columns, (1.7 * columns + 0.4, 1.45 * lines + 0.6))
-    for axes in grid.flat[len(rows) :]:
-        axes.remove()
-    for axes, row in zip(grid.flat, rows, strict=False):
+    figure, panels = draw.titled_panels([_name(row) for row in rows])
+    for axes, row in zip(panels, rows, strict=True):
         block = by_row[row.measure, row.occupations]
         seeds = block.dropna(subset="bias").pivot(index="bias", columns="seed", values="value")
         colour = draw.BLUE if row.follows else draw.GREY
@@ -44,7 +38,6 @@ def draw_doses(values: pd.DataFrame, table: pd.DataFrame) -> Figure:
             inside = axes.get_ylim()  # a value that is far off would leave no room for the seeds
             axes.axhline(row.before, color=draw.BLACK, linewidth=0.6, linestyle=":")
             axes.set_ylim(inside)
-        axes.set_title(textwrap.fill(_name(row), WIDTH), loc="left", fontsize=7)
         axes.set_xticks(seeds.index[:: max(1, len(seeds) // 2)])
     entries = [
         draw.legend_entry(name, color=colour, linestyle=style, linewidth=1.5)
@@ -81,8 +74,7 @@ def draw_followed(tables: Mapping[str, pd.DataFrame]) -> Figure:
         entries.append(draw.legend_entry(f"{encoder}: follows", color=colour, marker=marker))
         entries.append(draw.legend_entry("not shown to", color=colour, marker=marker, markerfacecolor="white"))
     axes.axvline(0, color=draw.GREY, linewidth=0.6)
-    axes.set_yticks(range(len(names)), names, fontsize=6)
-    axes.set_ylim(len(names) - 0.5, -0.5)
+    draw.name_lines(axes, names)
     axes.set_xlim(-1.05, 1.05)
     axes.set_xlabel("rank correlation with the dose (mean within seeds)")
     draw.light_grid(axes, "both")

@@ -56,7 +56,7 @@ def examples_of(run: Run, number: int) -> pd.DataFrame:
     stimuli = {name: read_text_csv(path) for name, path in run.files.get("stimuli", {}).items()}
     for encoder in run.options["encoders"]:
         read = {name: _untouched(run, encoder, name) for name in stimuli}
-        compared = grid.is_papers_encoder(run, encoder)
+        compared = encoder in grid.papers_encoders(run)
         shown = {
             (encoder, name): examples(number, stimuli[name], probabilities, published, compared=compared)
             for name, probabilities in read.items()

@@ -64,19 +64,19 @@ def encoders(run: Run) -> list[str]:
     return list(dict.fromkeys([*run.options["encoders"], *encoders_of_nli(run.options)]))
 
 
-def is_papers_encoder(run: Run, encoder: str) -> bool:
-    """Return whether an encoder is that of the paper (`make.same_encoders`)."""
-    return encoder in same_encoders(load("dawkins2024"), run)[_PAPERS_ENCODER]
+def papers_encoders(run: Run) -> list[str]:
+    """The encoders of the run that are that of the paper (`make.same_encoders`)."""
+    return same_encoders(load("dawkins2024"), run)[_PAPERS_ENCODER]
 
 
 def printed_inside(run: Run, rows: pd.DataFrame) -> pd.Series:
     """Return which rows (encoder, stimuli, "" for none) the printed numbers on stimuli describe: bool [rows]."""
-    return _of_papers_encoder(run, rows) & rows["stimuli"].isin([AUTHORS, ""])
+    return rows["encoder"].isin(papers_encoders(run)) & rows["stimuli"].isin([AUTHORS, ""])
 
 
 def printed_nli(run: Run, rows: pd.DataFrame) -> pd.Series:
     """Return which rows (encoder) the printed NLI scores describe, if the task is SNLI: bool [rows]."""
-    return _of_papers_encoder(run, rows) & (not other_nli_data(run))
+    return rows["encoder"].isin(papers_encoders(run)) & (not other_nli_data(run))
 
 
 def other_nli_data(run: Run, *, occupations: bool = False) -> str:
@@ -102,10 +102,6 @@ def _other_stimuli(run: Run, printed: str) -> str:
     cells = run.plan[(run.plan["metric"] == INSIDE) & (run.plan["dataset"] != NA)]
     read = list(dict.fromkeys(cells["dataset"]))
     return "" if printed in read or not read else f"other data: printed of {printed}, here {', '.join(read)}"
-
-
-def _of_papers_encoder(run: Run, rows: pd.DataFrame) -> pd.Series:
-    return rows["encoder"].isin([name for name in rows["encoder"].unique() if is_papers_encoder(run, name)])
 
 
 def printed_table(printed: pd.DataFrame, number: int, keys: Sequence[str] = ("level",)) -> pd.DataFrame:
@@ -135,7 +131,7 @@ def layers_of(run: Run, encoder: str) -> int | None:
     layers = run.attributes("encoder", "layers")
     if encoder in layers:
         return int(layers[encoder])
-    return _PAPERS_LAYERS if encoder == PRINTED or is_papers_encoder(run, encoder) else None
+    return _PAPERS_LAYERS if encoder in (PRINTED, *papers_encoders(run)) else None
 
 
 def level_names(layers: int | None) -> dict[str, str]:

@@ -7,7 +7,7 @@ import pandas as pd
 
 from biasflow.corpora.seat import ROLES, AssociationTest
 from biasflow.metrics.combined_effect import ORDERS, VARIANCES
-from biasflow.papers.frames import NOT_ASKED, Run, status
+from biasflow.papers.frames import NOT_ASKED, Run, status, with_reasons
 from biasflow.papers.orgad2022 import halves, selection
 from biasflow.papers.orgad2022.selection import BASELINES, PROBED_ON, Selection
 from biasflow.papers.orgad2022.stages import LEVEL, compare
@@ -40,13 +40,9 @@ def ceat(run: Run, half: str) -> pd.DataFrame:
     table = table.assign(
         words_dropped=table["words_dropped"].astype(object).fillna(""),
         diverged=[chosen.diverged_seeds(*key) for key in zip(table["encoder"], table["model"], strict=True)],
-        status=[
-            row.status or status(chosen.lacking(row.encoder, row.model, halves.CEAT, tested))
-            for row in table.itertuples()
-        ],
     )
     table = arranged(
-        table,
+        with_reasons(table, lambda row: chosen.lacking(row.encoder, row.model, halves.CEAT, tested)),
         encoder=encoders,
         test=sorted(set(table["test"]) - {""}),
         order=ORDERS,

@@ -5,13 +5,14 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from biasflow.papers.frames import Run, status
+from biasflow.papers.frames import Run, with_reasons
 from biasflow.papers.orgad2022 import halves, selection
 from biasflow.papers.orgad2022.selection import ENCODER, REPLICA, Selection
 from biasflow.papers.orgad2022.stages import LEVEL
@@ -87,15 +88,12 @@ def fitted(run: Run, half: str, encoders: str) -> pd.DataFrame:
     )
     ours = before.merge(after, on=_KEY, how="outer")
     table = selection.with_labels(selection.beside(ours, _printed(chosen), _KEY, encoders), half)
-    table["status"] = [
-        row.status
-        or status(
-            chosen.no_points(row.encoder, halves.COMPRESSION if row.intrinsic == halves.COMPRESSION else halves.CEAT)
-        )
-        for row in table.itertuples()
-    ]
+
+    def why(row: NamedTuple) -> str:
+        return chosen.no_points(row.encoder, row.intrinsic if row.intrinsic == halves.COMPRESSION else halves.CEAT)
+
     table = arranged(
-        table,
+        with_reasons(table, why),
         encoder=encoders,
         tested=half.inputs,
         intrinsic=[halves.COMPRESSION],

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from biasflow.papers.frames import RUN, Run, status, wide
+from biasflow.papers.frames import RUN, Run, status, wide, with_reasons
 from biasflow.papers.orgad2022 import halves, selection
 from biasflow.papers.orgad2022.selection import BASELINES, CELL, MEASURE, NONE, PROBED_ON, Selection
 from biasflow.papers.orgad2022.words import baselines
@@ -137,7 +137,7 @@ def compared(run: Run, half: str, stage: str) -> pd.DataFrame:
         metric = (
             half.metric_of((row.metric, row.variant)) if row.encoder in scored and stage != halves.FROZEN else stage
         )
-        return status(chosen.reason(row.encoder, metric, row.model))
+        return chosen.reason(row.encoder, metric, row.model)
 
     sd = table["sd" + PUBLISHED]
     models = zip(table["encoder"], table["model"], strict=True)
@@ -145,10 +145,9 @@ def compared(run: Run, half: str, stage: str) -> pd.DataFrame:
         difference_in_printed_sd=table["mean" + DIFFERENCE] / sd.where(sd > 0),
         stars_agree=[_agreeing(*stars) for stars in table[_STARS].itertuples(index=False, name=None)],
         diverged=[chosen.diverged_seeds(*model) for model in models] if stage != halves.FROZEN else "",
-        status=[row.status or why(row) for row in table.itertuples()],
     )
     return arranged(
-        table,
+        with_reasons(table, why),
         encoder=encoders,
         key=[measure.key for measure in half.measures],
         model=[*chosen.models, *PROBED_ON],

@@ -2,7 +2,6 @@
 head that shows none has not learnt it, and what the tables come to. It needs the scores of encoders and trained models
 whose biases are known, and what the untouched encoders' next-sentence head says of single triples."""
 
-import textwrap
 from collections.abc import Iterator
 from functools import lru_cache
 
@@ -28,6 +27,7 @@ from biasflow.planted.world import load_world
 from biasflow.registry import COST, INSIDE, OUTSIDE
 from biasflow.results import figures as draw
 from biasflow.results.scores import NONE
+from biasflow.results.tables import arranged
 
 MASKED, NEXT, PROBABILITY = (
     "masked word: slope of the log-odds",
@@ -146,16 +146,11 @@ def draw_calibration(run: Run) -> Figure:
     """A measure's value against the planted bias: a panel per measure; points are seeds, the line joins the means."""
     frame = by_dose(run).dropna(subset="value")
     measures = list(frame.groupby("measure", sort=False))
-    columns = min(5, len(measures))
-    lines = -(-len(measures) // columns)
-    figure, grid = draw.panels(lines, columns, (2.0 * columns + 0.4, 1.7 * lines + 0.5), sharex=True)
-    for axes in grid.flat[len(measures) :]:
-        axes.remove()
-    for axes, (measure, values) in zip(grid.flat, measures, strict=False):
+    figure, panels = draw.titled_panels([measure for measure, _ in measures], sharex=True)
+    for axes, (_, values) in zip(panels, measures, strict=True):
         colour, means = COLOURS[values["group"].iloc[0]], values.groupby("bias")["value"].mean()
         axes.plot(means.index, means, color=colour, linewidth=1.5)
         axes.scatter(values["bias"], values["value"], s=14, facecolors="white", edgecolors=colour, zorder=3)
-        axes.set_title(textwrap.fill(measure, width=26), loc="left")
         axes.set_xticks(sorted(frame["bias"].unique()))
         axes.tick_params(labelbottom=True)
     figure.supxlabel("planted bias (0 none, 1 full)", fontsize=8)
@@ -188,7 +183,8 @@ def _draw_correlations(axes: Axes, table: pd.DataFrame) -> None:
         if np.isfinite(row.smallest_dose) and row.group != COST:
             axes.text(1.08, place, f"{row.smallest_dose:g}", fontsize=6, va="center")
     axes.axvline(0, color=draw.GREY, linewidth=0.6)
-    _name_rows(axes, table["measure"])
+    draw.name_lines(axes, table["measure"])
+    draw.light_grid(axes, "x")
     axes.set_xlim(-1.05, 1.2)
     axes.set_xlabel("rank correlation with the planted bias\n(right: smallest dose that differs from none)")
 
@@ -200,23 +196,15 @@ def _draw_shares(axes: Axes, table: pd.DataFrame) -> None:
         widths = table[f"eta_{part}"].to_numpy()
         axes.barh(range(len(table)), widths, left=left, color=colour, height=0.75)
         left = left + widths
-    _name_rows(axes, table["measure"])
+    draw.name_lines(axes, table["measure"])
+    draw.light_grid(axes, "x")
     axes.set_xlim(0, 1)
     axes.set_xlabel("share of variance by\nwhere the bias was planted")
 
 
 def _by_group(table: pd.DataFrame, value: str) -> pd.DataFrame:
     """Group by group in the order of COLOURS, the largest value first."""
-    order = list(COLOURS)
-    return table.sort_values(
-        ["group", value], key=lambda column: column.map(order.index) if column.name == "group" else -column
-    )
-
-
-def _name_rows(axes: Axes, names: pd.Series) -> None:
-    axes.set_yticks(range(len(names)), names, fontsize=6)
-    axes.set_ylim(len(names) - 0.5, -0.5)
-    draw.light_grid(axes, "x")
+    return arranged(table.sort_values(value, ascending=False, kind="stable"), group=COLOURS)
 
 
 HALF = 0.5  # a share of the variance
