@@ -2,6 +2,7 @@
 are judged as ours are."""
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 import numpy as np
@@ -129,17 +130,10 @@ def _spearman(doses: np.ndarray, values: np.ndarray) -> np.ndarray:
     return (x * y).mean(axis=-1)
 
 
-def smallest_dose(groups: dict[float, np.ndarray], sign: int) -> float:
-    """The smallest dose such that it and all larger ones differ from the lowest dose at 5 % (`permutation_p`); NaN for
-    none. Tested from the largest dose down to the first that does not differ, so the chance of any false one stays 5
-    %."""
-    lowest, *doses = sorted(groups)
-    smallest = np.nan
-    for dose in reversed(doses):
-        if permutation_p(groups[lowest], groups[dose], sign) > LEVEL:
-            break
-        smallest = dose
-    return smallest
+def smallest_dose(rising: Sequence[float], differs: Callable[[float], bool]) -> float:
+    """The smallest dose such that it and all larger ones differ from the lowest (`differs`); NaN for none. Tested from
+    the largest dose down to the first that does not differ, so the chance of any false one stays that of one test."""
+    return min(takewhile(differs, reversed(rising)), default=np.nan)
 
 
 def variance_shares(groups: Sequence[np.ndarray], errors: np.ndarray) -> dict[str, float]:
@@ -205,17 +199,19 @@ def between_models(defined: pd.DataFrame, groups: Values, sign: int) -> dict[str
     """STATISTICS and the verdict of models each of which has a text of its own.
 
     spearman with low, high and p (`rank_correlation`); p_full: `permutation_p` of the highest against the lowest bias;
-    smallest_dose; SHARES. A measure sees the bias if p_full <= 0.05; with so few seeds that no outcome could reach 0.05
-    the verdict is that there are too few."""
+    smallest_dose: the smallest that differs from the lowest at 5 % (`permutation_p`), as all larger ones do; SHARES. A
+    measure sees the bias if p_full <= 0.05; with so few seeds that no outcome could reach 0.05 the verdict is that
+    there are too few."""
     nothing = dict.fromkeys(STATISTICS, np.nan) | {"verdict": TOO_FEW}
     low, *_, high = groups.values()
     if not are_enough(groups, sign):
         return nothing
     groups, p_full = {bias: group for bias, group in groups.items() if len(group)}, permutation_p(low, high, sign)
+    smallest = smallest_dose([*groups][1:], lambda bias: permutation_p(low, groups[bias], sign) <= LEVEL)
     return (
         nothing
         | rank_correlation(groups, sign)._asdict()
-        | {"p_full": p_full, "smallest_dose": smallest_dose(groups, sign)}
+        | {"p_full": p_full, "smallest_dose": smallest}
         | variance_shares([*groups.values()], defined["error"].to_numpy())
         | {"verdict": SEES if p_full <= LEVEL else DOES_NOT}
     )

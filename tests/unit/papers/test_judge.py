@@ -14,7 +14,6 @@ from biasflow.papers.judge import (
     between_models,
     permutation_p,
     rank_correlation,
-    smallest_dose,
     trend_within_seeds,
     variance_shares,
 )
@@ -76,12 +75,13 @@ def test_a_trend_needs_two_seeds_and_a_seed_without_changes_counts_as_none():
     assert trend_within_seeds(np.ones((3, 2)), [0, 1]) == (0, 1)
 
 
-def test_the_smallest_dose_is_that_from_which_on_all_differ():
-    low, high = np.arange(5.0), 10 + np.arange(5.0)
-    assert smallest_dose({0: low, 0.5: high, 1: high}, 1) == 0.5
-    assert smallest_dose({0: low, 0.5: low, 1: high}, 1) == 1
-    assert np.isnan(smallest_dose({0: low, 0.5: high, 1: low}, 1))  # it would be an accident at 0.5
-    assert smallest_dose({0: high, 1: low}, -1) == 1
+@pytest.mark.parametrize(
+    ("high_at", "sign", "smallest"),
+    [((0.5, 1), 1, 0.5), ((1,), 1, 1), ((0.5,), 1, np.nan), ((0,), -1, 0.5)],  # the third was an accident at 0.5
+)
+def test_the_smallest_dose_is_that_from_which_on_all_differ(high_at, sign, smallest):
+    made = values({dose: np.arange(5.0) + 10 * (dose in high_at) for dose in (0, 0.5, 1)}, sign=sign)
+    assert module.judge(made, between_models).iloc[0]["smallest_dose"] == pytest.approx(smallest, nan_ok=True)
 
 
 @FEW

@@ -22,6 +22,7 @@ from biasflow.papers.judge import (
     are_enough,
     by_seed,
     judge,
+    smallest_dose,
     trend_within_seeds,
     variance_shares,
 )
@@ -108,10 +109,10 @@ def _within_seeds(defined: pd.DataFrame, groups: Values, sign: int) -> dict[str,
     changes = complete.sub(complete.iloc[:, 0], axis=0).to_numpy()  # exactly 0 of a constant
     slopes = changes @ doses / (doses**2).sum()
     low, high = t_interval(slopes)
-    for dose in sorted(complete.columns[complete.columns > 0], reverse=True) if 0 in complete else ():
-        if not _is_more(*t_interval(complete[dose] - complete[0]), sign):
-            break
-        result["smallest_dose"] = dose
+    if 0 in complete:
+        above = sorted(complete.columns[complete.columns > 0])
+        changes_at = complete.sub(complete[0], axis=0)
+        result["smallest_dose"] = smallest_dose(above, lambda dose: _is_more(*t_interval(changes_at[dose]), sign))
     if np.isfinite(low):
         result["verdict"] = SEES if _is_more(low, high, sign) else DOES_NOT
     return result | dict(zip(SLOPE, (slopes.mean(), low, high), strict=True))
