@@ -36,6 +36,19 @@ def test_an_orthogonal_projection_of_that_rank_after_which_a_fresh_probe_is_near
         assert abs(float(eraser.left[0] @ mean_projection.fit(X, z).left[0])) > 0.999
 
 
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.floats(-2, 3), min_size=1, max_size=8), st.integers(1, 4))
+def test_eigenvalues_come_back_to_the_nearest_ones_on_the_hull(eigenvalues, trace):
+    eigenvalues = torch.tensor(eigenvalues, dtype=torch.float64)
+    found = rlace.fantope(eigenvalues, trace)
+    assert bool(((found >= 0) & (found <= 1)).all()) and float(found.sum()) <= trace + 1e-9
+    generator = torch.Generator().manual_seed(0)
+    for _ in range(30):  # no point of the hull lies on the far side: <e - found, other - found> <= 0
+        other = torch.rand(len(eigenvalues), dtype=torch.float64, generator=generator)
+        other *= min(1, trace / float(other.sum()))
+        assert float((eigenvalues - found) @ (other - found)) <= 1e-9
+
+
 def test_what_cannot_be_fitted_is_one_line():
     X = torch.randn(60, 8)
     with pytest.raises(BiasflowError, match="nothing to erase"):
