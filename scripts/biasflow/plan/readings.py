@@ -14,12 +14,13 @@ from biasflow.plan.encoders import model_files
 from biasflow.plan.estimate import seconds_of_reading
 from biasflow.plan.jobs import Job, Plan, Reading, ReadingJob, ReadingKey, Score
 from biasflow.plan.setup import Setup
-from biasflow.registry import METRICS, PACKAGE, READOUTS, TOGETHER, TRAINING, external_module, module_of, rule_of
+from biasflow.registry import METRICS, READOUTS, TOGETHER, TRAINING, external_module, module_of, rule_of
+from biasflow.stimuli import densray_sets, triples
 
 # Options of readouts that say how items are read, and not which they are.
 NOT_OF_ITEMS = ("batch_size", "pooling", "sentence_pooling", "others")
 # Metrics whose own readout lists its items itself -> the module that lists them for scores that somebody gives.
-LISTINGS = {"occtmp": f"{PACKAGE}.stimuli.occupations", "strength": f"{PACKAGE}.stimuli.triples"}
+LISTINGS = {"occtmp": densray_sets.__name__, "strength": triples.__name__}
 
 
 def reading_output(paths: Paths, key: ReadingKey) -> str:

@@ -1,14 +1,18 @@
 """Encoders of source external: what their files stand for is planned, all else has a reason or is refused by name."""
 
+from importlib import import_module
+
 import pytest
 
+from biasflow.base.code import module_file
 from biasflow.base.errors import BiasflowError
 from biasflow.plan.configuration import resolve
 from biasflow.plan.external import files_read
 from biasflow.plan.facts import gather
 from biasflow.plan.jobs import Job
+from biasflow.plan.readings import LISTINGS
 from biasflow.plan.setup import Setup
-from tests.unit.plan.configs import CATALOGUE, SCHEMA, asking, jobs_of, planned, setup_of
+from tests.unit.plan.configs import CATALOGUE, ROOT, SCHEMA, asking, jobs_of, planned, setup_of
 from tests.unit.plan.test_cells import reasons
 
 FILES = ["theirs/pro.conll", "theirs/anti.conll"]
@@ -135,6 +139,49 @@ def test_scores_of_items_are_read_by_metric():
     assert of_words["options"]["columns"] == ["Pre_Assoc"]
     reason = {metric: why for (_, _, metric), why in reasons(planned(config)).items()}
     assert reason == {"intrasentence": "encoders.theirs is external and gives no masked_words for intrasentence"}
+
+
+LABELS = ("stereotype", "anti-stereotype", "unrelated")
+# Metric -> readout, options, a file of its data, and what somebody gives: items and scores.
+LISTED = {
+    "occtmp": (
+        "masked_words",
+        {"sets": ["professions"]},
+        '[["taxi_driver"]]',
+        "sentence,word,score\n[MASK] is a taxi driver .,he,-1\n[MASK] is a taxi driver .,she,-2\n",
+    ),
+    "strength": (
+        "next_sentence",
+        {"stimuli": ["planted"]},
+        "triple,label,context,next_sentence,swapped_context,swapped_next_sentence\n"
+        + "".join(f"t1,{label},He.,he {label},She.,she {label}\n" for label in LABELS),
+        "context,next_sentence,score\n"
+        + "".join(
+            f"{context},{word} {label},0.5\n" for context, word in (("He.", "he"), ("She.", "she")) for label in LABELS
+        ),
+    ),
+}
+
+
+def test_every_module_that_lists_items_is_planned_here():
+    assert set(LISTED) == set(LISTINGS)
+
+
+@pytest.mark.parametrize("metric", LISTED)
+def test_the_job_of_given_scores_lists_the_items_that_they_are_of(metric, tmp_path):
+    readout, options, data, scores = LISTED[metric]
+    theirs = ("encoders.theirs", {"source": "external", readout: {metric: "given.csv"}})
+    block = {"encoders": ["theirs"], "metrics": [metric], "methods": ["none"]}
+    (job,) = external_jobs(setup_of(resolve(asking(block, theirs, (f"metrics.{metric}", options)), SCHEMA)))
+    assert all(module_file(name, ROOT).is_file() for name in job.modules)
+    ((about,),) = job.params["readouts"]
+    assert about["options"]["items"] in job.modules
+    (role,) = {name.removeprefix(f"{about['inputs']}/") for name in job.inputs} - {"given"}
+    given, file = tmp_path / "given.csv", tmp_path / "data"
+    given.write_text(scores)
+    file.write_text(data)
+    facts = import_module(about["module"]).read([given], {role: [file]}, tmp_path / "out.parquet", **about["options"])
+    assert facts["items"] == facts["scores"] == scores.count("\n") - 1
 
 
 def test_files_of_the_catalogue_are_downloaded(tmp_path):

@@ -11,6 +11,7 @@ from biasflow.base.errors import AbsentError, BiasflowError
 from biasflow.corpora.gest import TEMPLATES
 from biasflow.corpora.published_scores import check_kind
 from biasflow.metrics import bec_pro, crows_pairs, gest, intrasentence, occtmp, stereoset, winogender
+from biasflow.plan.readings import LISTINGS
 from biasflow.readouts.external_items import read
 
 GEST = "sentence,stereotype\n" + "".join(f"I am {n}.,{n}\n" for n in range(1, 17))
@@ -291,7 +292,7 @@ FILES = {
     },
     "strength": {"stimuli": TRIPLES.to_csv(index=False)},
 }
-LISTED = {"occtmp": "stimuli.densray_sets", "winogender": "corpora.winogender", "strength": "stimuli.triples"}
+LISTED = LISTINGS | {"winogender": "biasflow.corpora.winogender"}
 OF = {"occtmp": OWN, "strength": {"name": "planted"}, "winogender": {}}
 
 
@@ -304,7 +305,7 @@ def scored(tmp_path):
             data[role][0].write_text(text)
         path = tmp_path / "given"
         path.write_text(content if isinstance(content, str) else content.to_csv(index=False))
-        about = {"metric": metric, "columns": [""], "items": f"biasflow.{LISTED[metric]}", "of": OF[metric]}
+        about = {"metric": metric, "columns": [""], "items": LISTED[metric], "of": OF[metric]}
         read([path], data, tmp_path / "readout.parquet", **about | options)
         return tmp_path / "readout.parquet"
 
