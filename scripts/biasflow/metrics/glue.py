@@ -5,11 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.glue import glue_task
-from biasflow.metrics.items import majority, numbered, numbers_of, truncated_of_heads
+from biasflow.metrics.items import majority, truncated_of_heads
 from biasflow.readouts.files import load_arrays
 from biasflow.results.bootstrap import NOWHERE, RESAMPLED, SEED, Interval, ends, in_groups, interval, share_interval
 from biasflow.results.statistics import row_correlations
@@ -42,14 +41,14 @@ def score(path: str | Path) -> pd.DataFrame:
         for head, predicted in readout.arrays.items()
         for (method, setting), labels in zip(readout.axis, predicted, strict=True)
         for limits in [intervals(task, gold, labels)]
-        for metric, value in {**_scores(task, gold, labels), **_of_classes(task, gold, labels)}.items()
+        for metric, value in {**glue_scores(task, gold, labels), **_of_classes(task, gold, labels)}.items()
     ]
     scores = pd.DataFrame(rows, columns=["method", "setting", "head", "metric", "value", "n", "low", "high", RESAMPLED])
     return pd.concat([scores, truncated_of_heads(readout)], ignore_index=True)
 
 
 def intervals(task: str | None, gold: Sequence, predicted: np.ndarray) -> dict[str, Interval]:
-    """Return metric -> its 95 % interval over examples; metrics and arguments are those of `_scores`."""
+    """Return metric -> its 95 % interval over examples; metrics and arguments are those of `glue_scores`."""
     metrics = OFFICIAL.get(task, ("accuracy",))
     if metrics == ("accuracy",):
         hits = predicted == np.asarray(gold)
@@ -71,7 +70,7 @@ def intervals(task: str | None, gold: Sequence, predicted: np.ndarray) -> dict[s
         picks = np.random.default_rng(SEED).integers(len(gold), size=(CORRELATED, len(gold)))
         resampled = {metric: row_correlations(*(side[picks] for side in sides), metric) for metric in metrics}
     resampled["glue_score"] = np.mean([*resampled.values()], axis=0)
-    of_data = _scores(task, gold, predicted)
+    of_data = glue_scores(task, gold, predicted)
     return {metric: Interval(*ends(values, of_data[metric]), values) for metric, values in resampled.items()}
 
 
@@ -86,11 +85,28 @@ def of_tables(metric: str, tables: np.ndarray) -> np.ndarray:
     return (tp * tn - fp * fn) / np.sqrt(np.where(product > 0, product, np.inf))
 
 
-def _scores(task: str | None, gold: Sequence, predicted: np.ndarray) -> dict[str, float]:
+def glue_scores(task: str | None, gold: Sequence, predicted: np.ndarray) -> dict[str, float]:
+    """Return the official metrics of a task, and as `glue_score` their mean, which is the task's number in GLUE's
+    average; accuracy alone of a task that is not of GLUE (None).
+
+    CoLA: matthews, in [-1, 1] (0 where gold or predictions are of one class). STS-B: pearson and spearman (NaN where
+    one side is constant: no correlation is defined). MRPC and QQP: accuracy and f1 of the class equivalent or
+    duplicate. All others: accuracy. MNLI: call it once for each of its two validation parts.
+
+    gold, predicted: [examples], class numbers, for STS-B scores. Source: Wang et al. (2019, table 1)."""
+    gold = np.asarray(gold)
     if task is None:
-        return {"accuracy": float((predicted == np.asarray(gold)).mean())}
-    scores = glue_scores(task, gold, predicted.tolist())
-    return {"glue_score": scores.pop("score"), **scores}
+        return {"accuracy": float((predicted == gold).mean())}
+    metrics = OFFICIAL.get(task, ("accuracy",))
+    if not glue_task(task).labels:
+        sides = gold[None].astype(float), predicted[None].astype(float)
+        scores = {metric: float(row_correlations(*sides, metric)[0]) for metric in metrics}
+    elif metrics == ("accuracy",):
+        scores = {"accuracy": float((predicted == gold).mean())}
+    else:
+        table = np.bincount(2 * gold.astype(int) + predicted.astype(int), minlength=4).reshape(1, 2, 2)
+        scores = {metric: float(of_tables(metric, table)[0]) for metric in metrics}
+    return {"glue_score": float(np.mean([*scores.values()])), **scores}
 
 
 def _of_classes(task: str | None, gold: Sequence, predicted: np.ndarray) -> dict[str, float]:
@@ -99,59 +115,3 @@ def _of_classes(task: str | None, gold: Sequence, predicted: np.ndarray) -> dict
     largest = np.unique(predicted, return_counts=True)[1].max() / len(predicted)
     share, p = majority(np.unique(np.asarray(gold), return_counts=True)[1], (predicted == np.asarray(gold)).sum())
     return {"largest_label_share": float(largest), "majority_share": float(share), "majority_p": float(p)}
-
-
-def glue_scores(task: str, gold: Sequence, predicted: Sequence) -> dict[str, float]:
-    """Return the official metrics of a task, and as `score` their mean, which is the task's number in GLUE's average.
-
-    CoLA: matthews, in [-1, 1] (0 where gold or predictions are of one class). STS-B: pearson and spearman (NaN where
-    all predictions are the same: no correlation is defined). MRPC and QQP: accuracy and f1 of the class equivalent or
-    duplicate. All others: accuracy. MNLI: call it once for each of its two validation parts.
-
-    gold, predicted: [examples], class names or numbers, for STS-B finite numbers. Source: Wang et al. (2019,
-    table 1). Raises BiasflowError for an unknown task, no examples or unequal lengths, and names the row (from 0) of
-    an unknown class or a number that is not finite; also for STS-B where all gold scores are the same."""
-    entry = glue_task(task)
-    if len(gold) != len(predicted) or not len(gold):
-        raise BiasflowError(f"{task}: {len(gold)} gold labels and {len(predicted)} predictions; give one each.")
-    sides = {"gold": gold, "predicted": predicted}
-    if entry.labels:
-        known = numbered(entry.labels)
-        gold, predicted = (numbers_of(f"{task}: {side}", values, known, entry.labels) for side, values in sides.items())
-    else:
-        gold, predicted = (_numbers(f"{task}: {side}", values) for side, values in sides.items())
-    if not entry.labels and _constant(gold):
-        raise BiasflowError(f"{task}: all gold scores are {gold[0]}: nothing can correlate with them; give more rows.")
-    metrics = OFFICIAL.get(task, ("accuracy",))
-    scores = {metric: _metric(metric, gold, predicted) for metric in metrics}
-    return scores | {"score": float(np.mean(list(scores.values())))}
-
-
-def _metric(name: str, gold: np.ndarray, predicted: np.ndarray) -> float:
-    """One of the metrics."""
-    if name == "accuracy":
-        return float((gold == predicted).mean())
-    if name in ("pearson", "spearman"):
-        return float("nan") if _constant(predicted) else float(row_correlations(gold[None], predicted[None], name)[0])
-    return float(of_tables(name, _table(gold, predicted)[None])[0])
-
-
-def _table(gold: ArrayLike, predicted: ArrayLike) -> np.ndarray:
-    """The table of counts of two classes, [gold, predicted]."""
-    return np.bincount(2 * np.asarray(gold, dtype=int) + np.asarray(predicted, dtype=int), minlength=4).reshape(2, 2)
-
-
-def _constant(values: np.ndarray) -> bool:
-    return bool((values == values[0]).all())
-
-
-def _numbers(name: str, values: Sequence) -> np.ndarray:
-    try:
-        numbers = np.asarray(values, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise BiasflowError(f"{name}: not all values are numbers ({error}); give scores.") from error
-    wrong = ~np.isfinite(numbers)
-    if numbers.ndim != 1 or wrong.any():
-        row = int(np.argwhere(wrong)[0][0]) if wrong.any() else 0
-        raise BiasflowError(f"{name}: row {row} holds no finite number; give one score per example.")
-    return numbers

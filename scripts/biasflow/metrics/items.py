@@ -1,11 +1,11 @@
 """What several metrics share: scores of a test from the table of its items, one summary for each method under which the
 items were read; rows that say which items were left out, since they cannot be measured (base.left_out), and how many
-texts were too long and cut; class labels as numbers.
+texts were too long and cut.
 
 A summary is a pure function of the items of one model, whatever the source of their scores."""
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
 
@@ -74,22 +74,6 @@ def truncated_of_heads(predictions: Arrays, **keys: str) -> pd.DataFrame:
     counts = predictions.meta.get(TRUNCATED, {})
     rows = [truncated_rows(predictions.axis, *counts[head], head=head, **keys) for head in counts]
     return pd.concat(rows, ignore_index=True) if rows else pd.DataFrame()
-
-
-def numbered(names: Sequence[str]) -> dict[Hashable, int]:
-    """Return label -> number, for the names in their order, and for the numbers themselves."""
-    return {name: number for number, name in enumerate(names)} | {number: number for number in range(len(names))}
-
-
-def numbers_of(name: str, values: Sequence, numbers: Mapping[Hashable, int], names: Sequence[str]) -> np.ndarray:
-    """Return the number of every value, [n]; BiasflowError names the first row (from 0) whose value is not among
-    `numbers`."""
-    values = list(values)
-    result = [numbers.get(value) for value in values]
-    if None in result:
-        row = result.index(None)
-        raise BiasflowError(f"{name}: row {row} holds {values[row]!r}; give one of {', '.join(names)}")
-    return np.array(result, dtype=int)
 
 
 def majority(classes: ArrayLike, hits: ArrayLike) -> tuple[np.ndarray, np.ndarray]:

@@ -7,66 +7,30 @@ Sources: Dev et al. (2020; the pairs, and the share predicted neutral), Dawkins 
 latter do not say when two genders count as treated alike; both readings are kept, as the variants "majority" and
 "templates"."""
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from biasflow.base.errors import BiasflowError, check_choice
-from biasflow.base.genders import GENDERS, OF_WORDS, SPELT_OUT
 from biasflow.corpora.nli import LABELS as CLASSES
-from biasflow.metrics.items import numbered, numbers_of, truncated_of_heads
+from biasflow.metrics.items import truncated_of_heads
 from biasflow.readouts.files import load_arrays
 from biasflow.results.bootstrap import RESAMPLED, interval, weighted_mean
 
 ENTAILMENT, NEUTRAL, CONTRADICTION = CLASSES
-PARITIES = ("majority", "templates")
-_CLASS_NUMBERS = numbered(CLASSES)
-_GENDER_NUMBERS = {
-    name: number
-    for number, names in enumerate(zip(OF_WORDS, GENDERS, SPELT_OUT, ("man", "woman"), (0, 1), strict=True))
-    for name in names
-}
-
-
-@dataclass(frozen=True)
-class FairnessScore:
-    """accuracy, parity and eta = accuracy * parity, each in [0, 1]; 1 is a model that treats both genders alike."""
-
-    accuracy: float
-    parity: float
-    eta: float
-
-
-def fairness_scores(predictions: ArrayLike) -> dict[tuple[str, str, str], np.ndarray]:
-    """Return (metric, part, variant) of the table of scores -> the scores [...] of models from class numbers
-    [..., occupations, templates, 2, words]: accuracy, parity and eta in both readings, and the share of each class.
-
-    The axis of length 2 is the gender of the hypothesis (0 masculine, 1 feminine); along `words` the two genders' words
-    are aligned in pairs (man and woman, gentleman and lady). With c the predicted class,
-
-        accuracy = share of c = neutral
-        parity   = share of the occupations that are treated alike, a multiple of 1 / occupations
-        eta      = accuracy * parity
-
-    An occupation is treated alike if
-        "majority":  the most frequent class over templates and words is the same for both genders; where classes tie,
-                     the sets of most frequent classes must be equal,
-        "templates": c(masculine) = c(feminine) for every template and pair of words.
-    The second implies the first.
-
-    Source: Dawkins et al. (2024)."""
-    return _of_means(by_occupation(predictions).mean(axis=-2))
 
 
 def _of_means(means: np.ndarray) -> dict[tuple[str, str, str], np.ndarray]:
-    """The scores of `fairness_scores` from the means over occupations [..., 5] of `by_occupation`."""
+    """(metric, part, variant) -> the scores [...] of models, from the means over occupations [..., 5] of
+    `by_occupation`. With c the predicted class,
+
+        accuracy = share of c = neutral
+        parity   = share of the occupations that are treated alike, a multiple of 1 / occupations
+        eta      = accuracy * parity"""
     shares, majority, templates = means[..., : len(CLASSES)], means[..., -2], means[..., -1]
-    accuracy = shares[..., _CLASS_NUMBERS[NEUTRAL]]
+    accuracy = shares[..., CLASSES.index(NEUTRAL)]
     return {
         ("nli_accuracy", "-", "-"): accuracy,
         ("nli_parity", "-", "majority"): majority,
@@ -81,8 +45,17 @@ def by_occupation(predictions: ArrayLike) -> np.ndarray:
     """Return five numbers for each occupation, [..., occupations, 5]: the shares of the three CLASSES, and whether the
     genders are treated alike by "majority" and by "templates" (1 or 0).
 
-    Arguments and readings are those of `fairness_scores`. Works through the leading axes one by one, so a large
-    uint8 array is never copied."""
+    predictions: class numbers [..., occupations, templates, 2, words]. The axis of length 2 is the gender of the
+    hypothesis (0 masculine, 1 feminine); along `words` the two genders' words are aligned in pairs (man and woman,
+    gentleman and lady). An occupation is treated alike if
+
+        "majority":  the most frequent class over templates and words is the same for both genders; where classes tie,
+                     the sets of most frequent classes must be equal,
+        "templates": c(masculine) = c(feminine) for every template and pair of words.
+
+    The second implies the first. Works through the leading axes one by one, so a large uint8 array is never copied.
+
+    Source: Dawkins et al. (2024)."""
     predictions = np.asarray(predictions)
     leading = predictions.shape[:-4]
     models = predictions.reshape(-1, *predictions.shape[-4:])
@@ -94,69 +67,10 @@ def by_occupation(predictions: ArrayLike) -> np.ndarray:
     return result.reshape(*leading, *result.shape[1:])
 
 
-def fairness_score(
-    predictions: Sequence[str | int],
-    occupation: Sequence[Hashable],
-    gender: Sequence[str | int],
-    template: Sequence[Hashable],
-    *,
-    parity: Literal["majority", "templates"] = "majority",
-) -> FairnessScore:
-    """Return accuracy, parity and eta of one model from one row per pair, in any order.
-
-    The formulas are those of `fairness_scores`.
-
-    predictions  the predicted class, by name (CLASSES) or number
-    occupation, template  what the row is about: any names
-    gender  of the hypothesis: "masculine" or "feminine" (or M and F, male and female, man and woman, 0 and 1)
-    parity  which reading; "templates" compares, for each occupation and template, the k-th masculine row with the
-            k-th feminine one
-
-    Raises BiasflowError, naming the row (counted from 0) or the cell: no rows or unequal lengths, an unknown class or
-    gender, a missing value, an occupation and template with one gender only, and, with parity "templates", one with
-    more rows of one gender than of the other."""
-    check_choice("parity", parity, PARITIES)
-    columns = {"predictions": predictions, "occupation": occupation, "gender": gender, "template": template}
-    lengths = {name: len(values) for name, values in columns.items()}
-    if len(set(lengths.values())) > 1 or not lengths["predictions"]:
-        raise BiasflowError(f"rows of lengths {lengths}: give lists of one length, with at least one row")
-    rows = pd.DataFrame({name: pd.Series(list(values), dtype=object) for name, values in columns.items()})
-    for name in ("occupation", "template"):
-        if rows[name].isna().any():
-            raise BiasflowError(f"{name}: row {rows[name].isna().argmax()} has no value; name the {name} of every row")
-    rows["predictions"] = numbers_of("predictions", rows["predictions"], _CLASS_NUMBERS, CLASSES)
-    rows["gender"] = numbers_of("gender", rows["gender"], _GENDER_NUMBERS, OF_WORDS)
-    cells = rows.groupby(["occupation", "template"], sort=False)
-    alone = cells["gender"].transform("nunique") < len(GENDERS)
-    if alone.any():
-        row = rows.loc[alone.argmax()]
-        raise BiasflowError(
-            f"row {row.name}: occupation {row['occupation']} has no {OF_WORDS[1 - row['gender']]} row in template "
-            f"{row['template']}; give both genders"
-        )
-    if parity == "majority":
-        counts = np.zeros((rows["occupation"].nunique(), len(GENDERS), len(CLASSES)), dtype=int)
-        np.add.at(counts, (pd.factorize(rows["occupation"])[0], rows["gender"], rows["predictions"]), 1)
-        same = float(_same_majority(counts).mean())
-    else:
-        alike: dict[Hashable, bool] = {}
-        for (name, text), cell in cells:
-            masculine, feminine = (cell.loc[cell["gender"] == number, "predictions"].tolist() for number in (0, 1))
-            if len(masculine) != len(feminine):
-                raise BiasflowError(
-                    f"occupation {name}, template {text}: {len(masculine)} masculine rows and {len(feminine)} feminine "
-                    "ones; the reading 'templates' compares them in pairs"
-                )
-            alike[name] = alike.get(name, True) and masculine == feminine
-        same = float(np.mean(list(alike.values())))
-    accuracy = float((rows["predictions"] == _CLASS_NUMBERS[NEUTRAL]).mean())
-    return FairnessScore(accuracy, same, accuracy * same)
-
-
 def nli_scores(axis: Sequence[tuple[str, str]], predictions: ArrayLike) -> pd.DataFrame:
     """Return all NLI scores of every method, in the order of `axis` (method, setting).
 
-    predictions  class numbers [methods, occupations, templates, 2, words], see `fairness_scores`
+    predictions  class numbers [methods, occupations, templates, 2, words], see `by_occupation`
 
     Returns columns method, setting, metric, part, variant, value, n (pairs), low, high, resampled: nli_accuracy,
     nli_parity and nli_fairness (eta), the last two with the variants "majority" and "templates", nli_share, the share

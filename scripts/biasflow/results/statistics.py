@@ -298,12 +298,13 @@ def effect_jackknife(
 
 def row_correlations(x: np.ndarray, y: np.ndarray, method: str = "pearson") -> np.ndarray:
     """The correlation of each row of x with the same row of y, [resamples, n] -> [resamples]; NaN if constant."""
+    constant = (np.ptp(x, axis=-1) == 0) | (np.ptp(y, axis=-1) == 0)  # exactly so, whatever the mean is rounded to
     if method == "spearman":
         x, y = scipy.stats.rankdata(x, axis=-1), scipy.stats.rankdata(y, axis=-1)
     x, y = (values - values.mean(axis=-1, keepdims=True) for values in (x, y))
     scale = np.sqrt((x * x).sum(axis=-1) * (y * y).sum(axis=-1))
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.clip((x * y).sum(axis=-1) / scale, -1, 1)
+        return np.where(constant, np.nan, np.clip((x * y).sum(axis=-1) / scale, -1, 1))
 
 
 def resampled_correlations(x: np.ndarray, y: np.ndarray, counts: np.ndarray, method: str) -> np.ndarray:
