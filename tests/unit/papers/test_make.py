@@ -224,12 +224,9 @@ def asked(paper, **options):
     ("paper", "options", "block", "keys"),
     [
         ("liang2020", {}, "liang2020", {"encoders": ["a", "b"], "methods": METHODS + FURTHER}),
-        ("liang2020", {}, "liang2020-shares", {"metrics": ["gender_share"]}),
         ("liang2020", {}, "liang2020-chinese", {"encoders": ["zh"], "methods": METHODS + FURTHER}),
-        ("liang2020", {}, "liang2020-by-layer", {"methods": ["densray-each"], "metrics": ["occtmp"]}),
         ("liang2020", {"by_layer": []}, "liang2020-by-layer", None),
         ("liang2020", {}, "liang2020-mlm", None),
-        ("liang2020", {"finetuned_perplexity": True}, "liang2020-mlm", {"encoders": ["a-mlm", "b-mlm"]}),
         (
             "liang2020",
             {"finetuned_perplexity": True, "inside_only": []},
@@ -251,21 +248,8 @@ def asked(paper, **options):
             {"strategies": ["with-hard", "with-conceptor", "with-densray"], "methods": ["none"], "task": "cola"},
         ),
         ("liang2020", BOTH | {"glue_encoders": ["b"]}, "liang2020-cola", {"encoders": ["b"]}),
-        ("orgad2022", {}, "orgad2022-finetuned", {"encoders": ["a", "b"], "task": "bios", "methods": ["none"]}),
-        ("orgad2022", {}, "orgad2022-pretrained", {"trainings": ["pretrained"]}),
-        ("orgad2022", {"random_encoders": [1]}, "orgad2022-random", {"trainings": ["random"], "seeds": [1]}),
         ("orgad2022", {"seeds": [0, 1]}, "orgad2022-random", {"seeds": [0, 1]}),
         ("orgad2022", {}, "orgad2022-coreference-finetuned", None),
-        (
-            "orgad2022",
-            COREFERENCE,
-            "orgad2022-coreference-finetuned",
-            {
-                "strategies": ["plain", "ca"],
-                "metrics": ["coreference", "winobias", "compression", "ceat", "training"],
-            },
-        ),
-        ("orgad2022", COREFERENCE, "orgad2022-coreference-pretrained", {"metrics": ["compression", "ceat"]}),
         ("orgad2022", COREFERENCE | {"coreference_encoders": ["b"]}, "orgad2022-coreference-random", {"seeds": [1]}),
     ],
 )

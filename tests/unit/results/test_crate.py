@@ -119,24 +119,12 @@ def test_the_crate_tells_who_made_what_of_what(run):
     assert len(started) == 4
 
 
-def change(path):
-    Path(path).write_text("changed")
-
-
 def delete(path):
     Path(path).unlink()
 
 
 def lose_record(path):
     record_file(path).unlink()
-
-
-def copy_record(path):
-    record_file(path).write_text(record_file(BIOS).read_text())
-
-
-FAULTS = {change: [SCORES, f"{READ}/a.parquet", WORDS], delete: [SCORES, f"{READ}/a.parquet", WORDS]}
-FAULTS |= {lose_record: [SCORES, READ], copy_record: [SCORES, READ, WORDS]}  # a file from elsewhere needs none
 
 
 @pytest.mark.parametrize("again", [False, True])
@@ -198,11 +186,6 @@ def test_the_crate_is_a_provenance_run_crate(run, validator):
         "provenance",
         "workflow-ro-crate",
     }
-    metadata = json.loads((run / METADATA).read_text())
-    (action,) = (entity for entity in metadata["@graph"] if entity["@id"] == "#run")
-    del action["instrument"]
-    (run / METADATA).write_text(json.dumps(metadata))
-    assert any("instrument" in issue for issue in validator(run.resolve()))
 
 
 PAGE = (

@@ -60,32 +60,6 @@ def test_the_interval_is_that_of_scipys_estimates_without_each_cluster(method, p
     assert np.isnan(cluster_interval(x, y, clusters % 5, method)).all()
 
 
-def test_the_jackknife_by_hand():
-    """Six pairs: z without each, their spread times sqrt(5 / 6), and t of five degrees of freedom."""
-    x, y = np.arange(6.0), np.array([0, 2, 1, 3, 5, 4.0])
-    z = np.arctanh([np.corrcoef(np.delete(x, i), np.delete(y, i))[0, 1] for i in range(6)])
-    half = 2.570582 * np.sqrt(5 / 6 * ((z - z.mean()) ** 2).sum())
-    found = correlation(x, y, "pearson")
-    assert (found.low, found.high) == pytest.approx(
-        tuple(np.tanh(np.arctanh(found.estimate) + half * np.array([-1, 1])))
-    )
-
-
-@settings(max_examples=30)
-@given(st.lists(st.integers(-50, 50), min_size=4, max_size=15, unique=True), st.randoms())
-def test_spearman_sees_ranks_only_and_pearson_no_scale(x, random):
-    y = x[:]
-    random.shuffle(y)
-    x, y = np.array(x, float), np.array(y, float)
-    assert correlation(x**3, np.exp(y / 50), "spearman").estimate == pytest.approx(
-        correlation(x, y, "spearman").estimate
-    )
-    assert correlation(3 * x - 7, y, "pearson").estimate == pytest.approx(correlation(x, y, "pearson").estimate)
-    for method in METHODS:
-        assert correlation(y, x, method).estimate == pytest.approx(correlation(x, y, method).estimate)
-        assert correlation(x[::-1], y[::-1], method).estimate == pytest.approx(correlation(x, y, method).estimate)
-
-
 @pytest.mark.parametrize(("x", "y"), [([1, 2], [3, 4]), ([], []), ([1, 1, 1, 1], [1, 2, 3, 4]), ([1, 2, 3], [0, 0, 0])])
 def test_what_cannot_be_computed_has_a_reason(x, y):
     found = correlation(x, y, "spearman")
@@ -152,13 +126,7 @@ def test_many_correlations_are_those_of_each_pair(method, n):
         assert ours == pytest.approx([one.estimate, one.p, one.low, one.high], nan_ok=True) and found.n == one.n
 
 
-def test_holm_by_hand():
-    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
-    assert holm([0.5, 0.9]) == pytest.approx([1, 1])
-    assert len(holm([])) == 0
-
-
-@pytest.mark.parametrize("p", [[0.01, 0.02, 0.02, 0.5, 0.049], [1.0], [0.0, 0.0, 1e-300, 0.2]])
+@pytest.mark.parametrize("p", [[0.01, 0.02, 0.02, 0.5, 0.049], [1.0], [0.0, 0.0, 1e-300, 0.2], [0.5, 0.9]])
 def test_holm_is_that_of_statsmodels(p):
     assert holm(p).tolist() == multipletests(p, method="holm")[1].tolist()
 

@@ -1,15 +1,12 @@
 """Tables for people to read, their LaTeX, and figures."""
 
 import re
-import shutil
-import subprocess
 import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 from biasflow.base.errors import BiasflowError
@@ -152,26 +149,6 @@ def test_blank_columns_are_left_out_and_named():
     tex = latex({"encoder": ["a", "b"], "p_published": ["", ""], "p": ["", "1"]}, caption="Tests.")
     assert panels(tex) == [[["encoder", "p"], ["a", ""], ["b", "1"]]]
     assert r"\caption{Tests. Left out, as blank in every row: p published.}" in tex
-
-
-NAMES = st.lists(st.from_regex(r"[a-d]{1,2}(_[a-d]{1,9}){0,3}", fullmatch=True), min_size=1, max_size=30, unique=True)
-
-
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
-@pytest.mark.parametrize("rows", [3, 45])
-def test_the_page_holds_the_table(tmp_path, rows):
-    columns, numeric = wide(5, rows, text=["[a_b] & c < d, in many words of small letters"] * rows)
-    (tmp_path / "x.tex").write_text(
-        r"\documentclass[a4paper]{article}\usepackage[T1]{fontenc}\usepackage[margin=2cm]{geometry}"
-        r"\usepackage{array,booktabs,longtable,pdflscape}\begin{document}"
-        + "\n"
-        + latex(columns, numeric=numeric)
-        + r"\end{document}"
-    )
-    for _ in range(2):
-        subprocess.run(["pdflatex", "-halt-on-error", "x.tex"], cwd=tmp_path, check=True, capture_output=True)
-    log = (tmp_path / "x.log").read_text(errors="replace")
-    assert "Overfull" not in log and "too large" not in log
 
 
 def test_long_texts_are_no_keys_and_keys_take_half_the_page():

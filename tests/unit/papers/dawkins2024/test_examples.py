@@ -6,7 +6,6 @@ import pytest
 
 from biasflow.base.errors import BiasflowError
 from biasflow.metrics import stereoset
-from biasflow.metrics.stereoset import triple_distances, triple_strengths
 from biasflow.papers.dawkins2024.examples import digest, examples, examples_of, mended, printed_examples, table2
 from tests.unit.papers.dawkins2024.made_up import BERT, NO_HEAD, NOTHING, NUMBERS, run_of, stimuli, worded
 
@@ -59,39 +58,6 @@ def test_other_sentences_under_the_same_ids_are_not_the_printed_ones(number, col
 def test_no_number_is_published_of_another_encoder():
     table = examples(3, stimuli(KNOWN), probabilities(KNOWN), WORDED, compared=False)
     assert set(table["chosen"]) == {"printed"} and table[["p_published", "s_difference"]].isna().all().all()
-
-
-def test_labels_change_sides_in_the_swapped_triple():
-    triples = [f"t{i}" for i in range(9)]
-    frame = probabilities(triples)
-    table = examples(3, stimuli(triples), frame, EXAMPLES)
-    row = table[table["swapped"] & (table["label"] == "stereotype")].iloc[0]
-    assert row["sentence_b"] == f"swapped anti-stereotype {row['triple']}"
-    cell = frame.query("swapped and label == 'anti-stereotype' and triple == @row.triple")
-    assert row["p"] == cell["p"].item()
-
-
-def by_triple(frame):
-    p = frame.set_index(["triple", "label", "swapped"])["p"].unstack(["label", "swapped"])
-    s = stereoset.triple_strengths(
-        p["stereotype", False], p["anti-stereotype", False], p["anti-stereotype", True], p["stereotype", True]
-    )
-    d = stereoset.triple_distances(p["unrelated", False], p["unrelated", True])
-    return pd.DataFrame({"s": s, "d": d}, index=p.index)
-
-
-def test_other_stimuli_are_chosen_by_rule():
-    triples = [f"t{i}" for i in range(30)]
-    frame = probabilities(triples)
-    expected = by_triple(frame)
-    three = examples(3, stimuli(triples), frame, EXAMPLES).drop_duplicates("example").set_index("example")
-    assert (
-        three.loc["a", "triple"] == expected["s"].abs().idxmin() and three.loc["b", "triple"] == expected["s"].idxmax()
-    )
-    assert three.loc["b", "s"] == pytest.approx(expected["s"].max())
-    four = examples(4, stimuli(triples), frame, EXAMPLES)
-    assert four["triple"].tolist()[::2] == expected["d"].nlargest(2).index.tolist()
-    assert four[["p_published", "d_published", "d_difference"]].isna().all().all()
 
 
 def test_table_1_prefers_a_triple_that_is_predicted_right():
@@ -159,15 +125,3 @@ def test_table_2_says_why_an_encoder_has_none(read):
     del read["stereoset-changes"]
     planted = table2(run_of(NOTHING, encoders=["tiny"], files=read))
     assert len(planted) == 1 and list(planted)[1:] == list(table)
-
-
-def test_printed_s_and_d_follow_from_printed_p():
-    for (table, _), group in EXAMPLES[EXAMPLES["table"] != "1"].groupby(["table", "example"]):
-        p = group.set_index(["label", "swapped"])["p"]
-        if table == "3":
-            four = [[p[label, swapped]] for swapped in (False, True) for label in ("stereotype", "anti-stereotype")]
-            assert triple_strengths(*four) == pytest.approx(group["s"].iloc[0], abs=6e-4)
-        else:
-            assert triple_distances([p["unrelated", False]], [p["unrelated", True]]) == pytest.approx(
-                group["d"].iloc[0]
-            )

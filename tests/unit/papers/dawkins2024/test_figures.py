@@ -10,24 +10,12 @@ from biasflow.papers.dawkins2024.text import with_printed
 from tests.unit.papers.dawkins2024.made_up import (
     AUTHORS,
     BERT,
-    NO_HEAD,
     PRINTED,
     inside_scores,
     nli_scores,
     run_of,
     together,
 )
-
-
-@pytest.fixture(scope="module")
-def planted():
-    about = {"tiny": {"layers": "4"}}
-    return run_of(inside_scores(), not_run=NO_HEAD, about=about)
-
-
-@pytest.fixture(scope="module")
-def one(planted):
-    return strength_distance(planted)
 
 
 def test_every_setting_is_drawn_with_its_published_value():

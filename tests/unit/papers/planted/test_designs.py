@@ -3,14 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.stats import ttest_1samp, ttest_ind
 
 from biasflow.base.errors import BiasflowError
 from biasflow.papers.planted import designs as module
 from biasflow.papers.planted.blocks import blocks
-from biasflow.papers.planted.designs import erased, ratio_interval, shares, two_by_two
+from biasflow.papers.planted.designs import erased, ratio_interval, two_by_two
 from tests.unit.papers.planted.made_up import OPTIONS
 
 
@@ -60,20 +58,6 @@ def test_a_design_with_other_than_two_biases_or_with_a_model_less_has_no_effects
     assert row["follows"] == module.UNDEFINED and np.isnan(row["eta_task"]) and row["mean_both"] == pytest.approx(2.02)
 
 
-@settings(max_examples=25, deadline=None)
-@given(st.lists(st.integers(-9, 9), min_size=12, max_size=12), st.floats(0.1, 10), st.floats(-5, 5))
-def test_shares_of_variance_sum_to_one_and_do_not_depend_on_the_scale(numbers, scale, shift):
-    cells = np.array(numbers, float).reshape(4, 3)
-    found = shares(cells)
-    if np.ptp(cells) == 0:
-        assert np.isnan(list(found.values())).all()
-        return
-    assert sum(found.values()) == pytest.approx(1)
-    assert shares(scale * cells + shift) == pytest.approx(found, abs=1e-9)
-    total = ((cells - cells.mean()) ** 2).sum()
-    assert found["residual"] == pytest.approx(((cells - cells.mean(axis=1, keepdims=True)) ** 2).sum() / total)
-
-
 NEVER, PRESENT = np.arange(5) / 10, 2 + np.arange(5) / 10
 
 
@@ -112,14 +96,6 @@ def test_the_interval_is_fiellers():
     assert ratio_interval(np.full(5, 2.0), under, np.zeros(5)) == pytest.approx((expected.low, expected.high))
     assert np.isnan(ratio_interval(np.full(5, 2.0), np.ones(5), np.zeros(5))).all()  # nothing varies
     assert np.isnan(ratio_interval(NEVER, under, NEVER[::-1])).all()  # no way to go
-
-
-@settings(max_examples=10, deadline=None)
-@given(st.floats(0.1, 100), st.floats(-50, 50), st.floats(-1, 2))
-def test_the_share_does_not_depend_on_the_scale(scale, shift, part):
-    under = PRESENT - part * 2
-    moved = frame(scale * under + shift, never=scale * NEVER + shift, present=scale * PRESENT + shift)
-    assert erased(moved).iloc[0]["closed"] == pytest.approx(part, abs=1e-6)
 
 
 TWO = OPTIONS | {"seeds": [3, 4]}
