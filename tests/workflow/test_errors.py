@@ -1,15 +1,12 @@
 """How a run ends that cannot go on: the last line says what to do, and the exit status is not 0."""
 
 import copy
-import json
 import os
 import re
 import signal
 import time
 
-import numpy as np
 import pytest
-from safetensors.numpy import save_file
 
 from tests.workflow.conftest import TINY, Project
 
@@ -49,6 +46,7 @@ def test_a_dry_run_says_what_cannot_be_measured(project):
     project.configure({key: TINY[key] for key in ("run", "device", "encoders")} | {"ask": asked})
     done = project.snakemake("-n")
     assert done.returncode == 0, done.stderr
+    assert "are not done: very roughly" in done.stderr  # what is left, and how long it may take
     last = (done.stdout + done.stderr).strip().splitlines()[-1]
     assert last.startswith("biasflow: 1 of 2 cells cannot be measured: metrics.seat has no dataset")
     assert last.endswith("results/tiny/plan.csv")
@@ -69,17 +67,14 @@ def test_what_a_dry_run_refuses(project, monkeypatch, arguments, named):
 def test_a_configuration_file_that_cannot_be_read(project):
     """Snakemake reads it before any rule; its profile has us look at it first."""
     (project.folder / "tab.yaml").write_text("run: a\nencoders:\n\tmine: {}\n")
-    for config, why in (("tab.yaml", "tab.yaml: line 3: .* a tab"), ("config/mien.yaml", "there is no file")):
-        done = project.snakemake("-n", config=config)
-        assert done.returncode == 1 and "Traceback" not in done.stderr
-        assert re.match(f"biasflow: {why}", done.stderr.splitlines()[-1])
+    done = project.snakemake("-n", config="tab.yaml")
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert re.match("biasflow: tab.yaml: line 3: .* a tab", done.stderr.splitlines()[-1])
 
 
-@pytest.mark.parametrize(
-    "target",
-    ["tablez", "results/tiny/readouts/tiny-bert/pretrained/inside/vectors"],  # that is read with others
-)
-def test_an_unknown_target(project, target):
+def test_an_unknown_target(project):
+    """A readout that is made together with others is none."""
+    target = "results/tiny/readouts/tiny-bert/pretrained/inside/vectors"
     assert f"No rule to produce {target}" in last_line(project, target)
 
 
@@ -87,17 +82,6 @@ def test_results_that_cannot_be_written(project):
     (project.folder / "results/tiny").write_text("a file, not a folder")
     line = last_line(project, "results/tiny/plan.csv")
     assert line.startswith("biasflow: ") and str(project.folder / "results/tiny") in line
-
-
-def test_a_read_only_results_folder(project):
-    folder = project.folder / "results"
-    folder.chmod(0o555)
-    try:
-        if os.access(folder, os.W_OK):
-            pytest.skip("this user may write everywhere")
-        assert str(folder) in last_line(project, "results/tiny/plan.csv")
-    finally:
-        folder.chmod(0o755)
 
 
 def test_a_missing_file_without_a_network(project, monkeypatch):
@@ -112,24 +96,6 @@ def test_a_missing_file_without_a_network(project, monkeypatch):
     assert line.startswith("biasflow: no network: gender-swapped-dev")
     assert "mirror=FOLDER" in line and "files: {gender-swapped-dev: PATH}" in line
     assert not (project.folder / "results/corpora/logs").exists()  # no job was started
-
-
-def test_truncated_weights(project):
-    folder = project.folder / "own"
-    folder.mkdir()
-    about = {"model_type": "bert", "architectures": ["BertForPreTraining"], "vocab_size": 6, "hidden_size": 4}
-    about |= {"num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 4}
-    (folder / "config.json").write_text(json.dumps(about))
-    (folder / "vocab.txt").write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a"]))
-    save_file({"bert.embeddings.word_embeddings.weight": np.zeros((6, 4), np.float32)}, folder / "model.safetensors")
-    weights = (folder / "model.safetensors").read_bytes()
-    (folder / "model.safetensors").write_bytes(weights[:-10])
-    project.configure(OWN, "own.yaml")
-    line = last_line(project, config="own.yaml")
-    assert line.startswith(
-        "biasflow: config: key 'encoders.own.path': own/model.safetensors: the weights cannot be read"
-    )
-    assert not (project.folder / "results/own").exists()
 
 
 def last_words(project: Project, target: str, number: signal.Signals) -> str:

@@ -19,15 +19,14 @@ from typer.testing import CliRunner, Result
 from biasflow.base.records import read_record, write_record
 from biasflow.cli import app
 from tests.unit.base.test_corruption import flipped
-from tests.workflow.conftest import REPLACE, TINY, Project
+from tests.workflow.conftest import REPLACE, Project
+from tests.workflow.test_documented import save_encoder
 
 RUN = "results/own"
 SEEDS = [f"{RUN}/models/own/nli/plain/seed{seed}" for seed in (0, 1)]
 MODEL, READOUT = SEEDS[0], f"{RUN}/readouts/own/pretrained/inside/together"
-SCORES, TEXT = f"{RUN}/scores/own/pretrained/inside.csv", f"{RUN}/data/texts/wikitext-2"
-TRAIN, TEST = (f"results/corpora/wikitext-2-{part}" for part in ("train", "test"))
+SCORES, TEST = f"{RUN}/scores/own/pretrained/inside.csv", "results/corpora/wikitext-2-test"
 WEIGHTS = "own/model.safetensors"
-ENCODERS = ("own", "other")
 CONFIG = {
     "run": "own",
     "device": "cpu",
@@ -56,17 +55,9 @@ CONFIG = {
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory) -> Project:
-    """A run of an encoder of the user's, on files from a mirror, with two fine-tuned models; and another encoder."""
+    """A run of an encoder of the user's, on files from a mirror, with two fine-tuned models."""
     project = Project(tmp_path_factory.mktemp("exchanges") / "biasflow")
-    made = {"run": "made", "device": "cpu", "metrics": CONFIG["metrics"]}
-    made["encoders"] = {name: TINY["encoders"]["tiny-bert"] | {"seed": seed} for seed, name in enumerate(ENCODERS)}
-    made["ask"] = {"all": {"encoders": [*ENCODERS], "metrics": ["occtmp"]}}
-    project.configure(made, "made.yaml")
-    folders = [f"results/made/encoders/{name}" for name in ENCODERS]
-    done = project.snakemake(*folders, config="made.yaml")
-    assert done.returncode == 0, done.stdout + done.stderr
-    for name, folder in zip(ENCODERS, folders, strict=True):
-        shutil.copytree(project.folder / folder, project.folder / name)
+    save_encoder(project.folder / "own")
     rows = ["path\tbytes\tsha256\tupstream\tlicence\tnote\n"]
     for part in ("train", "test"):
         article = (
@@ -156,15 +147,13 @@ class Exchange(NamedTuple):
     checked: tuple[str, ...] = ("own",)
 
 
-RATE, LIMIT = {"tasks.nli.finetuning.learning_rate": 5.0e-3}, {"limit": 50}
-OTHER = {"encoders.own.path": "other"}
+RATE = {"tasks.nli.finetuning.learning_rate": 5.0e-3}
 BY_TIME = ("--rerun-triggers", "mtime")
 NOT_WRITTEN = r"is not as its job wrote it"
 EXCHANGES = {
     "nothing": Exchange(nothing, "", ""),
     "two models": Exchange(lambda: swap(*SEEDS), check=rf"{SEEDS[0]}/\w+.* {NOT_WRITTEN}"),
     "a model that was trained otherwise": Exchange(of_another_rate, f"{MODEL} was made with .*learning_rate"),
-    "two texts": Exchange(lambda: swap(f"{TEXT}.txt", f"{TEXT}-test.txt"), check=f"{TEXT}.txt {NOT_WRITTEN}"),
     "an edited external file": Exchange(cut(TEST), check=f"{TEST} {NOT_WRITTEN}"),
     "a file of the mirror": Exchange(
         put("mirror/wikitext-2/wiki.test.tokens", "another copy"),
@@ -183,28 +172,15 @@ EXCHANGES = {
         checked=("copy",),
     ),
     "Snakemake's records": Exchange(remove(".snakemake"), ""),
-    "Snakemake's records, and another rate": Exchange(
-        remove(".snakemake"), f"{MODEL}.* was made with .*learning_rate", config=RATE
-    ),
     "another rate": Exchange(
         nothing, r"learning_rate was 0.001, is 0.005: \d+ finished.*run=.*replace=true", config=RATE
     ),
     "another rate by time": Exchange(nothing, "was made with .*learning_rate.*more", config=RATE, arguments=BY_TIME),
-    "a limit": Exchange(nothing, r"limit was null, is 50 .*: \d+ finished results", config=LIMIT),
     "a limit by time": Exchange(
-        nothing, "was made with .*which this run does not plan", config=LIMIT, arguments=BY_TIME
+        nothing, "was made with .*which this run does not plan", config={"limit": 50}, arguments=BY_TIME
     ),
-    "another encoder": Exchange(nothing, r'encoders.own.path was "own", is "other": \d+ finished', config=OTHER),
     "another encoder's weights": Exchange(
         other_weights, rf"{WEIGHTS} has another content than before: \d+ finished", f"of another content of {WEIGHTS}"
-    ),
-    "another encoder's weights by time": Exchange(
-        other_weights, f"was made of another content of {WEIGHTS}", f"content of {WEIGHTS}", arguments=BY_TIME
-    ),
-    "a list of the user's": Exchange(
-        put("words.txt", ": family\nfather mother he she\nson daughter boy girl\n"),
-        r"words.txt has another content than before: \d+ finished",
-        "another content of words.txt",
     ),
     "a list of the user's under its time": Exchange(
         lambda: written("words.txt", lambda text: text.replace(b"he she", b"hi sha")),

@@ -6,6 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
+
+from biasflow.cli import app
 
 ROOT = Path(__file__).parents[3]
 MAIN = [sys.executable, "-c", "from biasflow.cli import main; main()"]  # as .venv/bin/biasflow does
@@ -23,16 +26,27 @@ def test_it_starts_without_what_it_does_not_need(tmp_path):
     assert not {"numpy", "pandas", "torch", "snakemake", "yaml", "jsonschema"} & set(loaded)
 
 
-@pytest.mark.parametrize("name", ["check", "crate", "pack", "compare", "export"])
-def test_a_run_that_there_is_not_ends_it_with_one_line_and_the_nearest_name(tmp_path, name):
+@pytest.fixture
+def runs(tmp_path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
     for run in ("demo", "mine", "corpora"):
-        (tmp_path / f"results/{run}/provenance").mkdir(parents=True)
+        Path(f"results/{run}/provenance").mkdir(parents=True)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["check", "crate", "pack", "compare", "export"])
+def test_a_run_that_there_is_not_is_told_with_the_nearest_name(runs, name):
     words = {"compare": ["demo"], "export": ["--format", "json"]}.get(name, [])
     for run in ("dmo", "results/dmo", "/no/where/demo"):  # not the last part of a path
-        done = command(name, run, *words, cwd=tmp_path)
-        assert done.returncode == (2 if name == "compare" else 1)
-        assert "did you mean 'demo'" in done.stderr and done.stderr.count("\n") == 1
-    assert command("check", "corpra", cwd=tmp_path).stderr.endswith("there are: demo, mine\n")
+        done = CliRunner().invoke(app, [name, run, *words])
+        assert done.exit_code == (2 if name == "compare" else 1)
+        assert "did you mean 'demo'" in (done.stderr or str(done.exception))
+
+
+def test_an_error_ends_it_with_one_line(runs):
+    done = command("check", "corpra", cwd=runs)
+    assert done.returncode == 1 and done.stderr.count("\n") == 1
+    assert done.stderr.endswith("there are: demo, mine\n")
 
 
 def test_it_runs_the_code_of_the_checkout_in_whose_folder_it_is_started(tmp_path):

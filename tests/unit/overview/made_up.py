@@ -69,29 +69,15 @@ def plan(scored):
     return pd.concat([run, absent], ignore_index=True)
 
 
+def run_of(scored):
+    """(matrix, plan, scores) of these scores."""
+    planned = plan(scored)
+    return matrix(scored, planned), planned, scored
+
+
 def run():
-    """(matrix, plan, scores)."""
-    scored = concatenate([scores(), fine_tuned()])
-    planned = plan(scored)
-    return matrix(scored, planned), planned, scored
-
-
-def many(methods=15, tests=18):
-    """(matrix, plan, scores) of a run as wide and as long as real ones: the language-model score is saturated."""
-    rows = []
-    for number in range(methods):
-        method = {"method": f"method-{number}" if number else "none"}
-        costs = (("perplexity", "-", 10 + number % 4), ("language_model_score", "both", 1.0 - 0.01 * (number == 5)))
-        rows += [method | {"dataset": "data", "metric": m, "variant": v, "value": value} for m, v, value in costs]
-        rows += [
-            method
-            | {"metric": "weat_effect_size", "variant": "target", "dataset": f"test-{test}", "value": 1 - number / 60}
-            | {"low": 0.1, "high": 1.4, "n": 16}
-            for test in range(tests)
-        ]
-    scored = tidy(pd.DataFrame(rows), encoder="bert")
-    planned = plan(scored)
-    return matrix(scored, planned), planned, scored
+    """The run of an encoder, before and after fine-tuning."""
+    return run_of(concatenate([scores(), fine_tuned()]))
 
 
 def words(matrix):

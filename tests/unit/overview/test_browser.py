@@ -9,10 +9,7 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
-from biasflow.overview.contents import contents
-from biasflow.overview.overview import write_page
 from biasflow.results.tables import write_table
-from tests.unit.overview import made_up
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 pytestmark = pytest.mark.skipif(
@@ -79,37 +76,6 @@ def test_a_word_says_its_definition_on_focus_and_leads_to_it(browser):
     assert not hint.is_displayed()
 
 
-def test_both_pictures_are_on_the_first_screen_and_on_a_phone_one_below_the_other(browser):
-    resize(browser, 1440, 900)
-    browser.execute_script("window.scrollTo(0, 0)")
-    pictures = places(browser, "#short figure svg")
-    assert len(pictures) >= 2 and all(bottom < 900 for *_, bottom in pictures[:2])
-    resize(browser, 390, 844)
-    first, second = places(browser, "#short figure svg")[:2]
-    assert first[3] < 844 and first[3] < second[1] and second[3] < 2 * 844
-    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-
-
-@pytest.mark.parametrize("width", [400, 1400])
-def test_only_boxes_scroll_sideways(browser, width):
-    resize(browser, width)
-    assert browser.execute_script("return document.documentElement.scrollWidth <= window.innerWidth")
-    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_stands_out_in_both_schemes(browser, scheme):
-    browser.execute_cdp_cmd(
-        "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
-    )
-    ink, paper = browser.execute_script(
-        "const style = getComputedStyle(document.body); return [style.color, style.backgroundColor]"
-    )
-    assert contrast(ink, paper) > 7
-    link = browser.execute_script("return getComputedStyle(document.querySelector('nav a')).color")
-    assert contrast(link, paper) > 4.5
-
-
 def test_no_request_and_no_error(browser):
     assert (
         browser.execute_script(
@@ -120,79 +86,32 @@ def test_no_request_and_no_error(browser):
     assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
 
 
-@pytest.fixture(scope="module")
-def wide_page(tmp_path_factory):
-    """The page of a run with 15 methods and 20 measures."""
-    path = tmp_path_factory.mktemp("wide") / "index.html"
-    run = made_up.many()
-    found = contents(*run)
-    about = made_up.about_them(found.encoders)
-    more = {"glossary": made_up.words(run[0]), "commit": "", "papers": [], "tables": {}, "ledger": []}
-    names = ", ".join(f"wikitext-2-{part} (sha256 0123456789ab...)" for part in ("test", "train", "validation"))
-    more["files"] = (
-        f"External files of this run (files.csv): {names} differ from the files that their publishers offer."
-    )
-    write_page(found, path, about=about, run="wide", **more)
-    return path
-
-
-@pytest.fixture
-def wide(browser, page, wide_page):
-    visit(browser, wide_page)
-    yield browser
-    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
-    visit(browser, page)
-
-
-def resize(browser, width, height=900):
-    """A window of this size; the real one cannot be made as narrow as a phone."""
-    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-
-
-def places(browser, selector):
-    """Left, top, right and bottom of the elements that are shown, in pixels."""
-    return browser.execute_script(
-        "return [...document.querySelectorAll(arguments[0])].map(e => e.getBoundingClientRect())"
-        ".filter(r => r.width).map(r => [r.left, r.top, r.right, r.bottom])",
-        selector,
-    )
-
-
-def test_a_map_is_one_tab_stop_and_arrows_move_in_it(wide):
+def test_a_map_is_one_tab_stop_and_arrows_move_in_it(browser):
     stops = "return [...document.querySelectorAll('.heat *')].filter(e => e.tabIndex >= 0).length"
-    assert wide.execute_script(stops) == 1
-    start = wide.find_element("css selector", ".heat [tabindex='0']")
-    wide.execute_script("arguments[0].focus()", start)
+    assert browser.execute_script(stops) == 1
+    start = browser.find_element("css selector", ".heat [tabindex='0']")
+    browser.execute_script("arguments[0].focus()", start)
     for key in (Keys.ARROW_DOWN, Keys.ARROW_DOWN, Keys.ARROW_RIGHT, Keys.ARROW_RIGHT):
-        ActionChains(wide).send_keys(key).perform()
-    focused = wide.switch_to.active_element
+        ActionChains(browser).send_keys(key).perform()
+    focused = browser.switch_to.active_element
     assert focused.get_attribute("data-label") == "method-1"
     assert focused.find_element("xpath", "./../th").text.startswith("perplexity")
-    assert wide.find_element("id", "hint").is_displayed()
-    ActionChains(wide).send_keys(Keys.HOME).send_keys(Keys.ARROW_UP, Keys.ARROW_UP).perform()
-    assert wide.switch_to.active_element.text == "Measure"  # a header is a cell, too
-    assert wide.execute_script(stops) == 1
+    assert browser.find_element("id", "hint").is_displayed()
+    ActionChains(browser).send_keys(Keys.HOME).send_keys(Keys.ARROW_UP, Keys.ARROW_UP).perform()
+    assert browser.switch_to.active_element.text == "Measure"  # a header is a cell, too
+    assert browser.execute_script(stops) == 1
 
 
-def test_no_name_where_none_is_allowed_and_nothing_to_press_in_a_picture(wide):
+def test_no_name_where_none_is_allowed_and_nothing_to_press_in_a_picture(browser):
     """Two serious findings of axe: aria-label on elements without a role, and focus inside of role=img."""
-    assert wide.find_elements("css selector", "circle[aria-label], rect[aria-label], span[aria-label]") == []
-    assert wide.find_elements("css selector", "[role=img] [tabindex], [role=img] a") == []
+    assert browser.find_elements("css selector", "circle[aria-label], rect[aria-label], span[aria-label]") == []
+    assert browser.find_elements("css selector", "[role=img] [tabindex], [role=img] a") == []
     assert (
-        wide.find_elements(
+        browser.find_elements(
             "css selector", "[role=grid] tbody td:not([tabindex]), [role=grid] tbody th[scope=row]:not([tabindex])"
         )
         == []
     )
-
-
-def test_costs_stand_first_and_the_note_on_the_data_on_top(wide):
-    resize(wide, 1440)
-    assert wide.find_element("css selector", ".heat tbody .group").text == "Cost"
-    ((_, top, _, bottom),) = places(wide, "header .made")
-    assert bottom - top < 60 and bottom < places(wide, "#short")[0][1]
 
 
 def test_a_table_is_sorted_and_filtered(browser, page, tmp_path):
@@ -220,15 +139,3 @@ def test_a_table_is_sorted_and_filtered(browser, page, tmp_path):
     assert links == ["some.csv", "some.tex"] and all((tmp_path / name).is_file() for name in links)
     assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
     visit(browser, page)
-
-
-def contrast(one: str, other: str) -> float:
-    """The ratio of relative luminances of two colours "rgb(r, g, b)", from 1 to 21 (WCAG 2.1)."""
-    bright, dark = sorted((luminance(one), luminance(other)), reverse=True)
-    return (bright + 0.05) / (dark + 0.05)
-
-
-def luminance(colour: str) -> float:
-    parts = [int(part) / 255 for part in colour[colour.index("(") + 1 : -1].split(",")[:3]]
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))

@@ -97,7 +97,7 @@ def test_a_method_helps_if_it_is_nearer_than_untouched_and_than_its_control(beyo
         )
     ]
     scored = tidy(pd.DataFrame(rows).fillna({"part": "-", "variant": "-"}), encoder="bert", dataset="data")
-    (only,) = contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored).models
+    (only,) = contents(*made_up.run_of(scored)).models
     leace, control = only.methods
     assert leace.control == "leace-random0" and control.control_of == "leace" and not control.is_method
     assert (
@@ -113,8 +113,7 @@ def family(encoders, **values):
     scored = concatenate(made_up.scores(encoder=f"e{number}", **values) for number in range(encoders))
     number = scored["encoder"].str[1:].astype(int)
     scored["value"] *= 1 + number / 100 * ((scored["method"] != "none") & (scored["metric"] != "perplexity"))
-    planned = made_up.plan(scored)
-    return contents(matrix(scored, planned), planned, scored, dict.fromkeys(scored["encoder"], "e0")).models[0]
+    return contents(*made_up.run_of(scored), dict.fromkeys(scored["encoder"], "e0")).models[0]
 
 
 def test_what_a_method_leaves_and_takes_is_a_share_with_its_interval(whole):
@@ -142,14 +141,6 @@ def test_three_encoders_that_differ_in_their_seed_give_an_interval_over_them():
     assert zeta.left == pytest.approx((shares.mean(), *t_interval(shares)))
 
 
-def test_a_method_that_lacks_a_measure_has_no_share():
-    scored = made_up.scores()
-    scored = scored[~((scored["method"] == "zeta") & (scored["metric"] == "strength"))]
-    (model,) = contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored).models
-    zeta = next(row for row in model.methods if row.name == "zeta")
-    assert np.isnan(zeta.left[0])
-
-
 def test_settings_of_a_grid_that_lack_a_measure_do_not_take_it_from_the_methods():
     """WEAT, which only the methods have, judges them, too: LEACE leaves half of it, and nothing of Strength."""
     rows = [
@@ -167,8 +158,7 @@ def test_settings_of_a_grid_that_lack_a_measure_do_not_take_it_from_the_methods(
         if value is not None
     ]
     scored = tidy(pd.DataFrame(rows), encoder="bert", dataset="data")
-    planned = made_up.plan(scored)
-    (model,) = contents(matrix(scored, planned), planned, scored).models
+    (model,) = contents(*made_up.run_of(scored)).models
     left = {row.name: row.left for row in model.methods}
     assert {row.name for row in model.methods if row.is_method} == {"leace"}  # a single setting is no method
     assert {row.name for row in model.judging} == {"WEAT", "Strength"}
@@ -177,7 +167,7 @@ def test_settings_of_a_grid_that_lack_a_measure_do_not_take_it_from_the_methods(
 
 def test_no_less_than_nothing_of_a_bias_is_left():
     scored = made_up.scores(none=(0.3, 10.0), zeta=(0.01, 10.0))
-    (model,) = contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored).models
+    (model,) = contents(*made_up.run_of(scored)).models
     low = next(row.left[1] for row in model.methods if row.name == "zeta")
     assert low == 0  # 0.01 / 0.3, and resamples reach below it
 
@@ -194,7 +184,7 @@ def test_measures_that_followed_a_planted_bias_judge_methods_alone_if_there_are_
         for value in [neutral + shift]
     ]
     scored = tidy(pd.DataFrame(rows), encoder="bert", dataset="gest")
-    run = matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored
+    run = made_up.run_of(scored)
     by_kind = {kind: contents(*run, kinds={"bert": kind}).models[0] for kind in ("head", "")}
     judging = {kind: [row.name for row in model.judging] for kind, model in by_kind.items()}
     assert judging == {"head": ["GEST rate"], "": ["GEST rate", "Winogender r"]}
@@ -211,7 +201,7 @@ def test_a_map_without_a_control_says_so_and_one_with_says_how_little_it_changes
     ]
     scored = made_up.scores(**{"zeta-random0": (1.9, 10.0)})
     scored = concatenate([scored, tidy(pd.DataFrame(moved), encoder="bert", dataset="text")])
-    found = contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored).sections[0].controls
+    found = contents(*made_up.run_of(scored)).sections[0].controls
     assert found == (["zeta-random0"], {"zeta": 0.31}, {"zeta-random0": 0.004})
 
 
@@ -230,7 +220,7 @@ def test_a_model_that_always_says_the_same_claims_no_bias():
     scored = tidy(
         pd.DataFrame(rows), encoder="bert", task="nli", strategy="plain", seed="0", head="own", dataset="pairs"
     )
-    found = contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored)
+    found = contents(*made_up.run_of(scored))
     (one,) = found.encoders["bert"]
     assert (one.verdict, one.caution) == ("cannot be judged", "one label has 95 % or more of the predictions")
     assert one.cell.beside.startswith("parity 1.000, called neutral 0.001")
@@ -246,7 +236,7 @@ def test_readings_of_a_test_that_disagree_are_named():
         for variant, value in {"exact": 0.57, "released": 0.57, "aul": 0.49, "aula": 0.51}.items()
     ]
     scored = tidy(pd.DataFrame(rows), encoder="bert", dataset="data", method="none")
-    found = contents(matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored)
+    found = contents(*made_up.run_of(scored))
     assert found.encoders["bert"][0].contrary == ("aul", "aula")
 
 
@@ -300,7 +290,7 @@ def test_a_limited_run_says_so_first_and_in_every_limited_column():
     rows = [row for section in found.sections for rows in section.rows.values() for row in rows]
     shown = [measure.header for measure, _ in rows]
     assert shown and all(header.endswith(", sample of 500") for header in shown)
-    whole = matrix(scored, made_up.plan(scored)), made_up.plan(scored), scored
+    whole = made_up.run_of(scored)
     assert contents(*whole).limits == []
     of_holes = made_up.plan(limited).assign(status="not run", reason="it has no head")
     unmeasured = pd.concat([whole[1], of_holes])
@@ -327,8 +317,10 @@ def test_an_effect_size_needs_its_permutation_test_to_differ(whole, value, p, sa
 
 
 def test_a_run_says_of_its_measures_whether_they_were_calibrated_on_this_kind_of_encoder():
+    run = made_up.run_of(made_up.scores())
+
     def followed(kinds, **calibrations):
-        model = contents(*made_up.run(), kinds=kinds, calibrations=calibrations).models[0]
+        model = contents(*run, kinds=kinds, calibrations=calibrations).models[0]
         return [row.trust.followed for row in model.biases], model.learnt
 
     assert followed({"bert": ""}) == followed({}) == ([None, None], True)

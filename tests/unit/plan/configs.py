@@ -20,6 +20,7 @@ from biasflow.plan.compiled import compiled
 from biasflow.plan.configuration import load_schema, resolve
 from biasflow.plan.jobs import Job, Jobs
 from biasflow.plan.setup import Facts, Setup
+from biasflow.registry import METRICS, PAPERS
 from biasflow.tasks.kinds import Asked
 
 ROOT = Path(__file__).parents[3]
@@ -43,17 +44,6 @@ SMALL = {
 }
 
 
-@cache
-def of_file(*names: str) -> Mapping:
-    """A run of the project (config/<name>.yaml, several merged as Snakemake does), resolved; with a folder for an
-    encoder that the command names."""
-    config: dict = {}
-    for name in names:
-        file = (ROOT / f"config/{name}.yaml").read_text().replace("{encoder}", "somewhere")
-        update_config(config, yaml.safe_load(file))
-    return resolve(config, SCHEMA)
-
-
 def changed(*changes: tuple[str, object], config: Mapping = SMALL) -> dict:
     """A copy of the configuration with other values: path of keys with dots between, and value."""
     found = copy.deepcopy(dict(config))
@@ -64,6 +54,53 @@ def changed(*changes: tuple[str, object], config: Mapping = SMALL) -> dict:
             place = place.setdefault(key, {})
         place[last] = value
     return found
+
+
+_EVERYTHING = {
+    "inside": {
+        "encoders": ["own", "real"],
+        "methods": ["none", "leace", "densray-each", "dawkins2024"],
+        "metrics": list(METRICS),
+    },
+    **{
+        f"of-{task}": {
+            "encoders": ["own", "real"],
+            "task": task,
+            "trainings": ["finetuned", "pretrained", "random"],
+            "strategies": strategies,
+            "seeds": [0, 1],
+            "methods": ["none", "leace", "dawkins2024"],
+            "metrics": list(METRICS),
+        }
+        for task, strategies in (
+            ("nli", ["plain", "with-leace"]),
+            ("cola", ["plain"]),
+            ("bios", ["plain", "scrubbing", "with-leace"]),
+            ("coref", ["plain", "anon+ca", "with-leace"]),
+        )
+    },
+}
+_ALL = changed(("ask", _EVERYTHING), *((f"papers.{paper}.encoders", ["own", "real"]) for paper in list(PAPERS)[:3]))
+EVERYTHING = "everything"  # the name of that configuration beside those of the project's runs
+
+
+@cache
+def of_file(*names: str) -> Mapping:
+    """A run of the project (config/<name>.yaml, several merged as Snakemake does) or EVERYTHING, resolved; with a
+    folder for an encoder that the command names."""
+    if names == (EVERYTHING,):
+        return resolve(_ALL, SCHEMA)
+    config: dict = {}
+    for name in names:
+        file = (ROOT / f"config/{name}.yaml").read_text().replace("{encoder}", "somewhere")
+        update_config(config, yaml.safe_load(file))
+    return resolve(config, SCHEMA)
+
+
+@cache
+def plan_of(name: str) -> Plan:
+    """The plan of one run of the project, or of EVERYTHING."""
+    return planned(of_file(name))
 
 
 def facts_of(config: Mapping, heads: Collection[str] = HEADS, **architecture) -> Facts:

@@ -29,6 +29,7 @@ from biasflow.registry import PAPERS, READOUTS, TRAINING, module_of, rule_of
 from biasflow.training import FITTING
 from tests.unit.plan.configs import (
     CATALOGUE,
+    EVERYTHING,
     ROOT,
     RUNS,
     SCHEMA,
@@ -39,7 +40,6 @@ from tests.unit.plan.configs import (
     of_file,
     setup_of,
 )
-from tests.unit.plan.test_cells import ALL
 
 # What rules/data.smk makes for any run.
 DATA = [
@@ -49,7 +49,6 @@ DATA = [
     r"stimuli/(planted|planted-seen|stereoset-authors|stereoset-authors-test|stereoset-swapped)\.csv",
     r"stereoset-changes\.csv",
 ]
-SMALL = [*RUNS, "everything"]
 
 
 class Run(NamedTuple):
@@ -71,7 +70,7 @@ def run_of(setup: Setup) -> Run:
 
 def found(name: str, folder: Path) -> Run:
     """A run whose local encoders lie in `folder`."""
-    config = ALL if name == "everything" else of_file(name)
+    config = of_file(name)
     for encoder, about in config["encoders"].items():
         if about["source"] == "local":
             config = changed((f"encoders.{encoder}.path", folder_of(folder / encoder, *HEADS)), config=config)
@@ -79,9 +78,9 @@ def found(name: str, folder: Path) -> Run:
     return run_of(Setup(config, gather(config)))
 
 
-@pytest.fixture(params=SMALL)
-def run(request, tmp_path) -> Run:
-    return found(request.param, tmp_path)
+@pytest.fixture(scope="module", params=[*RUNS, EVERYTHING])
+def run(request, tmp_path_factory) -> Run:
+    return found(request.param, tmp_path_factory.mktemp("encoders"))
 
 
 def is_there(path: str, run: Run) -> bool:
@@ -211,9 +210,8 @@ def test_a_job_that_nobody_asks_for_is_one_line(tmp_path):
         found("config", tmp_path).jobs.of("score", ["nobody", "pretrained", "inside"])
 
 
-@pytest.mark.parametrize("name", RUNS)
-def test_adding_a_block_changes_nothing_that_the_others_take(name, tmp_path):
-    before = found(name, tmp_path)
+def test_adding_a_block_changes_nothing_that_the_others_take(run):
+    before = run
     encoder, *_ = before.setup.config["encoders"]
     tasks = {kind: task for task, about in before.setup.config["tasks"].items() for kind in [about["kind"]]}
     more = {"encoders": [encoder], "methods": ["none", "leace"], "metrics": ["strength", "weat", "accuracy"]}
@@ -227,7 +225,7 @@ def test_adding_a_block_changes_nothing_that_the_others_take(name, tmp_path):
 
 
 def test_what_is_fitted_before_training_takes_the_encoder_before_training(tmp_path):
-    before = found("everything", tmp_path)
+    before = found(EVERYTHING, tmp_path)
     config = resolve(changed(("ask.more", {
         "encoders": ["own"], "task": "nli", "methods": ["hard-pretrained"], "metrics": ["accuracy"],
     }), config=before.setup.config), SCHEMA)  # fmt: skip

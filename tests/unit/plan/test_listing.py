@@ -17,7 +17,19 @@ from biasflow.plan.configuration import resolve
 from biasflow.plan.explained import explained
 from biasflow.plan.listing import CELLS, NAMES, cells_table, dropped, names_table, not_applied, not_measured
 from biasflow.plan.setup import Facts, Setup
-from tests.unit.plan.configs import BERT, ROOT, RUNS, SCHEMA, changed, facts_of, folder_of, of_file, planned, setup_of
+from tests.unit.plan.configs import (
+    BERT,
+    ROOT,
+    RUNS,
+    SCHEMA,
+    changed,
+    facts_of,
+    folder_of,
+    of_file,
+    plan_of,
+    planned,
+    setup_of,
+)
 
 MANY = changed(
     ("encoders.more", {"source": "continued", "from": "own"}),
@@ -38,9 +50,8 @@ MANY = changed(
 )
 
 
-@pytest.mark.parametrize("name", RUNS)
-def test_a_row_for_every_cell(name, tmp_path):
-    found = planned(of_file(name))
+def test_a_row_for_every_cell(tmp_path):
+    found = plan_of("paper")
     table = cells_table(found)
     assert list(table) == CELLS and len(table) == len(found.cells)
     write_csv(table, tmp_path / "plan.csv")
@@ -96,10 +107,8 @@ def test_what_is_not_applied_is_named_and_nothing_in_it_reaches_a_terminal():
 
 @pytest.mark.parametrize("name", RUNS)
 def test_every_name_of_the_plan_is_explained(name):
-    config = of_file(name)
-    setup = setup_of(config)
-    found = plan(setup)
-    names, table = names_table(setup, found), cells_table(found)
+    found = plan_of(name)
+    names, table = names_table(setup_of(of_file(name)), found), cells_table(found)
     for kind in ("encoder", "task", "method"):
         used = set(table[kind]) - {"-", "none"}
         assert used <= set(names.loc[names["kind"] == kind, "name"]), kind
