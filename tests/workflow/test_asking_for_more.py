@@ -27,7 +27,6 @@ CONFIG = {
         "bios": {"encoders": ["tiny"], "task": "bios", "methods": ["none", "leace"], "metrics": ["fairness"]},
     },
 }
-TABLES = {"scores": 1, "plan": 1, "matrix": 1, "all": 1}  # of all scores, in seconds
 COUNTS = {"nurse": (40, 24), "poet": (30, 30), "dj": (3, 40)}
 
 
@@ -53,34 +52,6 @@ def done(tmp_path_factory) -> Project:
     finished = project.snakemake()
     assert finished.returncode == 0, finished.stdout + finished.stderr
     return project
-
-
-NEW_MODEL = {"finetune_occupation": 1, "fit_methods": 1, "read_together": 1, "score": 1, "describe": 1}
-MORE = {
-    "a seed, a metric and a block": (
-        {
-            "bios": {"seeds": [0, 1]},
-            "inside": {"metrics": ["occtmp", "strength"]},
-            "more": {"encoders": ["tiny"], "methods": ["pca"], "metrics": ["occtmp"]},
-        },
-        {**TABLES, **NEW_MODEL, "splits": 1, "stimuli_planted": 1, "fit_methods": 2, "read_together": 3, "score": 3},
-    ),
-    "a method in training": (
-        {"bios": {"strategies": ["plain", "with-leace"]}},
-        {**TABLES, "finetune_occupation": 1, "read_together": 1, "score": 1, "describe": 1},
-    ),
-    "a method": (
-        {"bios": {"methods": ["densray", "none", "leace"]}},
-        {**TABLES, "fit_methods": 1, "read_together": 1, "score": 1},
-    ),
-}
-
-
-@pytest.mark.parametrize("what", MORE)
-def test_only_what_is_new_would_run(done, what):
-    changes, expected = MORE[what]
-    done.configure(asking(**changes))
-    assert done.jobs() == expected
 
 
 DEAR = ("models/**/*", "methods/**/*", "readouts/**/*", "scores/**/*", "data/bios/biographies.parquet")

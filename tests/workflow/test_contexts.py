@@ -84,19 +84,3 @@ def test_no_file_is_read_or_fetched_that_is_not_needed(own, hub):
     own.configure({**CONFIG, "metrics": {"ceat": CONFIG["metrics"]["ceat"] | {"per_word": 15}}}, "own.yaml")
     assert counts(own)[["found", "used", "wanted"]].drop_duplicates().values.tolist() == [[20, 15, 15]]
     assert len(hub.asked) == 1
-
-
-def test_an_edited_list_of_ones_own_is_all_that_is_searched_for_again(own):
-    """Its sha256 tells, and its contexts lie beside those of the released tests."""
-    words = [f"{role},{role.lower()},{word}" for role, word in zip("XYXYABAB", WORDS, strict=False)]
-    (own.folder / "list.csv").write_text("\n".join(["role,set_name,word", *words]))
-    (own.folder / "text.txt").write_text("\n".join(f"once {word} was here." for word in LOWER))
-    options = {"tests": ["C6"], "text": "text.txt", "own": {"mine": {"file": "list.csv"}}}
-    own.configure({**CONFIG, "files": {}, "metrics": {"ceat": options}}, "own.yaml")
-    mine = CONTEXTS.replace("ceat", "mine")
-    done = own.snakemake(CONTEXTS, mine, config="own.yaml")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert set(pd.read_parquet(own.folder / mine)["word"]) == set(WORDS[:8])
-    (own.folder / "list.csv").write_text("\n".join(["role,set_name,word", *words[1:], f"X,x,{WORDS[8]}"]))
-    assert own.jobs(CONTEXTS, config="own.yaml") == {}
-    assert own.jobs(CONTEXTS, mine, *REPLACE, config="own.yaml") == {"ceat_contexts": 1}

@@ -2,9 +2,7 @@
 
 import pytest
 
-from biasflow.base.errors import BiasflowError
 from biasflow.base.tabular import read_text_csv
-from biasflow.plan.compiled import prepared
 from tests.workflow.conftest import ROOT, TINY
 
 COMMAND = "{python} {script} {encoder} {output}"
@@ -55,25 +53,3 @@ def test_a_coin_and_a_constant_of_every_encoder(given):
     assert done.returncode != 0
     last = done.stderr.strip().splitlines()[-1]
     assert f"given.coin, encoder {ENCODERS[0]}: the command ended with status 1: heads" in last
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"coin": {"command": "coin {encoder}"}}, "given.coin.command"),
-        ({"coin": {"command": COMMAND}}, "given.coin.script"),
-        ({"coin": {"command": COMMAND, "script": "none.py"}}, "given.coin.script"),
-    ],
-)
-def test_a_wrong_measure_is_refused_by_the_plan(given, change, said, monkeypatch):
-    monkeypatch.chdir(given.folder)
-    with pytest.raises(BiasflowError, match=f"key '{said}'"):
-        prepared({**CONFIG, "given": change})
-
-
-def test_a_measure_without_a_study_is_refused_by_the_plan(given, monkeypatch):
-    monkeypatch.chdir(given.folder)
-    ask = {"inside": {"encoders": ["tiny-bert"], "metrics": ["weat"]}}
-    config = {"run": "given", "given": CONFIG["given"], "encoders": {"tiny-bert": TINY["encoders"]["tiny-bert"]}}
-    with pytest.raises(BiasflowError, match=r"key 'given\.coin': no study"):
-        prepared({**config, "ask": ask})

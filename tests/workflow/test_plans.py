@@ -6,8 +6,6 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
-from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -18,7 +16,7 @@ from biasflow.encoders.configured import EXTERNAL
 from biasflow.papers.paper import load
 from biasflow.plan.compiled import prepared
 from biasflow.registry import JOBS_OF_READOUTS, rule_of
-from tests.workflow.conftest import OWN_FILES, ROOT, TINY
+from tests.workflow.conftest import ROOT, TINY
 from tests.workflow.test_documented import save_encoder
 
 
@@ -86,33 +84,12 @@ with SnakemakeApi(OutputSettings(quiet={Quietness.ALL})) as api:
 """
 
 
-def texts_in(value: object) -> Iterator[str]:
-    """All strings in the parameter of a job, keys included."""
-    parts = [*value, *value.values()] if isinstance(value, dict) else value if isinstance(value, list) else []
-    yield from [value] if isinstance(value, str) else chain.from_iterable(map(texts_in, parts))
-
-
 def planned(project) -> list[tuple[str, list[str], dict[str, object]]]:
     """Rule, files and parameters of all jobs."""
     command = {"cwd": project.folder, "env": environment(), "capture_output": True, "text": True}
     done = subprocess.run([sys.executable, "-c", PLANNED], **command, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads((project.folder / "jobs.json").read_text())
-
-
-def test_no_path_of_a_file_travels_in_a_parameter(project):
-    """Snakemake may put inputs and outputs elsewhere: scripts take them from there alone."""
-    jobs = planned(project)
-    files = {path for _, paths, _ in jobs for path in paths} | set(OWN_FILES)
-    assert len(jobs) > 90 and {"results/tiny/encoders/tiny-bert", "chinese.txt"} <= files
-    own = {"config", "docs", "rules", "scripts", "tests"}
-    paths = [
-        (rule, text)
-        for rule, _, params in jobs
-        for text in texts_in(params)
-        if text in files or text.startswith("results/") or (text.partition("/")[0] in own and "/" in text)
-    ]
-    assert paths == []
 
 
 def test_what_reads_a_world_is_made_again_for_another_one(project):

@@ -141,16 +141,3 @@ def test_the_tokens_of_the_published_tests_are_those_that_were_counted():
     ours["pseudo-perplexity, 50 sentences"] = 50 * WIKITEXT_TOKENS**2
     ours["similarity, 200 sentences"] = 200 * WIKITEXT_TOKENS
     assert ours == pytest.approx(counted, rel=0.03)
-
-
-@pytest.mark.parametrize(
-    ("layers", "hidden", "minutes"),
-    [(12, 768, 160), (2, 128, 6.5)],  # docs/costs.md; which measured splade-tiny, too
-)
-def test_the_interval_of_mine_contains_what_it_takes(layers, hidden, minutes):
-    size = {"num_hidden_layers": layers, "hidden_size": hidden, "intermediate_size": 4 * hidden, "vocab_size": 30522}
-    heads = HEADS if hidden == 768 else ["masked_lm"]
-    sentence = left(of_file("mine", "whole"), heads=heads, **size).sentence(1, Machine(1, 2, 0))
-    low, high, unit = re.search(r"(\d+) to (\d+) (minutes|hours) on 1 core", sentence).groups()
-    in_unit = minutes / 60 if unit == "hours" else minutes
-    assert int(low) < in_unit < int(high) <= 2.5 * int(low)

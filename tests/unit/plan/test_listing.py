@@ -191,14 +191,10 @@ def test_a_file_has_its_cells_and_jobs(masked, demo):
     ("file", "rule"),
     [
         ("index.html", "matrix: results/mine/index.html"),
-        ("matrix.csv", "matrix: results/mine/matrix.csv"),
         ("tables/matrix.html", "matrix: results/mine/tables/matrix.html"),
-        ("tables/power.csv", "matrix: results/mine/tables/power.csv"),
         ("plan.csv", "plan: results/mine/plan.csv"),
-        ("names.csv", "plan: results/mine/names.csv"),
         ("encoders.csv", "describe: results/mine/encoders.csv"),
         ("reasons.csv", "scores: results/mine/reasons.csv"),
-        ("scores.csv", "scores: results/mine/scores.csv"),
     ],
 )
 def test_the_files_that_a_user_opens_have_their_jobs(masked, file, rule):

@@ -55,11 +55,6 @@ def test_other_sentences_under_the_same_ids_are_not_the_printed_ones(number, col
     assert first["p_published"].isna().all() and second["p_published"].notna().all()
 
 
-def test_no_number_is_published_of_another_encoder():
-    table = examples(3, stimuli(KNOWN), probabilities(KNOWN), WORDED, compared=False)
-    assert set(table["chosen"]) == {"printed"} and table[["p_published", "s_difference"]].isna().all().all()
-
-
 def test_table_1_prefers_a_triple_that_is_predicted_right():
     frame = probabilities(["close", "right"])
     p = {"close": (0.2, 0.2, 0.9), "right": (0.9, 0.8, 0.1)}

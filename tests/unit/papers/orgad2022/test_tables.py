@@ -53,7 +53,7 @@ def test_a_diverged_seed_needs_no_scores_and_a_strategy_may_lose_all(tiny):
     lost = without(with_diverged(tiny, "scrubbing", 0, 5, 11), strategy="scrubbing", seed="5", head="own")
     row = row_of(TABLES["table3"](run(lost)), "Accuracy", "scrubbing")
     assert row["n"] == 0 and np.isnan(row["mean"]) and row["diverged"] == "seeds 0, 5, 11" and np.isnan(row["p"])
-    one = TABLES["table1"](run(lost)).set_index(["model", "setting"])
+    one = TABLES["table1"](run(lost)).query("encoder == 'tiny'").set_index(["model", "setting"])
     assert np.isnan(one.loc[("scrubbing", "scrubbed"), "compression"])
     assert one.loc[("scrubbing", "scrubbed"), "diverged"] == "seeds 0, 5, 11"
 
