@@ -237,21 +237,6 @@ def test_a_damaged_result_is_named_by_the_job_that_reads_it(run):
     assert not (run.folder / SCORES).exists() or (run.folder / SCORES).read_bytes() == before
 
 
-def test_results_of_another_encoder_are_replaced_where_the_configuration_says_so(run):
-    """Together: one table is of one encoder. Then nothing is left to be told."""
-    with chdir(run.folder):
-        other_weights()
-        before = read_record(READOUT)["inputs"][WEIGHTS]
-    target = f"{RUN}/scores.csv"
-    done = run.snakemake(target, *REPLACE, config="own.yaml")
-    assert done.returncode == 0, done.stdout + done.stderr
-    with chdir(run.folder):
-        records = map(read_record, (READOUT, READOUT.replace("together", "losses"), *SEEDS))
-        (after,) = {record["inputs"][WEIGHTS] for record in records}
-    assert after == hashlib.sha256((run.folder / WEIGHTS).read_bytes()).hexdigest() != before
-    assert run.jobs(target, config="own.yaml") == {}
-
-
 def test_what_was_touched_is_not_taken_for_what_is_planned(run):
     run.configure(with_keys(RATE), "own.yaml")
     done = run.snakemake("--touch", *REPLACE, config="own.yaml")

@@ -1,12 +1,8 @@
 """The whole workflow on a tiny encoder, run once: its results, re-runs that follow content, determinism, interrupts."""
 
-import contextlib
 import json
-import os
 import re
 import shutil
-import signal
-import time
 from pathlib import Path
 
 import pandas as pd
@@ -186,35 +182,6 @@ def test_what_is_made_again_is_the_same_to_the_byte(finished, run):
     results_of = [path for path in first.rglob("*.csv") if "data" not in path.parts]
     names = [path.relative_to(first) for path in [*results_of, *first.glob("figures/*.svg")]]
     assert [str(name) for name in names if (first / name).read_bytes() != (results / name).read_bytes()] == []
-
-
-def test_a_killed_fine_tuning_resumes_and_ends_as_if_it_had_not_been_killed(run):
-    target = f"{RESULTS}/scores/tiny-bert/nli/plain/seed0/dawkins2024-nli.csv"
-    whole = (run.folder / target).read_bytes()
-    for made in ("models", "methods", "readouts", "scores"):
-        shutil.rmtree(run.folder / RESULTS / made / "tiny-bert/nli/plain")
-    work = run.folder / RESULTS / "checkpoints/models/tiny-bert/nli/plain/seed0"
-    killed = run.start(target)
-    try:
-        deadline = time.monotonic() + 300
-        while not list(work.glob("checkpoint-*/complete")):
-            assert killed.poll() is None, "it ended before it could be killed"
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(killed.pid, signal.SIGKILL)
-        killed.wait()
-    assert not (run.folder / RESULTS / "models/tiny-bert/nli/plain/seed0").exists()
-    reached = max(int(path.name.rpartition("-")[2]) for path in work.glob("checkpoint-*"))
-    assert run.snakemake("--unlock", target).returncode == 0
-    done = run.snakemake("--rerun-incomplete", target)
-    assert done.returncode == 0, done.stdout + done.stderr
-    log = (run.folder / RESULTS / "logs/models/tiny-bert/nli/plain/seed0.log").read_text()
-    steps = [int(line.split("step ")[1].split()[0]) for line in log.splitlines() if "step " in line]
-    assert reached >= 5 and min(steps) > reached - 5  # it went on from a checkpoint
-    assert (run.folder / target).read_bytes() == whole
-    assert not work.exists()
 
 
 def test_the_report_builds(run):

@@ -115,15 +115,6 @@ def test_measure_outside_a_clone(folder):
     assert "start biasflow measure in the clone" in fault("measure", "bert")
 
 
-def test_init_says_on_the_terminal_what_no_method_can_do(folder):
-    folder_of(Path("funnel"), model_type="funnel")
-    text = said("init", "funnel", "-o", "funnel.yaml")
-    line = "No method can act, because the layers of the model type funnel are not known."
-    assert line in text.splitlines() and f"# none: the encoder as it is. {line}" in Path("funnel.yaml").read_text()
-    assert "log_odds log_odds is for encoders of the project's artificial text" in " ".join(text.split())
-    assert "No method can act" not in said("init", "bert", "-o", "bert.yaml")
-
-
 def test_a_configuration_is_read_as_snakemake_reads_it(folder):
     Path("a.yaml").write_text("run: a\nfitting: {n: 10, words: family}\nask: {x: 1}\n")
     Path("b.yaml").write_text("fitting: {n: 20}\nask: 3\n")

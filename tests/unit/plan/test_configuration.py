@@ -177,7 +177,6 @@ CALIBRATED = {"bias": [0.0, 1.0], "seeds": [0], "encoder": {"corpus": "planted"}
             (changed((f"encoders.{text}", SMALL["encoders"]["own"])), f"encoders.{text}'.*text")
             for text in TEXT_SOURCES
         ),
-        (changed(("encoders.more", {"source": "continued", "from": "owm"})), "encoders.more.from.*owm.*'own'"),
         (changed(("encoders.own", {"source": "continued", "from": "own"})), "encoders.own.from.*own -> own"),
         # methods
         (method({"eraser": "leece"}), "methods.mine.0.eraser.*leece.*'leace'"),
@@ -196,8 +195,6 @@ CALIBRATED = {"bias": [0.0, 1.0], "seeds": [0], "encoder": {"corpus": "planted"}
         (changed(("metrics.strenght", {})), "metrics.strenght'.*'strength'"),
         (changed(("metrics.strength.tops", [0.2])), "metrics.strength.tops"),
         (changed(("metrics.compression.fractions", [2, 50])), "metrics.compression.fractions"),
-        (changed(("fitting.own", {"owm": {"n": 2}})), "fitting.own.owm.*'own'"),
-        (changed(("metrics.occtmp.chinese", ["bert"])), "metrics.occtmp.chinese.0.*bert"),
         (changed(("metrics.occtmp.own.french", FRENCH)), "metrics.occtmp.own.french.encoders.1.*owm.*'own'"),
         (changed(("tasks.bios.kind", "regression")), "tasks.bios.kind"),
         (changed(("tasks.bios.data", {"file": "x.csv"})), "tasks.bios.data.file'.*'files'"),

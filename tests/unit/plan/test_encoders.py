@@ -11,7 +11,6 @@ from biasflow.encoders.configured import Encoder
 from biasflow.encoders.described import Description
 from biasflow.encoders.families import HEADS
 from biasflow.encoders.sentence_transformers import MODULES, own_pooling
-from biasflow.papers import derived
 from biasflow.plan.cells import plan
 from biasflow.plan.choices import OF_FOLDER, with_folder
 from biasflow.plan.configuration import load_schema, resolve
@@ -130,16 +129,6 @@ def test_a_text_without_documents_gives_no_next_sentence_head(folder, tmp_path, 
     assert "need 4" in reasons["strength"] and "an empty line between documents" in reasons["strength"]
 
 
-def test_one_encoder_per_bias_and_seed():
-    planted = {"encoder": {"corpus": "planted", "steps": 3}, "bias": [0.0, 0.5], "seeds": [1, 2]}
-    encoders = derived.derived_encoders({"papers": {"planted": planted}})
-    assert list(encoders) == [f"planted-bias{bias}-seed{seed}" for bias in ("0", "0.5") for seed in (1, 2)]
-    assert encoders["planted-bias0.5-seed2"] == {
-        "corpus": "planted", "steps": 3, "source": "pretrain", "bias": 0.5, "seed": 2,
-    }  # fmt: skip
-    assert derived.derived_encoders({"papers": {}}) == {}
-
-
 def test_a_task_for_each_bias_that_encoders_are_trained_on():
     paper = {
         "encoder": {"corpus": "planted"},
@@ -159,7 +148,6 @@ def test_a_task_for_each_bias_that_encoders_are_trained_on():
         for bias in ("0", "0.5")
         for other in ("0", "0.5")
     }
-    assert derived.derived_tasks({"papers": {}}) == {}
 
 
 OLD = {"word_embedding_dimension": 384, "pooling_mode_cls_token": False, "pooling_mode_mean_tokens": True}

@@ -93,13 +93,9 @@ def test_what_needs_weights_refuses_it_by_name(key, changes):
     ("encoder", "message"),
     [
         ({"source": "external"}, "encoders.theirs"),
-        ({"source": "external", "clusters": []}, "encoders.theirs.clusters"),
         ({"source": "external", "clusters": FILES[:1] * 2}, "encoders.theirs.clusters"),
-        ({"source": "external", "likelihood": FILES}, "unknown key 'encoders.theirs.likelihood'"),
         ({"source": "external", "likelihoods": {"gist": FILES}}, "encoders.theirs.likelihoods"),
-        ({"source": "external", "likelihoods": {"gest": []}}, "encoders.theirs.likelihoods.gest"),
         ({"source": "external", "likelihoods": {"gest": {"column": "a"}}}, "encoders.theirs.likelihoods.gest"),
-        ({"source": "external", "path": "theirs"}, "unknown key 'encoders.theirs.path'"),
         ({"source": "external", "clusters": FILES, "files": {"crow-pairs": "a.csv"}}, "encoders.theirs.files"),
     ],
 )

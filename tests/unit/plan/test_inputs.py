@@ -25,7 +25,7 @@ from biasflow.plan.items import items_of
 from biasflow.plan.jobs import Job, Jobs, Reading, ReadingJob, ReadingKey
 from biasflow.plan.readings import file_in_output, reading_output
 from biasflow.plan.setup import Setup
-from biasflow.registry import PAPERS, READOUTS, TRAINING, module_of, rule_of
+from biasflow.registry import READOUTS, module_of, rule_of
 from biasflow.training import FITTING
 from tests.unit.plan.configs import (
     CATALOGUE,
@@ -416,15 +416,3 @@ def test_papers_and_the_ledger_are_told_where_their_items_are(run):
             assert {role: {*of_role} for role, of_role in files.items()} == {role: {*of} for role, of in items.items()}
             for role, of_role in files.items():
                 assert {key: (inputs[f"{paper}/{role}/{key}"], file) for key, file in of_role.items()} == items[role]
-
-
-def test_every_paper_has_items_of_its_own_blocks(tmp_path):
-    run = found("config", tmp_path)
-    papers = [paper for paper in PAPERS if paper in run.setup.config["papers"]]
-    roles = {paper: set(run.jobs.of(f"paper_{paper}").params["item_files"]) for paper in papers}
-    assert {"stimuli", "next_sentence", "explained_variance", "sentence_pairs", TRAINING} <= roles["dawkins2024"]
-    assert "token_scores" in roles["liang2020"] and "token_scores" not in roles["orgad2022"]
-    assert {"professions", "top_words", "gender_accuracy", "scrubbed_examples", "ceat_counts", "ceat_words"} <= roles[
-        "orgad2022"
-    ]
-    assert {"professions", "ceat_counts"}.isdisjoint(roles["dawkins2024"])

@@ -156,20 +156,15 @@ def test_a_record_lies_where_its_model_is_looked_for(records):
         assert record["evaluation_id"] == f"biasflow-demo/{record['model_info']['id']}/1700000000"
 
 
-def test_scores_are_in_the_record_with_interval_and_direction(records):
+def test_scores_that_are_there_are_in_the_record_with_their_direction(records):
     (record,) = (record for path, record in records.items() if "bert-base-uncased/" in path)
-    results = {result["evaluation_result_id"]: result for result in record["evaluation_results"]}
-    assert set(results) == {
-        "metric=weat_effect_size/variant=target/dataset=C6",
-        "metric=occtmp_diff/dataset=professions",
-        "metric=occtmp_diff_distance_change/dataset=professions",
-        "metric=tpr_gap_sum/dataset=bios-raw/head=own",
+    lower = {
+        result["evaluation_result_id"]: result["metric_config"]["lower_is_better"]
+        for result in record["evaluation_results"]
     }
-    weat = results["metric=weat_effect_size/variant=target/dataset=C6"]
-    assert weat["score_details"]["score"] == 0.5
-    interval = {"lower": 0.1, "upper": 0.9, "confidence_level": 0.95}
-    assert weat["score_details"]["uncertainty"] == {"num_samples": 16, "confidence_interval": interval}
-    assert weat["metric_config"]["metric_parameters"] == {"variant": "target", "neutral": 0.0}
-    assert not weat["metric_config"]["lower_is_better"]
-    assert "nearer to the neutral" in weat["metric_config"]["evaluation_description"]
-    assert all(result["metric_config"]["lower_is_better"] for result in results.values() if result != weat)
+    assert lower == {
+        "metric=weat_effect_size/variant=target/dataset=C6": False,  # nearer to the neutral value
+        "metric=occtmp_diff/dataset=professions": True,
+        "metric=occtmp_diff_distance_change/dataset=professions": True,
+        "metric=tpr_gap_sum/dataset=bios-raw/head=own": True,
+    }

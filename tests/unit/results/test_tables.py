@@ -121,9 +121,9 @@ def panels(tex):
     return rows
 
 
-def wide(values, rows=2, **more):
+def wide(values, rows):
     """Two keys, then so many values of 22 characters, with what is printed of each."""
-    columns = {"encoder": [f"bert-{row}" for row in range(rows)], "level": ["sent"] * rows} | more
+    columns = {"encoder": [f"bert-{row}" for row in range(rows)], "level": ["sent"] * rows}
     for value in range(values):
         columns |= {f"m{value}{suffix}": ["0" * 22] * rows for suffix in ("", "_published", "_difference")}
     return columns, [column for column in columns if column.startswith("m")]
@@ -149,14 +149,6 @@ def test_blank_columns_are_left_out_and_named():
     tex = latex({"encoder": ["a", "b"], "p_published": ["", ""], "p": ["", "1"]}, caption="Tests.")
     assert panels(tex) == [[["encoder", "p"], ["a", ""], ["b", "1"]]]
     assert r"\caption{Tests. Left out, as blank in every row: p published.}" in tex
-
-
-def test_long_texts_are_no_keys_and_keys_take_half_the_page():
-    columns, numeric = wide(4, statement=["a statement in many words, of more than forty characters"] * 2)
-    first, second = panels(latex(columns, numeric=numeric))
-    assert first[0][:3] == ["encoder", "level", "statement"] and "statement" not in second[0]
-    texts = {f"t{i}": ["a" * 28] for i in range(12)}
-    assert [len(panel[0]) for panel in panels(latex(texts))] == [6, 6, 6]
 
 
 def drawn():
