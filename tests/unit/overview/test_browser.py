@@ -62,20 +62,6 @@ def test_a_cell_speaks_on_focus(browser):
     assert not hint.is_displayed()
 
 
-def test_a_word_says_its_definition_on_focus_and_leads_to_it(browser):
-    hint = browser.find_element("id", "hint")
-    word = browser.find_element("css selector", "#methods a.word[href='#word-neutral-value']")
-    browser.execute_script("arguments[0].focus({preventScroll: true})", word)
-    assert hint.is_displayed() and hint.text.startswith("neutral value: the score")
-    described = browser.find_element("id", word.get_attribute("aria-describedby"))
-    assert (
-        described.text in hint.text
-        and described.find_element("xpath", "./preceding-sibling::dt").text == "neutral value"
-    )
-    browser.execute_script("arguments[0].blur()", word)
-    assert not hint.is_displayed()
-
-
 def test_no_request_and_no_error(browser):
     assert (
         browser.execute_script(

@@ -54,21 +54,6 @@ def identity(paper, printed, **changes):
 
 
 @pytest.mark.parametrize(
-    ("paper", "numbers", "keys"),
-    [
-        ("liang2020", 245, ["stage", "eraser", "places", "dataset", "variant"]),
-        ("dawkins2024", 548, ["level", "settings", "example", "label", "swapped"]),
-        ("orgad2022", 435, ["task", "stage", "model", "intrinsic", "dataset", "variant"]),
-    ],
-)
-def test_every_printed_number_stands_once_with_its_key(paper, numbers, keys):
-    found = read_printed(paper)
-    assert len(found) == numbers and not found.duplicated(["table", "encoder", "metric", *keys]).any()
-    assert (found[["table", "metric", "printed"]] != "").all(axis=None)
-    assert set(found["encoder"]) <= {"", *load(paper).encoders}
-
-
-@pytest.mark.parametrize(
     "text", ["metric,printed\na,1\nb,2,3\n", 'metric,printed\n"a,1\n', "metric,printed,sd\na,x,\n"]
 )
 def test_a_damaged_file_is_named_in_one_line(text, tmp_path):

@@ -9,7 +9,6 @@ import pytest
 
 from biasflow.base.errors import BiasflowError
 from biasflow.plan.configuration import resolve
-from biasflow.plan.datasets import TEXT_SOURCES
 from biasflow.plan.validation import fault
 from biasflow.registry import ERASERS
 from tests.unit.plan.configs import SCHEMA, SMALL, asking, changed, planned
@@ -94,19 +93,6 @@ def test_an_encoder_of_the_hub_takes_the_place_of_a_folder():
     assert encoder == pinned | {"masked_lm": True, "next_sentence": True}
 
 
-def test_every_key_is_described():
-    def keys(schema, path):
-        for name, below in schema.get("properties", {}).items():
-            if "const" not in below and name not in ("source", "kind"):
-                described = "description" in below or "description" in SCHEMA["$defs"][below["$ref"].split("/")[-1]]
-                assert described, f"{path}.{name}"
-            keys(below, f"{path}.{name}")
-
-    keys(SCHEMA, "")
-    for name, definition in SCHEMA["$defs"].items():
-        keys(definition, name)
-
-
 def parts_of(schema: object, path: str = "") -> Iterator[tuple[str, dict]]:
     """Every schema within a schema, with its path."""
     if isinstance(schema, list):
@@ -138,116 +124,6 @@ def test_a_number_is_finite_no_text_and_no_truth_value_and_a_seed_is_one_of_nump
     named = {path: part for path, part in parts_of(SCHEMA) if path.endswith((".seed", "_seed"))}
     others = [path for path, part in named.items() if part.get("$ref") != "#/$defs/seed" and part is not seed]
     assert len(named) > 8 and others == []
-
-
-def method(*steps) -> dict:
-    return changed(("methods.mine", list(steps)))
-
-
-def grid(**keys) -> dict:
-    return changed(("methods.mine", {"grid": "dawkins2024", **keys}))
-
-
-def paper(name: str, **keys) -> dict:
-    return changed((f"papers.{name}", {"encoders": ["own"], **keys}))
-
-
-FRENCH = {"file": "x.txt", "template": "[MASK] {occupation}.", "pronouns": ["il", "elle"], "encoders": ["own", "owm"]}
-LEACE = {"eraser": "leace", "places": "last"}
-OF_TASK = {"eraser": "leace", "places": "last.cls", "fitted_to": "task"}
-NO_ASK = {key: value for key, value in SMALL.items() if key != "ask"}
-BIOS = {"encoders": ["own"], "task": "bios", "metrics": ["fairness"]}
-REAL_BIOS = {"kind": "occupation", "data": {"files": ["bias-in-bios-dev"]}}
-CALIBRATED = {"bias": [0.0, 1.0], "seeds": [0], "encoder": {"corpus": "planted"}}
-
-
-@pytest.mark.parametrize(
-    ("config", "named"),
-    [
-        (changed(("runn", "x")), "'runn'.*'run'"),
-        (changed(("run", "Has Spaces")), "'run'"),
-        ({key: value for key, value in SMALL.items() if key != "run"}, "'run' is missing"),
-        (changed(("device", "gpu")), "'device'"),
-        (NO_ASK, "'ask' and 'papers' are empty"),
-        # encoders
-        (changed(("encoders.own.stepz", 3)), "encoders.own.stepz'.*'steps'"),
-        (changed(("encoders.own.source", "disk")), "encoders.own.source"),
-        (changed(("encoders.own", {"source": "hub", "id": "x"})), "encoders.own.revision"),
-        *(
-            (changed((f"encoders.{text}", SMALL["encoders"]["own"])), f"encoders.{text}'.*text")
-            for text in TEXT_SOURCES
-        ),
-        (changed(("encoders.own", {"source": "continued", "from": "own"})), "encoders.own.from.*own -> own"),
-        # methods
-        (method({"eraser": "leece"}), "methods.mine.0.eraser.*leece.*'leace'"),
-        (method(LEACE | {"place": "all"}), "methods.mine.0.place'.*'places'"),
-        (method(LEACE | {"options": {"shrinkge": True}}), "methods.mine.0.options.*shrinkge.*'shrinkage'"),
-        (method(LEACE | {"places": "pooled"}), "methods.mine.0.places.*fitted_to: pairs"),
-        (method(LEACE | {"places": "each"}, LEACE), "methods.mine.0.places.*each"),
-        (method(LEACE | {"fitted_to": "task"}), "methods.mine.0.places.*last.cls"),
-        (method(OF_TASK | {"fitted_on": "pretrained"}), "methods.mine.0.fitted_on.*on the model"),
-        (method({"eraser": "splince", "fitted_to": "words"}), "methods.mine.0.fitted_to.*task"),
-        (method({"eraser": "pca", "fitted_to": "words"}), "methods.mine.0.fitted_to.*pairs"),
-        (grid(eraser="pcaa"), "methods.mine.eraser.*'pca'"),
-        (grid(eraser="densray"), "methods.mine.eraser.*densray.*order.*hard.*pca"),
-        (grid(settings=["sent 7"]), "methods.mine.settings.*sent 7"),
-        # metrics and tasks
-        (changed(("metrics.strenght", {})), "metrics.strenght'.*'strength'"),
-        (changed(("metrics.strength.tops", [0.2])), "metrics.strength.tops"),
-        (changed(("metrics.compression.fractions", [2, 50])), "metrics.compression.fractions"),
-        (changed(("metrics.occtmp.own.french", FRENCH)), "metrics.occtmp.own.french.encoders.1.*owm.*'own'"),
-        (changed(("tasks.bios.kind", "regression")), "tasks.bios.kind"),
-        (changed(("tasks.bios.data", {"file": "x.csv"})), "tasks.bios.data.file'.*'files'"),
-        (changed(("tasks.bios.labour", "shares.csv")), "tasks.bios.labour"),
-        (changed(("tasks.nli.selection", "many")), "tasks.nli.selection.*many.*few"),
-        # blocks
-        (asking({"encoders": ["owm"], "metrics": ["strength"]}), "ask.block.encoders.*owm.*'own'"),
-        (asking({"encoders": ["own"], "metrics": ["strenght"]}), "ask.block.metrics.*'strength'"),
-        (asking(BIOS | {"task": "biso"}), "ask.block.task.*'bios'"),
-        (asking(BIOS | {"task": None, "trainings": ["finetuned"]}), "ask.block.task"),
-        (asking(BIOS | {"strategies": ["with-leece"]}), "ask.block.strategies.*'leace'"),
-        (asking(BIOS | {"strategies": ["with-none"]}), "ask.block.strategies.*with-none.*plain"),
-        (asking(BIOS | {"strategies": ["with-dawkins2024"]}), "ask.block.strategies.*several settings"),
-        (asking(BIOS | {"task": "nli", "strategies": ["scrubbing"]}), "ask.block.strategies.*nli.*occupation"),
-        (asking({"encoders": ["own"]}), "ask.block.metrics"),
-        (changed(("ask.liang2020", {"encoders": ["own"], "metrics": ["weat"]})), "ask.liang2020"),
-        # papers
-        (paper("liang2021"), "papers.liang2021'.*'liang2020'"),
-        (paper("liang2020", methods=["none", "leece"]), "papers.liang2020.methods.*'leace'"),
-        (paper("liang2020", tasks=["nli"]), "papers.liang2020.tasks.*nli.*glue"),
-        (paper("dawkins2024", task="bios"), "papers.dawkins2024.task.*nli"),
-        (paper("orgad2022", task="nli"), "papers.orgad2022.task.*occupation"),
-        (paper("orgad2022", coreference="bios"), "papers.orgad2022.coreference.*coreference"),
-        (paper("orgad2022", coreference_strategies=["ca"]), "papers.orgad2022.coreference_strategies"),
-        (paper("orgad2022", strategies=["plain", "scrubing"]), "papers.orgad2022.strategies.*'scrubbing'"),
-        (changed(("papers.planted", CALIBRATED | {"bias": [1.0]})), "papers.planted.bias"),
-        (
-            changed(("papers.planted", CALIBRATED | {"methods": ["leace-random9"]})),
-            "papers.planted.methods.*leace-random",
-        ),
-        (changed(("papers.planted", CALIBRATED | {"tasks": {"t": REAL_BIOS}})), r"papers\.planted\.tasks\.t\.data"),
-        # what the message says to do
-        (changed(("methods.mine", {"eraser": "densray"})), r"'methods\.mine': a method is a list.*{eraser: densray}"),
-        (asking({"encoders": ["own"], "metrics": ["distance"]}), "a measure of the metric strength"),
-        (
-            asking({"encoders": ["own"], "metrics": ["weat"], "methods": ["foo"]}),
-            r"the nearest of \d+ is '\w+'; `biasflow list methods` lists them",
-        ),
-        (
-            asking({"encoders": ["own"], "metrics": ["fairness"], "task": "bios"}, ("tasks", {})),
-            "'ask.block.task': 'bios' is not one of the tasks; none is defined: define it under `tasks:`",
-        ),
-        (changed(("run", "a" * 300)), "'run': 'a{20}...' has 300 characters; give at most 100"),
-        (changed(("encoders.own.hidden", 1_000_000_000)), r"encoders\.own\.hidden.*parameters"),
-        (changed(("metrics.ceat.text", "english-wiki")), "metrics.ceat.text.*english-wikipedia"),
-        (changed(("papers.planted", CALIBRATED | {"encoder": {"corpus": "planted", "stepz": 1}})), "'steps'"),
-    ],
-)
-def test_one_line_that_names_the_key(config, named):
-    with pytest.raises(BiasflowError, match=named) as caught:
-        planned(config)
-    assert "\n" not in str(caught.value) and len(str(caught.value)) < 600
-    assert str(caught.value).startswith("config: ")
 
 
 TEXT = {"encoders": ["real"], "methods": ["none", "leace"]}

@@ -7,7 +7,6 @@ import pytest
 import yaml
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.tabular import read_text_csv, write_csv
 from biasflow.corpora.catalogue import read_catalogue
 from biasflow.encoders.described import Description
 from biasflow.matrix import NOT_RUN
@@ -15,7 +14,7 @@ from biasflow.plan.cells import plan
 from biasflow.plan.compiled import Prepared, prepared
 from biasflow.plan.configuration import resolve
 from biasflow.plan.explained import explained
-from biasflow.plan.listing import CELLS, NAMES, cells_table, dropped, names_table, not_applied, not_measured
+from biasflow.plan.listing import NAMES, cells_table, dropped, names_table, not_applied, not_measured
 from biasflow.plan.setup import Facts, Setup
 from tests.unit.plan.configs import (
     BERT,
@@ -48,14 +47,6 @@ MANY = changed(
     ),
     ("ask.grid", {"encoders": ["own"], "methods": ["dawkins2024"], "metrics": ["strength"]}),
 )
-
-
-def test_a_row_for_every_cell(tmp_path):
-    found = plan_of("paper")
-    table = cells_table(found)
-    assert list(table) == CELLS and len(table) == len(found.cells)
-    write_csv(table, tmp_path / "plan.csv")
-    assert read_text_csv(tmp_path / "plan.csv")["reason"].tolist() == [cell.reason for cell in found.cells]
 
 
 def test_a_cell_says_which_model_and_why_it_is_not_run():
