@@ -38,9 +38,9 @@ def asking(**changes: object) -> dict:
     return config
 
 
-@pytest.fixture(scope="module")
-def done(tmp_path_factory) -> Project:
-    project = Project(tmp_path_factory.mktemp("more") / "biasflow")
+@pytest.fixture
+def done(project) -> Project:
+    """The project with the finished run."""
     rows = [
         {"text": f"{who} works as a {name}, number {number}.", "profession": name, "gender": gender}
         for name, both in COUNTS.items()

@@ -6,7 +6,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
-from click import unstyle
 from typer.testing import CliRunner
 
 from biasflow.base.errors import BiasflowError
@@ -62,14 +61,6 @@ def test_list(folder):
     files = ("--configfile", "mine.yaml", "--configfile", "more.yaml")
     assert "path: bert" in said("list", "encoders", *files, "--config", "encoder=bert")
     assert "key 'encoder'" in fault("list", "encoders", *files)
-
-
-@pytest.mark.parametrize("what", ["metrics", "keys", "methods"])
-def test_what_is_listed_fits_80_characters_and_has_colours_on_a_terminal_only(what):
-    text = said("list", what)
-    assert max(map(len, text.splitlines())) <= 80 and "\x1b" not in text
-    coloured = CliRunner().invoke(app, ["list", what], color=True).output
-    assert "\x1b" in coloured and unstyle(coloured) == text
 
 
 @pytest.fixture
@@ -158,13 +149,11 @@ def test_compare(folder):
     assert not Path("results/one-compared-with-two.svg").exists()
     assert "0.1 and 0.9, difference 0.8 [0.6586, 0.9414]" in " ".join(done.stdout.split())
     assert done.stderr == "one has 2 scores, two 2: 1 differs\n"
-    for run, sha256 in (("one", "ab" * 32), ("two", "cd" * 32)):
-        names = f"name,kind,attribute,value\nbert,encoder,source,local\nbert,encoder,path,my/{run}\n"
-        Path("results", run, "names.csv").write_text(names)
-        Path("results", run, "encoders.csv").write_text(f"encoder,sha256\nbert,{sha256}\n")
-    lines = result("compare", "one", "two").stderr.splitlines()
-    assert lines[0] == "one, bert: local: path my/one, sha256 of the weights abababababab"
-    assert lines[1] == "two, bert: local: path my/two, sha256 of the weights cdcdcdcdcdcd"
+    names = "name,kind,attribute,value\nbert,encoder,source,local\nbert,encoder,path,mine\n"
+    Path("results/one/names.csv").write_text(names)
+    Path("results/one/encoders.csv").write_text(f"encoder,sha256\nbert,{'ab' * 32}\n")
+    said = result("compare", "one", "two").stderr
+    assert said.startswith("one, bert: local: path mine, sha256 of the weights abababababab\n")
     assert len(pd.read_csv("differences.csv")) == 1
     Path("results/two/scores.csv").unlink()
     done = result("compare", "one", "two")

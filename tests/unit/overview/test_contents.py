@@ -121,14 +121,7 @@ def test_what_a_method_leaves_and_takes_is_a_share_with_its_interval(whole):
     rows = {row.name: row for row in whole.models[0].methods}
     half = np.hypot(0.2, 0.2) / 2
     assert rows["zeta"].left == pytest.approx((0.5, 0.5 - half, 0.5 + half))
-    assert rows["alpha"].left[0] == 0.25 and rows["beta"].left[0] == 1.5
     assert rows["alpha"].cost == "perplexity" and rows["alpha"].lost[0] == 1
-    assert {name: row.quality for name, row in rows.items()} == {
-        "alpha": NOT_VIABLE,
-        "beta": VIABLE,
-        "gamma": VIABLE,
-        "zeta": VIABLE,
-    }
     assert whole.models[0].methods[0].name == "alpha"
     assert not whole.models[0].effective  # none has a control
 

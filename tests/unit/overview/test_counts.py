@@ -231,13 +231,6 @@ def test_nothing_is_claimed_of_a_nearly_constant_classifier(tmp_path):
     assert "majority 0.500, largest label 0.944" in html and "nothing is claimed" in html
 
 
-def test_a_weak_language_model_is_said_on_the_first_screen(tmp_path):
-    for perplexity, said in ((599, False), (5590, True)):
-        scored = made_up.scores(none=(2.0, perplexity))
-        _, html = rendered(made_up.run_of(scored), tmp_path / "index.html")
-        assert ("Weak head† (perplexity 5,590)" in _first(html)) == said
-
-
 def test_a_head_to_be_read_with_care_is_said_on_the_first_screen(tmp_path):
     rows = [
         {"metric": "occtmp_diff", "value": 1.2, "low": 1.1, "high": 1.3},

@@ -292,10 +292,6 @@ table 2,BERT,crows-pairs,inlp,crows_pairs_score,0.512
 table 2,BERT,stereoset,none,intrasentence_stereotype_score,0.603
 table 2,BERT,stereoset,sent-debias,intrasentence_stereotype_score,0.594
 table 2,RoBERTa,crows-pairs,none,crows_pairs_score,0.602
-table 2,RoBERTa,crows-pairs,sent-debias,crows_pairs_score,0.518
-table 2,RoBERTa,crows-pairs,inlp,crows_pairs_score,0.553
-table 2,RoBERTa,stereoset,none,intrasentence_stereotype_score,0.663
-table 2,RoBERTa,stereoset,sent-debias,intrasentence_stereotype_score,0.626
 """
 
 
@@ -340,7 +336,7 @@ def test_a_table_needs_no_code(fourth, tmp_path):
 def test_the_ledger_has_its_numbers(fourth):
     run, text = fourth
     rows = of_paper(text, run).set_index(["encoder", "row"])
-    assert rows["status"].value_counts().to_dict() == {NOT_COMPARABLE: 5, NOT_RUN: 2, REPRODUCED: 2, OFF: 1}
+    assert rows["status"].value_counts().to_dict() == {NOT_COMPARABLE: 1, NOT_RUN: 2, REPRODUCED: 2, OFF: 1}
     assert rows.loc[("BERT", "dataset crows-pairs; method inlp"), "reason"] == "no such subspace"
     assert rows.loc[("BERT", "dataset crows-pairs; method sent-debias"), "off_by"] == "55.0 units of the last decimal"
     assert rows.loc[("BERT", "dataset stereoset; method sent-debias"), "reason"] == "not asked for"

@@ -348,8 +348,6 @@ def test_the_limit_of_a_run_is_that_of_tasks_and_blocks_that_have_none():
             [("tasks.nli.limit", 100), ("papers.dawkins2024", {"encoders": ["real"], "task": "nli"})],
             "'tasks.nli.limit'",
         ),
-        ([("limit", 0)], "limit"),
-        ([("tasks.coref.limit", 100)], "tasks.coref.limit"),
     ],
 )
 def test_a_paper_is_never_limited(changes, named):

@@ -72,13 +72,11 @@ HUB = f"google-bert/bert-base-uncased@{'0123456789' * 4}"
     ("changes", "why"),
     [
         ([ASKING], "encoders.real is not given; add --config encoder=FOLDER"),
-        ([ASKING], "hub=NAME@REVISION"),
         ([("encoder", "my/bert")], "key 'encoder': no encoder of this configuration"),
         ([("hub", HUB)], "key 'hub': no encoder of this configuration"),
         ([ASKING, ("encoder", 12)], "key 'encoder': 12 is not text"),
         ([ASKING, ("encoder", "google-bert/bert-base-uncased")], "--config hub=google-bert/bert-base-uncased@REVISION"),
         ([ASKING, ("hub", "google-bert/bert-base-uncased")], "key 'hub': .* 40 hexadecimal digits"),
-        ([ASKING, ("hub", f"{HUB}0")], "key 'hub': .* 40 hexadecimal digits"),
         ([ASKING, ("hub", HUB), ("encoder", "my/bert")], "keys 'encoder' and 'hub': both"),
     ],
 )

@@ -350,10 +350,8 @@ def test_files_of_ones_own_are_read_where_no_other_run_has_its(name, tmp_path):
     [
         (None, True, True, "wikitext-2-test.txt"),  # as released, for perplexity
         ("wikitext-2", True, False, "wikitext-2-test.sentences.txt"),
-        ("wikitext-2", False, True, "wikitext-2.txt"),
         ("wikitext-2", False, False, "wikitext-2.sentences.txt"),
         ("wikitext-2-whole-sentences", True, True, "wikitext-2-whole-sentences-test.txt"),
-        ("wikitext-2-whole-sentences", False, False, "wikitext-2-whole-sentences.txt"),
         ("planted", True, True, "own.held-out.txt"),
     ],
 )

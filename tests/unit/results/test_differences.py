@@ -101,7 +101,6 @@ def table(*scores: dict) -> pd.DataFrame:
         ("weat_effect_size", (0.1, 0, 0.2), (-0.9, -1, -0.8), ["second"]),  # nearer to neutral is better
         ("weat_effect_size", (-0.5, -0.6, -0.4), (0.5, 0.4, 0.6), [""]),  # as far on both sides
         ("stereotype_score", (70, 65, 75), (50, 45, 55), ["first"]),
-        ("stereotype_score", (70, NAN, NAN), (50, 45, 55), [""]),
         ("accuracy", (0.9, 0.89, 0.91), (0.5, 0.49, 0.51), []),  # a cost
     ],
 )

@@ -227,12 +227,11 @@ def item_files(folder):
     return {role: {key: folder / f"{role}.csv"} for role, key in keys.items()} | {"ceat_words": {"ceat": WORDS}}
 
 
-def run(frame, *, not_run=None, lacks=None, files=None, **options):
-    """The run that has these scores: of the encoders in them, and of `not_run` (encoder -> reason); `lacks`: (training,
-    metric) -> why no encoder has it. Encoders that are called as the printed ones are these."""
+def run(frame, *, not_run=None, files=None, **options):
+    """The run that has these scores: of the encoders in them, and of `not_run` (encoder -> reason). Encoders that are
+    called as the printed ones are these."""
     found, not_run = [*dict.fromkeys(frame["encoder"])], not_run or {}
     cells = [(name, "bios/plain/seed0", metric, reason) for name, reason in not_run.items() for metric in METRICS]
-    cells += [(name, *cell, reason) for name in found for cell, reason in (lacks or {}).items()]
     plan = pd.DataFrame(cells, columns=["encoder", "training", "metric", "reason"])
     encoders = [*found, *not_run]
     printed = [(name, about) for name, about in load("orgad2022").encoders.items() if name in encoders]
