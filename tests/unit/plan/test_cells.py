@@ -338,18 +338,3 @@ def test_the_limit_of_a_run_is_that_of_tasks_and_blocks_that_have_none():
     }  # fmt: skip
     assert resolved["ask"]["block"]["limit"] == 60
     assert resolve(asking(BIOS), SCHEMA)["tasks"]["bios"]["limit"] is None
-
-
-@pytest.mark.parametrize(
-    ("changes", "named"),
-    [
-        ([("limit", 100), ("papers.liang2020.encoders", ["real"])], "'limit'"),
-        (
-            [("tasks.nli.limit", 100), ("papers.dawkins2024", {"encoders": ["real"], "task": "nli"})],
-            "'tasks.nli.limit'",
-        ),
-    ],
-)
-def test_a_paper_is_never_limited(changes, named):
-    with pytest.raises(BiasflowError, match=named):
-        resolve(changed(*changes), SCHEMA)

@@ -1,6 +1,5 @@
 """What may be written in a configuration: nothing is left out, and what `biasflow init` writes plans at once."""
 
-import re
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,6 @@ from biasflow.encoders.families import HEADS
 from biasflow.plan.choices import (
     CHOICES,
     FIRST_METHODS,
-    MEANINGS,
     OF_FOLDER,
     SLOW,
     first_configuration,
@@ -19,7 +17,6 @@ from biasflow.plan.choices import (
     with_folder,
 )
 from biasflow.plan.compiled import prepared
-from biasflow.plan.methods import PLACE
 from biasflow.registry import ERASERS, METRICS, PAPERS, STRATEGIES
 from tests.unit.plan.configs import SCHEMA, folder_of
 
@@ -40,12 +37,6 @@ from tests.unit.plan.configs import SCHEMA, folder_of
 def test_what_there_is_is_listed(what, known):
     listed = [name for name, _ in CHOICES[what](None)]
     assert [name for name in known if name not in listed] == []
-
-
-def test_places_are_those_that_methods_may_name():
-    assert all(PLACE.fullmatch(place.replace("[i]", "[0]")) for place in MEANINGS)
-    parts = re.findall(r"\w+", PLACE.pattern.replace("layer", "").replace("P<", "").replace("d+", ""))
-    assert [part for part in parts if part not in " ".join(MEANINGS)] == []
 
 
 def test_what_cannot_be_measured_on_an_encoder_is_said_with_the_reason(tmp_path):

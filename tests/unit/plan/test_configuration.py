@@ -68,23 +68,6 @@ ASKING = ("encoders.real.path", "{encoder}")
 HUB = f"google-bert/bert-base-uncased@{'0123456789' * 4}"
 
 
-@pytest.mark.parametrize(
-    ("changes", "why"),
-    [
-        ([ASKING], "encoders.real is not given; add --config encoder=FOLDER"),
-        ([("encoder", "my/bert")], "key 'encoder': no encoder of this configuration"),
-        ([("hub", HUB)], "key 'hub': no encoder of this configuration"),
-        ([ASKING, ("encoder", 12)], "key 'encoder': 12 is not text"),
-        ([ASKING, ("encoder", "google-bert/bert-base-uncased")], "--config hub=google-bert/bert-base-uncased@REVISION"),
-        ([ASKING, ("hub", "google-bert/bert-base-uncased")], "key 'hub': .* 40 hexadecimal digits"),
-        ([ASKING, ("hub", HUB), ("encoder", "my/bert")], "keys 'encoder' and 'hub': both"),
-    ],
-)
-def test_an_encoder_that_nobody_asks_for_or_that_nobody_gives(changes, why):
-    with pytest.raises(BiasflowError, match=f"config: .*{why}"):
-        resolve(changed(*changes), SCHEMA)
-
-
 def test_an_encoder_of_the_hub_takes_the_place_of_a_folder():
     encoder = resolve(changed(ASKING, ("hub", HUB)), SCHEMA)["encoders"]["real"]
     pinned = {"source": "hub", "id": "google-bert/bert-base-uncased", "revision": "0123456789" * 4}

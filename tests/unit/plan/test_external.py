@@ -37,23 +37,6 @@ def test_one_part_of_winobias_is_measured_alone_and_its_scores_say_so():
     assert {cell.dataset for cell in planned(config).cells} == {"coref-winobias-dev"}
 
 
-@pytest.mark.parametrize(
-    ("pairs", "papers", "why"),
-    [
-        ("planted", {}, "planted pairs have no parts"),
-        (
-            "winobias",
-            {"orgad2022": {"encoders": ["own"], "task": "bios", "coreference": "coref"}},
-            "the paper measures",
-        ),
-    ],
-)
-def test_one_part_is_refused_where_there_is_none_or_both_are_needed(pairs, papers, why):
-    task = {"kind": "coreference", "pairs": pairs, "parts": ["test"]}
-    with pytest.raises(BiasflowError, match=rf"'tasks\.coref\.parts': {why}"):
-        resolve(of({}, ("tasks.coref", task), ("papers", papers)), SCHEMA)
-
-
 def external_jobs(setup: Setup) -> list[Job]:
     return [job for job in jobs_of(setup) if job.rule.startswith("external_")]
 

@@ -122,6 +122,8 @@ def top(**keys) -> dict:
 
 PARTS = ("train", "validation", "test")
 DEEP = ("methods.deep", [{"eraser": "leace", "places": "layer[12]"}])
+ASKING = ("encoders.real.path", "{encoder}")
+HUB = f"google-bert/bert-base-uncased@{'0123456789' * 4}"
 DERIVED = {"source": "pretrain", "corpus": "planted", "layers": 3}
 # What is wrong, and the key that the message names, or a pattern that begins with it and its quote.
 MISTAKES = [
@@ -315,6 +317,28 @@ MISTAKES = [
     (given(command=COIN), "given.coin.script"),
     (given(command=COIN, script="none.py"), "given.coin.script"),
     (top(given={"coin": {"command": "coin {encoder} {output}"}}), "given.coin"),
+    # papers
+    (of(("papers.calibrated", {"encoder": "mien"})), "papers.calibrated.encoder"),
+    (of(("papers.calibrated", {"encoder": "real", "doses": [0.5, 1]})), "papers.calibrated.doses"),
+    (of(("papers.calibrated", {"encoder": "real", "doses": [0, 2]})), "papers.calibrated.doses"),
+    (paper("liang2020") | {"limit": 100}, "limit"),
+    (of(("tasks.nli.limit", 100), config=paper("dawkins2024", task="nli")), "tasks.nli.limit"),
+    (task("coref", pairs="planted", parts=["test"]), "tasks.coref.parts'.*planted pairs have no parts"),
+    (
+        of(
+            ("tasks.coref", {"kind": "coreference", "pairs": "winobias", "parts": ["test"]}),
+            config=paper("orgad2022", task="bios", coreference="coref"),
+        ),
+        "tasks.coref.parts'.*the paper measures",
+    ),
+    # the encoder that the command names
+    (of(ASKING), r"encoder': the folder of encoders.real is not given; add --config encoder=FOLDER.*hub=NAME@REVISION"),
+    (top(encoder="my/bert"), "encoder': no encoder of this configuration"),
+    (top(hub=HUB), "hub': no encoder of this configuration"),
+    (of(ASKING, ("encoder", 12)), "encoder': 12 is not text"),
+    (of(ASKING, ("encoder", "google-bert/bert-base-uncased")), "encoder'.*--config hub=google-bert/bert-base-uncased@"),
+    (of(ASKING, ("hub", "google-bert/bert-base-uncased")), "hub': .* 40 hexadecimal digits"),
+    (of(ASKING, ("hub", HUB), ("encoder", "my/bert")), "encoder' and 'hub': both"),
     # what --config and quotes give: text
     (top(ask="{block: {encoders: [own]}}"), "ask"),
     # this machine

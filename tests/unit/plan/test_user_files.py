@@ -107,13 +107,8 @@ def test_own_tests_are_read_beside_the_others():
     contexts = "results/test/data/contexts/real/race.parquet"
     assert found["associations", "race"] == {"contexts": (contexts,), "own": ("sets.csv",)}
     assert {("vectors", "C6"), ("vectors", "sent-weat6"), ("associations", "C6")} <= set(found)
+    assert found["associations", "C6"]["contexts"] != (contexts,)  # an edited list looks for its own contexts anew
     assert ("associations", "race") in read(planned(own()), "own")
-
-
-def test_contexts_of_own_words_are_not_those_of_others():
-    """So that an edited list looks for its own contexts anew, and scores its own test."""
-    found = read(planned(own()))
-    assert found["associations", "C6"]["contexts"] != found["associations", "race"]["contexts"]
 
 
 def test_words_that_a_local_vocabulary_splits_are_said_with_their_number(lists):
