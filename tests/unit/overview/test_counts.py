@@ -3,7 +3,6 @@
 import re
 from dataclasses import replace
 from html import unescape
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -11,9 +10,7 @@ import pytest
 
 from biasflow.overview.contents import contents
 from biasflow.overview.helps import Change
-from biasflow.overview.measured import counted
 from biasflow.overview.overview import write_page
-from biasflow.results.page import meanings
 from biasflow.results.scores import concatenate, tidy
 from tests.unit.overview import made_up
 
@@ -245,11 +242,3 @@ def test_a_run_of_one_encoder_has_one_name(tmp_path):
     _, html = rendered(made_up.run(), tmp_path / "index.html")
     assert "counts, as pre-trained" in html and "bert, as pre-trained" not in html
     assert re.search("Name in the tables</dt><dd>bert", html)
-
-
-def test_a_count_names_the_unit_of_its_interval():
-    cell = SimpleNamespace(measure="seat_effect_size", n=128, unit="items", items=128)
-    assert counted(cell) == "128 sentences, interval over their target words"
-    assert counted(cell, 16) == "128 sentences, interval over their 16 target words"
-    assert counted(SimpleNamespace(**vars(cell) | {"measure": "weat_effect_size"})) == "128 target words"
-    assert set(meanings("units")) <= set(meanings("measures"))

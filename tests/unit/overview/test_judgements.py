@@ -3,7 +3,6 @@
 from types import SimpleNamespace
 
 import numpy as np
-from hypothesis import strategies as st
 
 from biasflow.overview.judgements import (
     BETTER,
@@ -22,12 +21,9 @@ from biasflow.overview.judgements import (
     compared,
     kept,
     left,
-    printed,
     turned,
     verdict,
 )
-
-NUMBERS = st.floats(-10, 10).map(lambda number: round(number, 2))
 
 
 def test_left_is_the_share_of_the_distance():
@@ -79,12 +75,3 @@ def test_costs_may_be_five_percent_worse_in_their_whole_interval():
     assert kept(-0.2, -0.1) == kept(0.01, 0.05) == kept(0.01, 1.05 - 1) == VIABLE
     assert kept(0.05, 0.06) == kept(-0.1, 0.1) == kept(np.nan, np.nan) == UNCLEAR
     assert kept(0.051, 0.06) == NOT_VIABLE
-
-
-def test_large_scores_are_printed_without_decimals():
-    assert [printed(value) for value in (0.12345, -999.9, 7435.76, -35607.2)] == [
-        "0.123",
-        "-999.900",
-        "7,436",
-        "-35,607",
-    ]

@@ -20,15 +20,12 @@ from tests.unit.papers.dawkins2024.made_up import (
 
 def test_every_setting_is_drawn_with_its_published_value():
     run = run_of(inside_scores(sets=(AUTHORS,)), about={"tiny": BERT})
-    block, one = table7(run), strength_distance(run)
-    assert "published" in [text.get_text() for text in one.legends[0].get_texts()]
-    for axes, measure in zip(one.axes, ("strength", "distance"), strict=True):
-        points = [np.asarray(collection.get_offsets()) for collection in axes.collections]
-        published, ours = points[0], np.concatenate(points[1:])
+    block = table7(run)
+    for axes, measure in zip(strength_distance(run).axes, ("strength", "distance"), strict=True):
+        published, *ours = (np.asarray(collection.get_offsets()) for collection in axes.collections)
+        ours = np.concatenate(ours)
         assert ours[np.argsort(ours[:, 0]), 1].tolist() == block[measure].tolist()
         assert published[:, 1].tolist() == PRINTED[measure].tolist()
-        assert len(set(ours[:, 0])) == 76
-        assert axes.lines[0].get_ydata()[0] == block[measure].iloc[0]
 
 
 @pytest.fixture(scope="module")
