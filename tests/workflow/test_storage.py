@@ -53,8 +53,8 @@ def test_encoders_are_trained_read_and_scored_in_a_storage(project, tmp_path):
     stored = (tmp_path / "store" / target).read_bytes()
     assert (tmp_path / "store" / "results/tiny/index.html").is_file()
     assert not (project.folder / "results/tiny/encoders").exists() and not (project.folder / target).exists()
-    assert (project.folder / "results/tiny/provenance/scores.csv.json").is_file()  # records stay here
-    again = project.snakemake("-n", *options(tmp_path / "store"))
+    assert (project.folder / "results/tiny/provenance/plan.csv.json").is_file()  # records stay here
+    again = project.snakemake("-n", "results/tiny/plan.csv", *options(tmp_path / "store"))
     assert "Nothing to be done" in again.stdout + again.stderr
     assert project.snakemake(target).returncode == 0
     assert (project.folder / target).read_bytes() == stored
