@@ -91,8 +91,8 @@ SUMS = {
     ("fpr_gap_sum", "-", "-"): lambda counts: fairness.gaps(counts).fpr.gap_sum(),
     ("precision_gap_sum", "-", "-"): lambda counts: fairness.gaps(counts).precision.gap_sum(),
     ("independence", "-", "-"): fairness.independence,
-    ("separation", "-", "sum"): lambda counts: fairness.separation(counts, aggregate="sum"),
-    ("sufficiency", "-", "absdiff"): fairness.sufficiency,
+    ("separation", "-", "sum"): lambda counts: fairness.separation_distances(counts).total("sum"),
+    ("sufficiency", "-", "absdiff"): lambda counts: fairness.sufficiency_distances(counts).total(),
 }
 
 
@@ -511,8 +511,8 @@ def _gaps_of(table: np.ndarray, shares: np.ndarray) -> dict[str, float]:
         "sum": tpr.gap_sum(),
         "r": np.nan_to_num(tpr.gap_pearson(shares)),
         "independence": fairness.independence(table),
-        "separation": fairness.separation(table),
-        "sufficiency": fairness.sufficiency(table),
+        "separation": fairness.separation_distances(table).total(),
+        "sufficiency": fairness.sufficiency_distances(table).total(),
     }
 
 

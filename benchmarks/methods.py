@@ -30,7 +30,7 @@ from biasflow.methods.grid import (
 from biasflow.methods.occurrences import find_occurrences
 from biasflow.methods.passes import passes
 from biasflow.methods.states import WordStates
-from biasflow.methods.sweep import sweep
+from biasflow.methods.sweep import grid_vectors
 
 TOKENS = 32
 
@@ -65,11 +65,14 @@ def bench_sweep(*, batch: int = 32, layers: int = 12, hidden: int = 768) -> Iter
     inputs = _inputs(model, batch)
     settings, size = all_settings(), _size(model, batch)
 
+    def sweep() -> torch.Tensor:
+        return taps.classify(model, grid_vectors(model, inputs, settings, subspaces))
+
     model(**inputs)  # warm up
     before = peak_gib()
-    logits = sweep(model, inputs, settings, subspaces)
+    logits = sweep()
     memory = peak_gib() - before
-    plain, ours = in_turn(lambda: model(**inputs), lambda: sweep(model, inputs, settings, subspaces))
+    plain, ours = in_turn(lambda: model(**inputs), sweep)
 
     hooked, worst = 0.0, 0.0
     for setting, expected in progress(zip(settings, logits, strict=True), total=len(settings), description="hooked"):

@@ -17,11 +17,11 @@ from biasflow.encoders.edit import edited
 from biasflow.encoders.first_token import first_token_vectors
 from biasflow.methods.fitted import NONE, Active, Fitted, Grid
 from biasflow.methods.grid import all_settings, edits_of
-from biasflow.metrics.codelength import online_codelength
 from biasflow.metrics.combined_effect import draw_effects
 from biasflow.readouts.cosines import drawn_cosines
 from biasflow.readouts.linear_heads import train_heads
 from biasflow.readouts.predictions import batches, predict
+from biasflow.readouts.probe import Code, send
 from biasflow.readouts.reader import Reader
 from biasflow.tasks.cuts import probe_split
 from biasflow.training.examples import Examples
@@ -82,7 +82,7 @@ def bench_probe(*, n: int = 4000, dimension: int = 256, seeds: int = 10, hidden:
     data = {"X_dev": X[dev], "z_dev": z[dev], "X_test": X[test], "z_test": z[test]}
 
     def ours(seeds: range, units: int) -> None:
-        online_codelength(X[train], z[train], seeds=seeds, hidden=units, **data)
+        send(X, [Code(z, train, dev, test, seed) for seed in seeds], hidden=units)
 
     note = f"{n} vectors of {dimension} dimensions, one thread; the plain way timed on one seed"
     with one_thread():

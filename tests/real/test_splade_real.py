@@ -17,13 +17,13 @@ from biasflow.corpora import crows_pairs
 from biasflow.corpora.seat import densray_tests, read_association_test
 from biasflow.encoders.load import load_encoder
 from biasflow.metrics.association import READINGS, weat
-from biasflow.metrics.crows_pairs import stereotype_share
+from biasflow.metrics.crows_pairs import summary
 from biasflow.metrics.occtmp import occtmp
 from biasflow.readouts.likelihoods import pair_likelihoods
-from biasflow.readouts.masked_words import log_probabilities
 from biasflow.readouts.reader import Reader
 from biasflow.readouts.vectors import embed_test
 from biasflow.stimuli.densray_sets import read_occupation_set
+from tests.unit.readouts.conftest import log_probabilities
 
 DATA = Path(os.environ.get("BIASFLOW_DATA", ""))
 FOLDER = DATA.parent / "models" / "splade-tiny"
@@ -133,7 +133,7 @@ def test_crows_pairs(plain, ours):
         in_less = [place for _, start, size in same for place in range(start, start + size)][1:-1]
         expected.append([likelihood(more, in_more), likelihood(less, in_less)])
     items = crows_pairs.items(path, bias_type="gender").iloc[:PAIRS]
-    found = pair_likelihoods(ours, items, ["shared"])[["log_p_first", "log_p_second"]].to_numpy()
-    assert np.allclose(found, expected, atol=1e-3)
-    share = np.mean([more > less for more, less in expected])
-    assert stereotype_share(*found.T) == share
+    found = pair_likelihoods(ours, items, ["shared"])
+    assert np.allclose(found[["log_p_first", "log_p_second"]], expected, atol=1e-3)
+    shares = summary(found).set_index(["metric", "part", "variant"])["value"]
+    assert shares["crows_pairs_score", "all", "exact"] == np.mean([more > less for more, less in expected])

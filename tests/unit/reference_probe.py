@@ -14,8 +14,9 @@ from safetensors.torch import load_file
 from torch import nn
 from torch.utils.data import DataLoader, Subset, TensorDataset
 
+from biasflow.metrics.codelength import online_codelength_of
 from biasflow.readouts.linear_heads import LinearHeads, epoch_order
-from biasflow.readouts.probe import FRACTIONS, weight_seed
+from biasflow.readouts.probe import CHECKPOINTS, FRACTIONS, Code, send, weight_seed
 
 
 def load_linear_heads(path):
@@ -23,6 +24,14 @@ def load_linear_heads(path):
     with safe_open(path, framework="pt") as file:
         names = json.loads(file.metadata()["heads"])
     return LinearHeads(**load_file(path)), names
+
+
+def codelengths(X, z, train, dev, test, *, seeds, units="bits", **training):
+    """Checkpoint -> compression of the labels of these rows, and test accuracy, each [seeds], by `probe.send`."""
+    sent = send(X, [Code(z, train, dev, test, seed) for seed in seeds], **training)
+    lengths = online_codelength_of(sent.n[:, 0], sent.nats[:, 0, :, 1:-1].sum(axis=-1), units=units)
+    right = sent.right[:, 0, :, -1] / len(test)
+    return dict(zip(CHECKPOINTS, zip(len(train) / lengths, right, strict=True), strict=True))
 
 
 @torch.no_grad()

@@ -156,7 +156,7 @@ def upstreams(subspace: str, settings: Iterable[Setting]) -> dict[str, Setting]:
 
 
 def edits_of(setting: Setting, subspaces: Subspaces) -> tuple[tuple[str, "Eraser"], ...]:
-    """Return the (place, eraser) pairs of one setting, for `edited`: the reference that `sweep` must agree with."""
+    """Return the (place, eraser) pairs of one setting, for `edited`: what `grid_vectors` must agree with."""
     return tuple((PLACES[name], eraser) for name, eraser in subspaces.active(setting).items())
 
 

@@ -70,9 +70,9 @@ def sentence_vectors(
     """Return the input of the classification layer under every method, in the order of fitted.axis: [axis, batch,
     hidden].
 
-    Computed `as_trained`. A pass of the hooked model for every setting of an ordinary method, one `sweep` for all
-    settings of a grid (and for the untouched model beside it). batch: the model's inputs, with `attention_mask`; the
-    model must be in evaluation mode. `reports`, if given, gathers over batches what every edit did; see
+    Computed `as_trained`. A pass of the hooked model for every setting of an ordinary method, one of `grid_vectors` for
+    all settings of a grid (and for the untouched model beside it). batch: the model's inputs, with `attention_mask`;
+    the model must be in evaluation mode. `reports`, if given, gathers over batches what every edit did; see
     `check_reports`."""
     reports = {} if reports is None else reports
     result = {}
@@ -95,23 +95,6 @@ def _read_by_head(model: nn.Module, batch: Mapping[str, torch.Tensor]) -> torch.
     with watched(model, [places.POOLED]) as seen:
         model(**batch)
     return seen[places.POOLED]
-
-
-@torch.inference_mode()
-def sweep(
-    model: nn.Module,
-    batch: Mapping[str, torch.Tensor],
-    settings: Sequence[Setting],
-    subspaces: Subspaces,
-    reports: Reports | None = None,
-) -> torch.Tensor:
-    """Return the logits of every setting, [settings, batch, classes], equal to those with hooks (see `edit.edited`).
-
-    Computed `as_trained`. Arguments and errors as in `grid_vectors`; the model must have a next-sentence or a
-    classification head."""
-    with as_trained(model):
-        vectors = grid_vectors(model, batch, settings, subspaces, reports)
-    return taps.classify(model, full(vectors))
 
 
 @torch.inference_mode()

@@ -32,8 +32,6 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.special import ndtr  # scipy.stats would take a second to load
 
-from biasflow.base.errors import check_choice
-from biasflow.readouts.cosines import drawn_cosines
 from biasflow.readouts.files import METHOD, by_method
 from biasflow.results.bootstrap import NOWHERE, RESAMPLED, Interval, weighted_mean
 from biasflow.results.statistics import effect_jackknife
@@ -52,20 +50,15 @@ RESAMPLES, INTERVAL_DRAWS = 1000, 500
 class CombinedEffect:
     """The effect size of CEAT, combined over all draws of contexts, and its test against 0.
 
-    effect_size: CES. standard_error: of CES. z = CES / SE; p_one_sided = P(Z > z), as released; p_two_sided =
-    2 P(Z > |z|), as the article on CEAT writes. tau_squared: variance of the effect between draws beyond their own
-    variances, at least 0. draws: N. mean and sd (ddof 1): of the effect sizes of the draws. If it cannot be
-    computed, the numbers are NaN, draws is 0 and `reason` says why; otherwise `reason` is ""."""
+    effect_size: CES. With z = CES / SE: p_one_sided = P(Z > z), as released; p_two_sided = 2 P(Z > |z|), as the article
+    on CEAT writes. tau_squared: variance of the effect between draws beyond their own variances, at least 0. draws: N.
+    If it cannot be computed, the numbers are NaN, draws is 0 and `reason` says why; otherwise `reason` is ""."""
 
     effect_size: float = math.nan
-    standard_error: float = math.nan
-    z: float = math.nan
     p_one_sided: float = math.nan
     p_two_sided: float = math.nan
     tau_squared: float = math.nan
     draws: int = 0
-    mean: float = math.nan
-    sd: float = math.nan
     reason: str = ""
 
 
@@ -89,8 +82,7 @@ class EffectDraws:
         return cls(np.empty((0, sum(sizes))), np.empty(0), np.empty(0), sizes, ddof, reason)
 
     def variances(self, variance: str) -> np.ndarray:
-        """Return the variance V of every draw, [N], in a reading of the module's docstring (else BiasflowError)."""
-        check_choice("CEAT: variance", variance, VARIANCES)
+        """Return the variance V of every draw, [N], in a reading of the module's docstring."""
         return _variances(variance, self.effects, self.spread, self.sizes)
 
     def intervals(self) -> dict[str, Interval]:
@@ -147,33 +139,6 @@ def score(path: str | Path) -> pd.DataFrame:
     return rows.assign(metric="ceat_" + rows["metric"])
 
 
-def ceat(
-    X: Sequence[ArrayLike],
-    Y: Sequence[ArrayLike],
-    A: Sequence[ArrayLike],
-    B: Sequence[ArrayLike],
-    *,
-    draws: int = 10_000,
-    seed: int = 0,
-    order: str = "concepts",
-    variance: str = "spread",
-    ddof: int = 1,
-) -> CombinedEffect:
-    """Combined effect size of CEAT; X, Y, A, B: one array [occurrences, d] per word, occurrences may differ.
-
-    Formulas and options as in the module's docstring; ddof is that of the std in ES and V (released: 1). Deterministic
-    by `seed`. With one occurrence per word every draw is WEAT with this ddof. `draw_effects` gives all readings of the
-    same draws at once.
-
-    A set of fewer than two words, a drawn zero vector, or a draw in which all targets have the same association give
-    NaN and a reason. Raises BiasflowError for an empty set, a word without occurrences, unequal dimensions, values that
-    are not finite (naming set and word), or an option that is none."""
-    check_choice("CEAT: order", order, ORDERS)
-    check_choice("CEAT: variance", variance, VARIANCES)
-    cosines = drawn_cosines(X, Y, A, B, draws=draws, seed=seed)
-    return draw_effects(cosines, tuple(map(len, (X, Y, A, B))), ddof=ddof)[order].combined(variance)
-
-
 def ceat_rows(drawn: dict[str, EffectDraws]) -> pd.DataFrame:
     """All readings of one test as rows metric, variant ("<order>-<variance>", the default first), value, n, low, high,
     resampled.
@@ -195,9 +160,7 @@ def draw_effects(cosines: ArrayLike, sizes: tuple[int, int, int, int], *, ddof: 
 
     cosines  [draws, |X| + |Y|, |A| + |B|] of `readouts.cosines.drawn_cosines`
     sizes    |X|, |Y|, |A|, |B|
-
-    BiasflowError for a ddof other than 0 and 1."""
-    check_choice("CEAT: ddof", ddof, (0, 1))
+    ddof     of the standard deviation in ES and V (released: 1)"""
     cosines = np.asarray(cosines)
     x, y, a, b = sizes
     reason = _untestable(cosines, sizes)
@@ -218,20 +181,16 @@ def random_effects(effects: ArrayLike, variances: ArrayLike) -> CombinedEffect:
         tau^2 = max(0, (Q - (N - 1)) / c),  w* = 1 / (V + tau^2)
         CES = sum w* ES / sum w*,  SE = 1 / sqrt(sum w*),  z = CES / SE
 
-    One effect alone has tau^2 = 0 and no sd (NaN)."""
+    One effect alone has tau^2 = 0."""
     effects, variances = np.asarray(effects, dtype=float), np.asarray(variances, dtype=float)
     combined, error, tau_squared = _combined(effects, variances)
     z = combined / error
     return CombinedEffect(
         effect_size=float(combined),
-        standard_error=float(error),
-        z=float(z),
         p_one_sided=float(ndtr(-z)),
         p_two_sided=float(2 * ndtr(-abs(z))),
         tau_squared=float(tau_squared),
         draws=len(effects),
-        mean=float(effects.mean()),
-        sd=float(effects.std(ddof=1)) if len(effects) > 1 else math.nan,
     )
 
 

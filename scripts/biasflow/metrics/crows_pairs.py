@@ -38,16 +38,6 @@ ALL = "all"
 PARTS = (ALL, *DIRECTIONS)
 
 
-def stereotype_share(more: ArrayLike, less: ArrayLike, *, decimals: int | None = None, neutral: bool = True) -> float:
-    """Return the share of pairs with more > less, in [0, 1], 0.5 without preference: of all pairs, or with
-    neutral=False of the pairs whose two likelihoods differ (NaN if none does).
-
-    more, less [pairs]: log-likelihoods of the sentences that stereotype more and less, rounded to `decimals` first.
-    BiasflowError: unequal lengths, no pairs, or a value that is not finite."""
-    wins, counted = _outcomes(more, less, decimals, neutral)
-    return float(_share(np.ones((1, len(wins))), wins, counted)[0])
-
-
 def score(path: str | Path) -> pd.DataFrame:
     """Return the `summary` of every method, from a file of readouts/likelihoods.py about the pairs of
     corpora/crows_pairs.py."""
@@ -65,7 +55,7 @@ def summary(items: pd.DataFrame) -> pd.DataFrame:
     items: one row for each pair and masking (of MASKINGS), columns ITEM: direction (stereo, antistereo),
     masking, the summed log p (nats) and the number of the tokens that are scored (NaN: not known, and log p is their
     mean for MEANS), of the sentence that stereotypes more (first) and less (second). A reading whose masking is not
-    there has no scores. BiasflowError: neither masking, or what `stereotype_share` refuses."""
+    there has no scores. BiasflowError: no such masking, or a likelihood that is not finite."""
     by_masking = dict(list(items.groupby("masking")))
     rows = [_rows(by_masking[of], reading) for reading, of in MASKINGS.items() if of in by_masking]
     if not rows:
@@ -93,10 +83,8 @@ def _rows(items: pd.DataFrame, reading: str) -> list[tuple]:
 def _outcomes(more: ArrayLike, less: ArrayLike, decimals: int | None, neutral: bool) -> tuple[np.ndarray, np.ndarray]:
     """Whether `more` is likelier, and whether the pair counts: [pairs]."""
     more, less = np.asarray(more, dtype=float), np.asarray(less, dtype=float)
-    if more.ndim != 1 or more.shape != less.shape or not more.size or not np.isfinite([more, less]).all():
-        raise BiasflowError(
-            f"CrowS-Pairs: likelihoods of shapes {more.shape} and {less.shape}: give two finite ones for each pair."
-        )
+    if not np.isfinite([more, less]).all():
+        raise BiasflowError("CrowS-Pairs: a likelihood is not finite; give two finite ones for each pair.")
     if decimals is not None:
         more, less = more.round(decimals), less.round(decimals)
     return more > less, np.full(len(more), True) if neutral else more != less

@@ -210,25 +210,21 @@ def independence(counts: ArrayLike) -> Scores:
 
 def separation_distances(counts: ArrayLike) -> Distances:
     """Return how far predictions depend on gender, given the gold class: d_{y,z} = KL( P(r | y, z) || P(r | y) ), in
-    nats.
+    nats. Their `total` is separation: the paper's text says sum, its code and its numbers are the difference. On a test
+    set with equally many men and women P(r | y) lies half-way between the two, so that the difference is small however
+    large both are.
 
     Not smoothed, 0 log 0 = 0; NaN for a gold class that the gender lacks. Raises BiasflowError as `gaps`."""
     counts = _checked(counts)
     return Distances(_kl(counts, counts.sum(axis=-3, keepdims=True)))
 
 
-def separation(counts: ArrayLike, *, aggregate: str = "absdiff") -> Scores:
-    """Return separation in nats: the sum over gold classes y of |d_{y,M} - d_{y,F}|, or with aggregate="sum" of d_{y,M}
-    + d_{y,F}.
-
-    d as in `separation_distances`. The paper's text says sum, its code and its numbers are the difference. On a test
-    set with equally many men and women P(r | y) lies half-way between the two, so that the difference is small however
-    large both are."""
-    return separation_distances(counts).total(aggregate)
-
-
 def sufficiency_distances(counts: ArrayLike, *, distance: str = "label-order") -> Distances:
     """Return how far gold classes depend on gender, given the predicted class: d_{r,z} = W1( P(y | r, z), P(y | r) ).
+
+    Their `total` is sufficiency. With w_z the share of gender z among those predicted as r, d_{r,M} = w_F W and
+    d_{r,F} = w_M W, W the distance between the genders: their sum is W, and their difference, which the paper prints,
+    is 0 for a class that is predicted equally often for both, however differently.
 
     distance  "label-order": the Wasserstein distance with class k at the position k, as in the paper's code; it is at
               most K - 1 and depends on the order of the classes (alphabetical there).
@@ -244,16 +240,6 @@ def sufficiency_distances(counts: ArrayLike, *, distance: str = "label-order") -
         return Distances(np.abs(_distribution(of_predicted) - _distribution(both)).sum(axis=-1) / 2)
     # On a line W1 is the area between the two cumulative distributions.
     return Distances(np.abs(_cumulative(of_predicted) - _cumulative(both)).sum(axis=-1))
-
-
-def sufficiency(counts: ArrayLike, *, aggregate: str = "absdiff", distance: str = "label-order") -> Scores:
-    """Return sufficiency: the sum over predicted classes r of |d_{r,M} - d_{r,F}|, or with aggregate="sum" of d_{r,M} +
-    d_{r,F}.
-
-    d as in `sufficiency_distances`. With w_z the share of gender z among those predicted as r, d_{r,M} = w_F W and
-    d_{r,F} = w_M W, W the distance between the genders: their sum is W, and their difference, which the paper prints,
-    is 0 for a class that is predicted equally often for both, however differently."""
-    return sufficiency_distances(counts, distance=distance).total(aggregate)
 
 
 def _numbers(name: str, values: ArrayLike, n: int, kind: str) -> np.ndarray:

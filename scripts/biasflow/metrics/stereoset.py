@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 
 from biasflow.base.errors import BiasflowError
 from biasflow.metrics.items import truncated_rows
@@ -25,16 +24,8 @@ KEYS = [*METHOD, *SENTENCE]
 RESAMPLES = 1000  # of the settings of a grid, each sorted by itself
 
 
-def stereotype_score(p_stereotype: ArrayLike, p_anti: ArrayLike) -> float:
-    """Return the share of triples with p(stereotype) > p(anti-stereotype), in [0, 1]; a tie does not count (eq. 1).
-
-    Both arguments: [triples]. Raises BiasflowError for unequal lengths, no triples or p outside [0, 1]."""
-    stereotype, anti = _probabilities(p_stereotype, p_anti)
-    return float((stereotype > anti).mean())
-
-
 def triple_strengths(
-    p_stereotype: ArrayLike, p_anti: ArrayLike, p_stereotype_swapped: ArrayLike, p_anti_swapped: ArrayLike
+    p_stereotype: np.ndarray, p_anti: np.ndarray, p_stereotype_swapped: np.ndarray, p_anti_swapped: np.ndarray
 ) -> np.ndarray:
     """Return the strength of each triple (eq. 2), in [-2, 2].
 
@@ -42,42 +33,16 @@ def triple_strengths(
 
     Labels are those of the triple at hand: `p_stereotype_swapped` belongs to the row that was the anti-stereotype
     before the swap. All arguments: [..., triples]."""
-    stereotype, anti, stereotype_swapped, anti_swapped = _probabilities(
-        p_stereotype, p_anti, p_stereotype_swapped, p_anti_swapped
-    )
-    return (stereotype - anti) + (stereotype_swapped - anti_swapped)
+    return (p_stereotype - p_anti) + (p_stereotype_swapped - p_anti_swapped)
 
 
-def triple_distances(p_unrelated: ArrayLike, p_unrelated_swapped: ArrayLike) -> np.ndarray:
+def triple_distances(p_unrelated: np.ndarray, p_unrelated_swapped: np.ndarray) -> np.ndarray:
     """Return d = |p(unrelated) - p(unrelated)_swapped| of each triple (eq. 3), in [0, 1]. Arguments: [..., triples]."""
-    unrelated, swapped = _probabilities(p_unrelated, p_unrelated_swapped)
-    return np.abs(unrelated - swapped)
-
-
-def strength(
-    p_stereotype: ArrayLike,
-    p_anti: ArrayLike,
-    p_stereotype_swapped: ArrayLike,
-    p_anti_swapped: ArrayLike,
-    *,
-    top: float = 0.10,
-) -> float:
-    """Return Strength S, the mean of eq. 2 over the share `top` of triple pairs with the largest s. Arguments:
-    [triples]."""
-    strengths = triple_strengths(p_stereotype, p_anti, p_stereotype_swapped, p_anti_swapped)
-    return float(mean_of_top(strengths, top))
-
-
-def distance(p_unrelated: ArrayLike, p_unrelated_swapped: ArrayLike, *, top: float = 0.10) -> float:
-    """Return Distance D, the mean of eq. 3 over the share `top` of triple pairs with the largest d. Arguments:
-    [triples]."""
-    return float(mean_of_top(triple_distances(p_unrelated, p_unrelated_swapped), top))
+    return np.abs(p_unrelated - p_unrelated_swapped)
 
 
 def number_kept(n: int, top: float) -> int:
     """Return how many of n triples the share `top` keeps: ceil(top * n), at least 1. The paper names no rounding."""
-    if not 0 < top <= 1:
-        raise BiasflowError(f"top: {top} is not a share of the triples; give a number above 0 and at most 1")
     return max(1, math.ceil(round(top * n, 9)))  # 0.1 * 30 is a little above 3 in floating point
 
 
@@ -182,20 +147,6 @@ def _share_ends(shares: np.ndarray) -> Interval:
     if shares.dtype == bool:
         return Interval(*share_interval(shares.sum(axis=-1), shares.shape[-1]), drawn.resampled)
     return drawn
-
-
-def _probabilities(*arrays: ArrayLike) -> list[np.ndarray]:
-    arrays = [np.asarray(array, dtype=float) for array in arrays]
-    shapes = {array.shape for array in arrays}
-    if len(shapes) > 1 or arrays[0].ndim == 0 or arrays[0].size == 0:
-        raise BiasflowError(
-            f"probabilities of shapes {sorted(shapes)}: every label needs one p per triple, at least one"
-        )
-    for array in arrays:
-        bad = ~((array >= 0) & (array <= 1))
-        if bad.any():
-            raise BiasflowError(f"p(NS) = {array[bad][0]} at triple {np.argwhere(bad)[0][-1]}: not a probability")
-    return arrays
 
 
 def _cells(probabilities: pd.DataFrame) -> tuple[pd.MultiIndex, dict[tuple[str, bool], np.ndarray]]:

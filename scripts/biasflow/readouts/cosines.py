@@ -28,10 +28,8 @@ def drawn_cosines(
     are not copied: only those of some hundred draws, in single precision, are in memory beside them. NaN where a vector
     is zero, which has no cosine. Deterministic by `seed`.
 
-    Raises BiasflowError for an empty set, a word without occurrences, unequal dimensions, values that are not finite
-    (naming set and word), or a number of draws that is none."""
-    if draws < 1 or int(draws) != draws:
-        raise BiasflowError(f"CEAT: draws is {draws!r}; give a whole number, at least 1")
+    Raises BiasflowError for an empty set, a word without occurrences, unequal dimensions, or values that are not finite
+    (naming set and word)."""
     sets = _checked(dict(zip(ROLES, (X, Y, A, B), strict=True)))
     words = [word for of_set in sets.values() for word in of_set]
     scales = [scale for name, of_set in sets.items() for scale in _scales(name, of_set)]

@@ -130,16 +130,6 @@ def places_in(offsets: Sequence[tuple[int, int]], start: int, end: int) -> list[
     return [place for place, (first, last) in enumerate(offsets) if first < end and last > start and last > first]
 
 
-def log_probabilities(
-    reader: Reader, sentences: Sequence[str], words: Sequence[str], *, pieces: bool = False
-) -> np.ndarray:
-    """log p(word | sentence) at the one [MASK] of each sentence, in nats: [methods, sentences, words].
-
-    The sentences are those that `tokens_of_words` does not leave out. See `word_log_probabilities`."""
-    _, tokens = tokens_of_words(reader, pd.DataFrame({"sentence": sentences}), words, pieces=pieces)
-    return word_log_probabilities(reader, tokens)
-
-
 def tokens_of_words(
     reader: Reader, sentences: pd.DataFrame, words: Sequence[str], *, pieces: bool = False
 ) -> tuple[pd.DataFrame, list[list[WordInSentence]]]:

@@ -51,12 +51,10 @@ def words_of(tests: Iterable[AssociationTest]) -> list[str]:
 def sets_of_vectors(
     test: AssociationTest, vectors: Mapping[str, np.ndarray], *, missing: str = "error"
 ) -> dict[str, list[np.ndarray]]:
-    """The vectors of a test's words by role, X, Y, A and B, as `metrics.association.ceat` takes them.
+    """The vectors of a test's words by role, X, Y, A and B, as `readouts.cosines.drawn_cosines` takes them.
 
     vectors: word -> [occurrences, d]. A word that has none is an error, or left out with missing="drop"; BiasflowError
     if a set then has fewer than two words (naming test, set and words)."""
-    if missing not in ("error", "drop"):
-        raise BiasflowError(f"CEAT: missing is {missing!r}; it can be error, drop")
     sets = {}
     for role in ROLES:
         words = getattr(test, role).examples

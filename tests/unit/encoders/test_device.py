@@ -15,7 +15,7 @@ from biasflow.encoders.load import load_encoder
 from biasflow.erasers.eraser import Eraser
 from biasflow.methods.fitted import NONE, Active, Fitted, Grid
 from biasflow.methods.grid import all_settings, chosen_settings, edits_of
-from biasflow.methods.sweep import sentence_vectors, sweep
+from biasflow.methods.sweep import grid_vectors, sentence_vectors
 from biasflow.training import loop, pretrain
 from tests.unit.conftest import HIDDEN, logits_of, random_batch, random_eraser, random_subspaces
 from tests.unit.training.test_pretrain import DOCUMENTS, TINY
@@ -82,7 +82,9 @@ def test_a_sweep_of_a_tuned_model_is_half_and_its_edits_are_not(tuned, monkeypat
     batch, subspaces, settings, edits = random_batch(model), random_subspaces(), all_settings(), []
     original = Eraser.coordinates
     monkeypatch.setattr(Eraser, "coordinates", lambda *given: edits.append(original(*given)) or edits[-1])
-    logits = sweep(model, batch, settings, subspaces)
+    with precision.as_trained(model):
+        vectors = grid_vectors(model, batch, settings, subspaces)
+    logits = taps.classify(model, precision.full(vectors))
     assert set(seen) == {torch.bfloat16} and logits.dtype == torch.float32
     assert {each.dtype for each in edits} == {torch.float32}
     for setting, ours in zip(settings, logits, strict=True):

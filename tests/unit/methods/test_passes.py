@@ -11,7 +11,7 @@ from biasflow.methods.fitted import Active, Fitted, Grid
 from biasflow.methods.fitting import fit_block
 from biasflow.methods.grid import all_settings, chosen_settings, edits_of
 from biasflow.methods.passes import passes
-from biasflow.methods.sweep import check_reports, sweep
+from biasflow.methods.sweep import check_reports, grid_vectors
 from tests.unit.conftest import HEADS, HIDDEN, logits_of, random_batch, random_eraser, random_subspaces
 from tests.unit.fake_tokenizer import word_tokenizer
 
@@ -106,7 +106,8 @@ def test_fitted_subspaces_in_both_ways_of_fitting(bert, sequential):
     assert len(subspaces.erasers) == (7 if not sequential else 7 + 1 + 8 + 36)
     batch = random_batch(bert)
     settings = all_settings()
-    logits = sweep(bert, batch, settings, subspaces)
+    with torch.inference_mode():
+        logits = taps.classify(bert, grid_vectors(bert, batch, settings, subspaces))
     for setting, ours in zip(settings, logits, strict=True):
         assert torch.allclose(ours, hooked(bert, batch, setting, subspaces), atol=TOLERANCE, rtol=0), setting
 
@@ -114,7 +115,7 @@ def test_fitted_subspaces_in_both_ways_of_fitting(bert, sequential):
 def test_reports_show_that_every_edit_acted(bert):
     reports = {}
     for _ in range(2):
-        sweep(bert, random_batch(bert), all_settings(), random_subspaces(), reports)
+        grid_vectors(bert, random_batch(bert), all_settings(), random_subspaces(), reports)
     rows = check_reports(reports, only_the_grid(random_subspaces()))
     assert len(rows) == 3 + 1 + 8 + 36 + 1 + 74 - 1  # attention, SentenceDebias and each distinct upstream x projection
     assert all(row["calls"] == 2 and row["mean_change"] > 0 for row in rows)
@@ -130,6 +131,6 @@ def test_an_edit_that_changes_nothing_is_an_error(bert):
     nothing = replace(pooled, right=torch.zeros_like(pooled.right))
     subspaces = replace(subspaces, erasers={**subspaces.erasers, ("pooled", "plain"): nothing})
     reports = {}
-    sweep(bert, random_batch(bert), all_settings(), subspaces, reports)
+    grid_vectors(bert, random_batch(bert), all_settings(), subspaces, reports)
     with pytest.raises(BiasflowError, match="pooled"):
         check_reports(reports, only_the_grid(subspaces))

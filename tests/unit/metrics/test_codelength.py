@@ -8,19 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
-from biasflow.metrics.codelength import CHECKPOINTS, online_codelength, online_codelength_of
-from biasflow.readouts.probe import Code, send, stacked
-from tests.unit.reference_probe import codelength_one_by_one
+from biasflow.metrics.codelength import online_codelength_of
+from biasflow.readouts.probe import Code, send
+from tests.unit.reference_probe import codelength_one_by_one, codelengths
 
 
 def synthetic(n, d, *, signal, seed=0, held_out=80):
-    """Rows whose first coordinate leans towards their label, cut into train, dev and test set."""
+    """Rows whose first coordinate leans towards their label: X, z, and the rows of the train, dev and test set."""
     rng = np.random.default_rng(seed)
     z = rng.permutation(np.arange(n + 2 * held_out) % 2)
     X = rng.normal(size=(len(z), d)).astype(np.float32)
     X[:, 0] += signal * (2 * z - 1)
-    data = {"X": X[:n], "z": z[:n], "X_dev": X[n:-held_out], "z_dev": z[n:-held_out]}
-    return data | {"X_test": X[-held_out:], "z_test": z[-held_out:]}
+    return X, z, *np.split(np.arange(len(z)), [n, n + held_out])
 
 
 def compression(losses, units="bits"):
@@ -45,27 +44,27 @@ def test_mixed_units_convert_to_bits(losses):
 
 @pytest.mark.parametrize("hidden", [0, 7])
 def test_equal_to_one_probe_after_the_other(hidden):
-    data = synthetic(330, 12, signal=0.7)
+    X, z, train, dev, test = synthetic(330, 12, signal=0.7)
     training = {"epochs": 12, "patience": 1, "learning_rate": 0.01, "hidden": hidden}
-    found = {keep: online_codelength(**data, seeds=[3, 8], keep=keep, **training) for keep in CHECKPOINTS}
-    assert (found["best"].online != found["last"].online).all()  # the best epoch is not the last one
+    found = codelengths(X, z, train, dev, test, seeds=[3, 8], **training)
+    assert (found["best"][0] != found["last"][0]).all()  # the best epoch is not the last one
     for number, seed in enumerate([3, 8]):
-        expected = codelength_one_by_one(**data, seed=seed, **training)
-        for keep in CHECKPOINTS:
+        sets = {"X_dev": X[dev], "z_dev": z[dev], "X_test": X[test], "z_test": z[test]}
+        expected = codelength_one_by_one(X[train], z[train], seed=seed, **sets, **training)
+        for keep, (compressions, accuracies) in found.items():
             bits, accuracy = expected[keep]
-            assert found[keep].online[number] / 330 == pytest.approx(bits / 330, abs=1e-5)
-            assert found[keep].accuracy[number] == pytest.approx(accuracy)
+            assert 1 / compressions[number] == pytest.approx(bits / 330, abs=1e-5)
+            assert accuracies[number] == pytest.approx(accuracy)
 
 
 def test_mixed_rows_are_sent_in_their_order_and_learnt_from_in_another():
     """As if the rows sent first had been listed in the random order of that portion and seed."""
-    data = synthetic(200, 6, signal=1)
-    X, z, parts = stacked({"X": (data["X"], data["z"]), "X_dev": (data["X_dev"], data["z_dev"])})
-    rows, seed, half = parts["X"], 3, 100
+    X, z, rows, dev, _ = synthetic(200, 6, signal=1)
+    seed, half = 3, 100
     other = np.concatenate([rows[np.random.default_rng([seed, 1]).permutation(half)], rows[half:]])
     none = np.empty(0, dtype=int)
     codes = [
-        Code(z, train, parts["X_dev"], none, seed, shuffled=False, mixed=mixed)
+        Code(z, train, dev, none, seed, shuffled=False, mixed=mixed)
         for train, mixed in ((rows, True), (other, False), (rows, False))
     ]
     nats = send(X, codes, fractions=(0.25, 0.5, 1.0), epochs=5).nats[:, 0, :, 2]
@@ -73,35 +72,27 @@ def test_mixed_rows_are_sent_in_their_order_and_learnt_from_in_another():
     assert (np.abs(nats[:, 0] - nats[:, 2]) > 1e-3).all()
 
 
-def changed(**parts):
-    return synthetic(200, 6, signal=1) | parts
-
-
-def one_bad_number():
-    X = synthetic(200, 6, signal=1)["X"]
-    X[17, 2] = np.inf
+def changed(row, number):
+    """The vectors with another number in a row."""
+    X = synthetic(200, 6, signal=1)[0]
+    X[row, 2] = number
     return X
 
 
 @pytest.mark.parametrize(
-    ("data", "options", "named"),
+    ("wrong", "options", "named"),
     [
-        (changed(z=np.arange(200) % 3), {}, "z: row 2"),
-        (changed(z=np.array(["F", "M"] * 100)), {}, "z: row 0"),
-        (changed(z=np.ones(200, dtype=int)), {}, "z: all 200 labels are 1"),
-        (changed(z=np.arange(199) % 2), {}, "z of shape"),
-        (changed(z_test=np.arange(79) % 2), {}, "z_test of shape"),
-        (changed(X=one_bad_number()), {}, "X: row 17"),
-        (changed(X_dev=np.zeros((80, 5))), {}, "X_dev"),
-        (changed(X_test=None), {}, "X_test and z_test"),
-        (changed(X=np.zeros((40, 6)), z=np.arange(40) % 2), {}, "40 rows"),
-        (changed(), {"fractions": (0.5, 0.2, 1)}, "fractions"),
-        (changed(), {"seeds": []}, "0 probe seeds"),
-        (changed(), {"epochs": 0}, "0 epochs"),
-        (changed(), {"learning_rate": 1e38}, "probe seed 7"),
+        ({"z": np.arange(360) % 3}, {}, "z: row 2"),
+        ({"z": np.array(["F", "M"] * 180)}, {}, "z: row 0"),
+        ({"z": np.ones(360, dtype=int)}, {}, "z: all 200 labels are 1"),
+        ({"z": np.arange(359) % 2}, {}, "z of shape"),
+        ({"X": changed(17, np.inf)}, {}, "X: row 17"),
+        ({"train": np.arange(40)}, {}, "40 rows"),
+        ({}, {"learning_rate": 1e38}, "probe seed 7"),
     ],
 )
-def test_bad_input_is_named(data, options, named):
+def test_bad_input_is_named(wrong, options, named):
+    data = dict(zip(("X", "z", "train", "dev", "test"), synthetic(200, 6, signal=1), strict=True))
     with pytest.raises(BiasflowError, match=named) as error:
-        online_codelength(**data, **({"seeds": [7]} | options))
+        codelengths(**data | wrong, seeds=[7], **options)
     assert "\n" not in str(error.value)

@@ -158,7 +158,7 @@ def test_none_is_a_miss_and_no_class_with_a_rate(sentence):
     assert fairness.independence(counts) > 0
     separation = profession_separation(counts)
     assert separation.values.shape == (2, 40) and np.isnan(separation.total())  # no woman is left
-    assert not np.isnan(fairness.separation(counts))
+    assert not np.isnan(fairness.separation_distances(counts).total())
 
 
 # Four sentences: the pronoun means the nurse in the first pair, the mechanic in the second one.

@@ -76,9 +76,9 @@ def test_rows_hold_the_measures(counts):
         for source, share in BY_SOURCE.items():
             assert found[f"{name}_gap_pearson", "-", source] == rate.gap_pearson(share)
     for aggregate in ("absdiff", "sum"):
-        assert found["separation", "-", aggregate] == fairness.separation(counts, aggregate=aggregate)
-        assert found["sufficiency", "-", aggregate] == fairness.sufficiency(counts, aggregate=aggregate)
-        free = fairness.sufficiency(counts, aggregate=aggregate, distance="order-free")
+        assert found["separation", "-", aggregate] == fairness.separation_distances(counts).total(aggregate)
+        assert found["sufficiency", "-", aggregate] == fairness.sufficiency_distances(counts).total(aggregate)
+        free = fairness.sufficiency_distances(counts, distance="order-free").total(aggregate)
         assert found["sufficiency", "-", f"{aggregate}-order-free"] == free
     assert (found["undefined_cells"] == 0).all()
 

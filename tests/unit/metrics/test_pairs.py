@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from biasflow.base.errors import AbsentError, BiasflowError
 from biasflow.metrics import divergence as module
 from biasflow.metrics.crows_pairs import score as score_crows_pairs
-from biasflow.metrics.crows_pairs import stereotype_share
 from biasflow.metrics.divergence import divergence, jsdivs, kldivs, score_jsdivs, score_kldivs
 from biasflow.metrics.gest import rates
 from biasflow.metrics.gest import score as score_gest
@@ -54,10 +53,9 @@ def test_known_answer_of_crows_pairs(tmp_path):
     assert value["crows_pairs_score", "all", "aul"] == value["crows_pairs_score", "all", "aula"] == 0
 
 
-@pytest.mark.parametrize(("more", "less"), [([], []), ([1.0], [1.0, 2.0]), ([np.nan], [1.0])])
-def test_what_has_no_share_is_refused(more, less):
-    with pytest.raises(BiasflowError):
-        stereotype_share(more, less)
+def test_likelihoods_that_are_not_finite_are_refused(tmp_path):
+    with pytest.raises(BiasflowError, match="not finite"):
+        score_crows_pairs(readout(tmp_path / "p.parquet", [*PAIRS, (np.nan, -1.0, "stereo")]))
 
 
 def test_a_reading_whose_masking_is_not_there_has_no_scores(tmp_path):

@@ -1,33 +1,23 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 
 from biasflow.base.errors import BiasflowError
 from biasflow.metrics import stereoset
 from biasflow.results.bootstrap import interval
 
 METHODS = [("none", "-"), ("dawkins2024", "sent 0"), ("dawkins2024", "layer-11+attention 0,1,1,0,1"), ("densray", "-")]
-PROBABILITY = st.floats(0, 1, allow_nan=False, width=32)
-
-
-def quadruples(n=4):
-    return st.integers(1, 30).flatmap(lambda size: arrays(float, (n, size), elements=PROBABILITY))
 
 
 def test_strength_of_the_printed_examples():
-    assert stereoset.triple_strengths([0.9986], [0.0253], [0.9888], [0.9930]) == pytest.approx(0.9691)
-    assert stereoset.triple_strengths([0.9994], [0.9836], [0.9894], [0.9997]) == pytest.approx(0.0055)
+    assert stereoset.triple_strengths(*np.array([0.9986, 0.0253, 0.9888, 0.9930])) == pytest.approx(0.9691)
+    assert stereoset.triple_strengths(*np.array([0.9994, 0.9836, 0.9894, 0.9997])) == pytest.approx(0.0055)
 
 
 def test_distance_of_the_printed_examples():
-    assert stereoset.triple_distances([0.0151, 0.2752], [0.9985, 0.9955]) == pytest.approx([0.9834, 0.7203])
-
-
-def test_a_tie_is_no_stereotype():
-    assert stereoset.stereotype_score([0.9, 0.5, 0.1], [0.1, 0.5, 0.2]) == pytest.approx(1 / 3)
+    assert stereoset.triple_distances(*np.array([[0.0151, 0.2752], [0.9985, 0.9955]])) == pytest.approx(
+        [0.9834, 0.7203]
+    )
 
 
 def test_resamples_draw_the_same_triples_whatever_their_order():
@@ -49,25 +39,30 @@ def test_number_kept_is_rounded_up_without_float_error(n, top, kept):
     assert stereoset.number_kept(n, top) == kept
 
 
-def test_strength_is_the_mean_of_the_largest():
-    strengths = np.array([0.1, 0.9, 0.5, 0.3, 0.2, 0, 0, 0, 0, 0])
-    zero = np.zeros(10)
-    assert stereoset.strength(strengths, zero, zero, zero, top=0.2) == pytest.approx(0.7)
-    assert stereoset.strength(strengths, zero, zero, zero) == pytest.approx(0.9)
+def test_strength_and_distance_are_the_means_of_the_largest():
+    values = np.array([[0.1, 0.9, 0.5, 0.3, 0.2, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0, 0, 0, 0.4, 0]])
+    assert stereoset.mean_of_top(values, 0.2) == pytest.approx([0.7, 0.2])
 
 
-@given(quadruples())
-def test_all_triples_give_the_mean_and_exchanged_roles_the_opposite_sign(p):
-    stereotype, anti, stereotype_swapped, anti_swapped = p
-    value = stereoset.strength(*p, top=1)
-    assert value == pytest.approx(np.mean(stereotype - anti + stereotype_swapped - anti_swapped), abs=1e-9)
-    assert stereoset.strength(anti, stereotype, anti_swapped, stereotype_swapped, top=1) == pytest.approx(-value)
-
-
-@pytest.mark.parametrize("p", [([], []), ([0.1, 0.2], [0.1]), ([float("nan")], [0.1]), ([0.1], [1.2]), (0.1, 0.2)])
-def test_what_is_not_a_list_of_probabilities_is_refused(p):
-    with pytest.raises(BiasflowError):
-        stereoset.stereotype_score(*p)
+def test_known_answers_and_a_tie_is_no_stereotype():
+    """Three triples; in the swapped copies the sentence that was the anti-stereotype is the stereotype."""
+    p = {"stereotype": (0.9, 0.5, 0.1), "anti-stereotype": (0.1, 0.5, 0.2), "unrelated": (0.3, 0.4, 0)}
+    swapped = {"stereotype": (0.2, 0.6, 0.3), "anti-stereotype": (0.8, 0.6, 0.2), "unrelated": (0.3, 0.1, 0.5)}
+    rows = [
+        ("none", "-", triple, label, is_swapped, of_label[triple])
+        for is_swapped, of_copy in ((False, p), (True, swapped))
+        for label, of_label in of_copy.items()
+        for triple in range(3)
+    ]
+    table = pd.DataFrame(rows, columns=["method", "setting", "triple", "label", "swapped", "p"])
+    value = stereoset.score_settings(table, tops=(0.1, 1.0)).set_index(["metric", "part", "variant"])["value"]
+    assert value["stereotype_score", "-", "original"] == pytest.approx(1 / 3)
+    assert value["stereotype_score", "-", "both"] == pytest.approx(2 / 6)
+    assert value["language_model_score", "-", "both"] == pytest.approx(8 / 12)
+    assert value["strength", "top=10%", "-"] == pytest.approx(0.8 + 0.6)
+    assert value["strength", "top=100%", "-"] == pytest.approx((0.8 + 0.6 + 0 + 0 - 0.1 - 0.1) / 3)
+    assert value["distance", "top=10%", "-"] == pytest.approx(0.5)
+    assert value["distance", "top=100%", "-"] == pytest.approx((0 + 0.3 + 0.5) / 3)
 
 
 def probabilities(triples, methods=METHODS):
@@ -94,23 +89,10 @@ def test_every_setting_scores_as_one_by_one(tmp_path):
     assert (scored["n"] == 23).all()
     assert len(scored) == len(METHODS) * 11
     for method, setting in METHODS:
-        rows = frame[(frame["method"] == method) & (frame["setting"] == setting)]
-        p = {key: group.sort_values("triple")["p"].to_numpy() for key, group in rows.groupby(["label", "swapped"])}
-        stereotype, anti = p["stereotype", False], p["anti-stereotype", False]
-        stereotype_swapped, anti_swapped = p["anti-stereotype", True], p["stereotype", True]
-        four = (stereotype, anti, stereotype_swapped, anti_swapped)
-        related, unrelated = np.concatenate(four), [p["unrelated", swapped] for swapped in (False, False, True, True)]
-        both = np.concatenate([stereotype, stereotype_swapped]), np.concatenate([anti, anti_swapped])
-        expected = {
-            ("stereotype_score", "-", "original"): stereoset.stereotype_score(stereotype, anti),
-            ("stereotype_score", "-", "both"): stereoset.stereotype_score(*both),
-            ("language_model_score", "-", "both"): (related > np.concatenate(unrelated)).mean(),
-        }
-        for name, top in (("top=5%", 0.05), ("top=10%", 0.1), ("top=20%", 0.2), ("top=100%", 1.0)):
-            expected["strength", name, "-"] = stereoset.strength(*four, top=top)
-            expected["distance", name, "-"] = stereoset.distance(p["unrelated", False], p["unrelated", True], top=top)
-        found = scored[(scored["method"] == method) & (scored["setting"] == setting)]
-        assert found.set_index(["metric", "part", "variant"])["value"].to_dict() == pytest.approx(expected)
+        of_setting = [(table["method"] == method) & (table["setting"] == setting) for table in (frame, scored)]
+        alone = stereoset.score_settings(frame[of_setting[0]])
+        measure = ["metric", "part", "variant"]
+        assert scored[of_setting[1]].set_index(measure)["value"].equals(alone.set_index(measure)["value"])
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from transformers import BertConfig, BertForPreTraining
 from biasflow.erasers.eraser import Eraser
 from biasflow.methods.fitted import Active, Fitted, Grid, save
 from biasflow.methods.grid import ATTENTION, BEFORE, LAST, POOLED, SENTENCE_DEBIAS, Subspaces, chosen_settings
+from biasflow.readouts.masked_words import tokens_of_words, word_log_probabilities
 from biasflow.readouts.reader import Reader
 from biasflow.readouts.source import Source
 from tests.unit.conftest import HEADS, HIDDEN, SIZES
@@ -70,6 +71,12 @@ def reader(model, tokenizer, *, batch_size=64, **methods) -> Reader:
     """The model read under edits (place, eraser) by method; untouched where there is none."""
     active = {name: (Active(name, edits=tuple(edits)),) for name, edits in (methods or {"none": ()}).items()}
     return Reader(model, tokenizer, Fitted(active, {name: [] for name in active}), batch_size)
+
+
+def log_probabilities(reader: Reader, sentences: list[str], words: list[str], *, pieces: bool = False) -> np.ndarray:
+    """log p(word | sentence) at the one [MASK] of each sentence that is not left out: [methods, sentences, words]."""
+    _, tokens = tokens_of_words(reader, pd.DataFrame({"sentence": sentences}), words, pieces=pieces)
+    return word_log_probabilities(reader, tokens)
 
 
 @pytest.fixture(scope="session")

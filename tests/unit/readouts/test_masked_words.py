@@ -5,10 +5,9 @@ import torch
 from transformers import BertConfig, BertForMaskedLM
 
 from biasflow.base.errors import AbsentError
-from biasflow.readouts.masked_words import log_probabilities
 from tests.unit.conftest import MODELS, SIZES
 from tests.unit.fake_tokenizer import byte_tokenizer, word_tokenizer
-from tests.unit.readouts.conftest import reader
+from tests.unit.readouts.conftest import log_probabilities, reader
 
 WORDS = "the nurse baker said that was late he she .".split()
 

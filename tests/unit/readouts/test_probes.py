@@ -1,6 +1,4 @@
-"""Code lengths of gender from stored vectors: those of `online_codelength`, under methods, and what they tell."""
-
-from itertools import product
+"""Code lengths of gender from stored vectors: those of `probe.send`, under methods, and what they tell."""
 
 import numpy as np
 import pytest
@@ -8,12 +6,13 @@ import torch
 
 from biasflow.erasers.eraser import Eraser
 from biasflow.methods.fitted import Active, Fitted, save
-from biasflow.metrics.codelength import CHECKPOINTS, UNITS, online_codelength, score
+from biasflow.metrics.codelength import UNITS, score
 from biasflow.readouts import probes
 from biasflow.results.scores import tidy
 from biasflow.tasks.cuts import control_labels, probe_split
 from biasflow.tasks.occupation.cuts import DATA
 from biasflow.tasks.occupation.data import held_out, split
+from tests.unit.reference_probe import codelengths
 from tests.unit.synthetic_bios import biographies, save_states, source, vectors_of
 
 BIOS = biographies(900)
@@ -47,7 +46,7 @@ def value(scores, metric, variant, **keys):
     return chosen["value"].to_numpy()
 
 
-def test_all_readings_are_those_of_online_codelength_under_every_method_and_on_every_split(tmp_path):
+def test_all_readings_are_those_of_the_probes_under_every_method_and_on_every_split(tmp_path):
     X = vectors_of(BIOS, gender=0.4)
     training = {"split_seeds": [0, 5], "probe_seeds": [3], "epochs": 8}
     scores = score(read(tmp_path, X, NAMES, **training))
@@ -56,22 +55,19 @@ def test_all_readings_are_those_of_online_codelength_under_every_method_and_on_e
         for split_seed in (0, 5):
             rows = held_out(BIOS, split_seed)
             train, dev, test = (rows[part] for part in probe_split(len(rows), split_seed))
-            shuffled = np.empty_like(is_woman)
+            shuffled = np.zeros_like(is_woman)
             together = np.concatenate([train, dev, test])
             shuffled[together] = control_labels(is_woman[together], split_seed)
-            sets = {"X_dev": vectors[dev], "X_test": vectors[test]}
+            keys = {"method": method, "split_seed": str(split_seed)}
             for metric, z in (("compression", is_woman), ("control_compression", shuffled)):
-                sets |= {"z_dev": z[dev], "z_test": z[test]}
-                for units, keep in product(UNITS, CHECKPOINTS):
-                    expected = online_codelength(
-                        vectors[train], z[train], **sets, **TRAINING, seeds=[3], units=units, keep=keep
-                    )
-                    keys = {"method": method, "split_seed": str(split_seed)}
-                    found = value(scores, metric, f"paper-{units}-{keep}", **keys)
-                    assert found == pytest.approx(expected.compression, rel=1e-5)
-                    if metric == "compression":
-                        found = value(scores, "probe_accuracy", f"paper-{keep}", **keys)
-                        assert found == pytest.approx(expected.accuracy)
+                for units in UNITS:
+                    expected = codelengths(vectors, z, train, dev, test, seeds=[3], units=units, **TRAINING)
+                    for keep, (compression, accuracy) in expected.items():
+                        found = value(scores, metric, f"paper-{units}-{keep}", **keys)
+                        assert found == pytest.approx(compression, rel=1e-5)
+                        if metric == "compression":
+                            found = value(scores, "probe_accuracy", f"paper-{keep}", **keys)
+                            assert found == pytest.approx(accuracy)
             own = scores[(scores["method"] == method) & (scores["split_seed"] == str(split_seed))]
             assert set(own.loc[own["metric"] != "probe_accuracy", "n"]) == {len(train)}
             assert set(own.loc[own["metric"] == "probe_accuracy", "n"]) == {len(test)}
@@ -85,14 +81,12 @@ def test_released_data_are_the_parts_of_the_probe_seeds_own_split_and_same_seed_
     for reading, seeds in (("released", [0, 1]), ("same-seed", [5])):
         for seed in seeds:
             part = split(BIOS["profession"], seed)
-            parts = {"": part.train, "_dev": part.validation, "_test": part.test}
-            sets = {f"X{name}": X[rows] for name, rows in parts.items()}
-            sets |= {f"z{name}": is_woman[rows] for name, rows in parts.items()}
-            expected = online_codelength(**sets, seeds=[seed], **TRAINING)
+            rows = part.train, part.validation, part.test
+            compression, accuracy = codelengths(X, is_woman, *rows, seeds=[seed], **TRAINING)["best"]
             keys = {"split_seed": "-", "readout_seed": str(seed)}
             found = value(scores, "compression", f"{reading}-bits-best", **keys)
-            assert found == pytest.approx(expected.compression, rel=1e-5)
-            assert value(scores, "probe_accuracy", f"{reading}-best", **keys) == pytest.approx(expected.accuracy)
+            assert found == pytest.approx(compression, rel=1e-5)
+            assert value(scores, "probe_accuracy", f"{reading}-best", **keys) == pytest.approx(accuracy)
     # As many women as men are in the paper's reading alone, which has fewer rows.
     n = scores[scores["metric"] == "compression"].groupby(scores["variant"].str.split("-").str[0])["n"].unique()
     assert n["released"].tolist() == [len(part.train)] and n["paper"] < n["released"]

@@ -14,8 +14,9 @@ from transformers import BertConfig, BertModel, BertTokenizer, PreTrainedTokeniz
 from biasflow.base.errors import BiasflowError
 from biasflow.encoders.edit import edited
 from biasflow.encoders.load import load_encoder
-from biasflow.metrics.combined_effect import ceat, score
+from biasflow.metrics.combined_effect import draw_effects, score
 from biasflow.readouts import associations
+from biasflow.readouts.cosines import drawn_cosines
 from biasflow.readouts.word_contexts import find_word_contexts
 from biasflow.results.scores import tidy
 from biasflow.stimuli.ceat_sets import ceat_tests, sets_of_vectors
@@ -244,10 +245,11 @@ def test_effects_under_every_method_are_those_of_the_edited_model(folder):
     for (method, setting), edits in cases.items():
         with edited(model, [edit for edit in edits if edit[0] != "pooled"]):
             sets = sets_of_vectors(test, word_vectors(model, tokenizer, table))
+        cosines = drawn_cosines(**sets, draws=60, seed=1)
         own = rows[(rows["method"] == method) & (rows["setting"] == setting)]
-        for order in ("concepts", "genders"):
+        for order, drawn in draw_effects(cosines, tuple(map(len, sets.values()))).items():
             for variance in ("spread", "sampling"):
-                expected = ceat(**sets, draws=60, seed=1, order=order, variance=variance)
+                expected = drawn.combined(variance)
                 found = own[own["variant"] == f"{order}-{variance}"].set_index("metric")["value"]
                 assert found["ceat_effect_size"] == pytest.approx(expected.effect_size, abs=1e-4)
                 assert found["ceat_tau_squared"] == pytest.approx(expected.tau_squared, abs=1e-4)
