@@ -4,6 +4,7 @@ import contextlib
 import textwrap
 import zlib
 from collections.abc import Sequence
+from itertools import chain, cycle
 from pathlib import Path
 
 import matplotlib.style
@@ -19,7 +20,7 @@ from biasflow.registry import ERASERS, STRATEGIES
 # Okabe and Ito (2008): told apart with every common form of colour blindness. Shapes repeat what colours say.
 BLUE, VERMILION, GREEN, PURPLE, BLACK, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#8A8A8A"
 LIGHT_GREY = "#DDDDDD"  # lines of a grid
-METHODS = (  # of methods, by their erasers in the order of the registry; more erasers begin again
+METHODS = (  # of methods, by their erasers in the order of the registry; more erasers, or strategies, begin again
     BLUE, "#56B4E9", "#E69F00", VERMILION, GREEN, "#B5A900", PURPLE, "#7A4B2A", "#5B4B9E", "#00737A",
 )  # fmt: skip
 TITLE_WIDTH = 24  # letters of the title of a small panel in one line
@@ -29,7 +30,8 @@ STYLE = shipped("results/assets/biasflow.mplstyle")
 def colour_of(method: str) -> str:
     """The colour of a method in every figure: that of the eraser with whose name its own begins, so that "hard" and
     "hard-last" have one; of a strategy, by its name or label, its own; of another name, one that it alone decides."""
-    for colour, (name, strategy) in zip((BLACK, *METHODS, GREY), STRATEGIES.items(), strict=False):
+    colours = chain((BLACK, *METHODS, GREY), cycle(METHODS))
+    for colour, (name, strategy) in zip(colours, STRATEGIES.items(), strict=False):
         if method in (name, strategy.label):
             return colour
     names = [name.replace("_", "-") for name in ERASERS]
