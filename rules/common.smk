@@ -1,5 +1,5 @@
-# What all rules share: the jobs of the run (plan/compiled.py, plan/readings.py, plan/trainings.py; `biasflow explain FILE`
-# follows one), and what a rule takes from its job, by the rule's name and wildcards. No rules here.
+# What all rules share: the jobs of the run (scripts/biasflow/plan/__init__.py tells how a key becomes a job; `biasflow
+# explain FILE` follows one), and what a rule takes from its job, by the rule's name and wildcards. No rules here.
 import re
 import sys
 from pathlib import Path
