@@ -1,9 +1,11 @@
 """The whole workflow on a tiny encoder, run once: its results, re-runs that follow content, determinism, interrupts."""
 
 import json
+import os
 import re
 import shutil
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pandas as pd
 
@@ -117,6 +119,15 @@ def test_a_run_is_packed_and_all_links_lead_into_the_zip(run, monkeypatch):
     names = pack(Path(RESULTS), run.folder / "tiny.zip")
     assert {"index.html", "scores.csv", "tables/matrix.html", "tables/dawkins2024_table7.html"} <= set(names)
     assert 10_000 < (run.folder / "tiny.zip").stat().st_size < 4_000_000
+    for name in filter(lambda name: name.endswith(".html"), names):
+        page = (run.folder / RESULTS / name).read_text(encoding="utf-8")
+        for tag, address in re.findall(r'<([a-z]+)\b[^>]*? (?:src|href)="([^"]*)"', page):
+            parts = urlsplit(address)
+            if parts.scheme or parts.netloc:
+                assert tag == "a" or parts.scheme == "data", f"{name} fetches {address}"
+            elif parts.path:
+                linked = Path(os.path.normpath(Path(name).parent / unquote(parts.path))).as_posix()
+                assert linked in names, f"{name} links to {address}"
 
 
 def test_a_second_run_has_nothing_to_do_and_touching_files_changes_nothing(run):
