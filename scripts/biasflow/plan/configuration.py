@@ -27,17 +27,14 @@ ENCODER = "{encoder}"  # in a path: the folder that the key `encoder` names
 
 def load_schema() -> dict:
     """The JSON Schema (draft 2020-12) of configurations: plan/schema.yaml, and the schema.yaml of every
-    kind of task, whose definitions may be referred to anywhere."""
+    kind of task, whose definitions may be referred to anywhere, so that each has a name of its own."""
     schema = _read(shipped("plan/schema.yaml"))
     definitions, task = schema["$defs"], {"required": ["kind"], "properties": {"kind": {"enum": list(TASKS)}}}
     definitions["task"] = {"type": "object", **task, "allOf": []}
     for kind, entry in TASKS.items():
         keys = _read(FOLDER / entry.folder.replace(".", "/") / "schema.yaml")
         properties = {"kind": {"const": kind}, **_of_strategies(kind), **keys["properties"]}
-        added = {**keys.pop("$defs", {}), kind: keys | {"properties": properties}}
-        if twice := sorted(set(added) & set(definitions)):
-            raise BiasflowError(f"{entry.folder}: schema.yaml: {twice[0]} is defined elsewhere; choose another name")
-        definitions |= added
+        definitions |= {**keys.pop("$defs", {}), kind: keys | {"properties": properties}}
         is_of_kind = {"properties": {"kind": {"const": kind}}, "required": ["kind"]}
         definitions["task"]["allOf"].append({"if": is_of_kind, "then": {"$ref": f"#/$defs/{kind}"}})
     return schema

@@ -1,12 +1,10 @@
 """The matrix: every method by every measure, for every encoder, task and strategy; a reason where a cell is empty."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
-from biasflow.base.errors import BiasflowError
 from biasflow.base.sample import SUFFIX, limit_of
 from biasflow.matrix import RANDOM
 from biasflow.methods.controls import control_of
@@ -92,16 +90,8 @@ def measures() -> dict[tuple[str, str], Measure]:
 
 def by_rows() -> dict[tuple[str, str, str], Measure]:
     """Metric, part and variant of the scores that are a cell -> their measure. Scores do not say of which family they
-    are, and a column of the matrix is a metric's name: BiasflowError where two families have measures of one name that
-    differ in more than part, variant, and what stands beside them."""
-    known: dict[str, Measure] = {}
-    for (family, name), measure in measures().items():
-        if known.setdefault(name, measure) != replace(
-            measure, **{key: getattr(known[name], key) for key in ("part", "variant", "beside")}
-        ):
-            raise BiasflowError(
-                f"registry: the measure {name!r} of the metric {family!r} differs from another metric's; rename one"
-            )
+    are, and a column of the matrix is a metric's name: measures of one name differ in part, variant, and what stands
+    beside them alone."""
     return {row: measure for entry in METRICS.values() for row, measure in entry.rows().items()}
 
 

@@ -3,13 +3,24 @@
 from dataclasses import asdict
 from pathlib import Path
 
+import jsonschema
 import pandas as pd
 import pytest
+import yaml
 
 from biasflow.base.records import write_record
+from biasflow.base.shipped import shipped
 from biasflow.base.tabular import read_text_csv, write_csv
 from biasflow.corpora.catalogue import read_catalogue
 from biasflow.corpora.verified import COLUMNS, Origin, origin_of, remark
+
+
+def test_the_catalogue_is_as_its_schema_says():
+    catalogue, schema = (
+        yaml.load(shipped(f"data/{name}.yaml").read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
+        for name in ("corpora", "corpora.schema")
+    )
+    jsonschema.validate(catalogue, schema, jsonschema.Draft202012Validator)
 
 
 def test_known_files_of_an_encoder_count_at_their_revision_only():

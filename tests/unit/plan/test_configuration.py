@@ -2,16 +2,31 @@
 
 import datetime
 import math
+from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 
 import numpy as np
 import pytest
+import yaml
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.shipped import PACKAGE
 from biasflow.plan.configuration import resolve
 from biasflow.plan.validation import fault
-from biasflow.registry import ERASERS
+from biasflow.registry import ERASERS, TASKS
 from tests.unit.plan.configs import SCHEMA, SMALL, asking, changed, planned
+
+
+def test_every_definition_of_the_schema_has_a_name_of_its_own():
+    """Those of a kind of task may be referred to anywhere."""
+    of_kinds = [definitions(f"{entry.folder.replace('.', '/')}/schema.yaml") for entry in TASKS.values()]
+    names = [*definitions("plan/schema.yaml"), "task", *TASKS, *chain(*of_kinds)]
+    assert [name for name, times in Counter(names).items() if times > 1] == []
+
+
+def definitions(file: str) -> list[str]:
+    return list(yaml.safe_load((PACKAGE / file).read_text()).get("$defs", {}))
 
 
 def test_true_false_and_null_of_the_command_line_are_no_text():

@@ -1,5 +1,7 @@
 """The matrix of methods and measures, and what stands beside a measure."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,6 +20,7 @@ from biasflow.results.matrix import (
     in_words,
     is_unsigned,
     matrix,
+    measures,
     why,
     without_samples,
 )
@@ -34,6 +37,14 @@ def planned(metric, *, method="none", reason="", task=NA, strategy=NA, seed=NA, 
     status = "not run" if reason else "run"
     keys = {"encoder": "bert", "task": task, "strategy": strategy, "seed": seed, "method": method}
     return keys | {"metric": metric, "dataset": dataset, "status": status, "reason": reason}
+
+
+def test_measures_of_one_name_differ_only_in_where_they_are_read():
+    """A column of the matrix is the name of a measure, whatever its metric."""
+    known: dict[str, Measure] = {}
+    for (metric, name), measure in measures().items():
+        alike = replace(measure, part=NA, variant=NA, beside=())
+        assert known.setdefault(name, alike) == alike, f"{name} of {metric} differs from another metric's; rename one"
 
 
 @pytest.fixture
