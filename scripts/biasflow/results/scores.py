@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pandera.pandas as pa
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import whole_file
@@ -23,14 +22,6 @@ COLUMNS = [*KEYS, *VALUES]
 _FLOAT = "%.10g"
 ROUNDING = 1e-9  # by so much, or this part of it, a value may lie outside its interval
 
-SCHEMA = pa.DataFrameSchema(
-    {key: pa.Column(str, pa.Check.str_length(min_value=1)) for key in KEYS}
-    | {value: pa.Column(float, nullable=True) for value in VALUES},
-    strict=True,
-    ordered=True,
-    unique=KEYS,
-)
-
 
 def tidy(frame: pd.DataFrame, **keys: object) -> pd.DataFrame:
     """`frame` (some key columns and `value`) as a table of scores: `keys` fill whole columns, absent ones are NA.
@@ -38,9 +29,6 @@ def tidy(frame: pd.DataFrame, **keys: object) -> pd.DataFrame:
     Every key is text; absent n, low and high are NaN; resamples are left out. The table comes back validated, in the
     fixed column order and sorted. BiasflowError for an unknown column, an empty key, or two rows with the same keys."""
     frame = frame.drop(columns=RESAMPLED, errors="ignore")
-    unknown = sorted({*frame.columns, *keys} - set(COLUMNS))
-    if unknown:
-        raise BiasflowError(f"scores: unknown column {', '.join(unknown)}; the columns are {', '.join(COLUMNS)}")
     frame = frame.assign(**keys)
     absent = {key: NA for key in KEYS if key not in frame} | {key: float("nan") for key in VALUES if key not in frame}
     absent.pop("value", None)
@@ -72,17 +60,23 @@ def read_scores(path: str | Path) -> pd.DataFrame:
 
 
 def _checked(frame: pd.DataFrame) -> pd.DataFrame:
+    """The table with its columns in their order, sorted by its keys; BiasflowError names what is wrong, and its row."""
     missing = [column for column in COLUMNS if column not in frame]
     if missing:
         raise BiasflowError(f"scores: no column {', '.join(missing)}")
-    absent = [key for key in KEYS if frame[key].isna().any()]
-    if absent:
-        raise BiasflowError(f"scores: {absent[0]} is missing in a row; write {NA!r} where a key does not apply")
+    unknown = sorted(set(frame) - set(COLUMNS))
+    if unknown:
+        raise BiasflowError(f"scores: unknown column {', '.join(unknown)}; the columns are {', '.join(COLUMNS)}")
+    for key in KEYS:
+        empty = frame[key].isna() | (frame[key].astype(str) == "")
+        if empty.any():
+            raise BiasflowError(
+                f"scores: row {empty.argmax() + 1}: column {key} is empty; write {NA!r} where a key does not apply"
+            )
     try:
-        frame = frame.astype({**dict.fromkeys(KEYS, str), **dict.fromkeys(VALUES, float)})
+        frame = frame[COLUMNS].astype({**dict.fromkeys(KEYS, str), **dict.fromkeys(VALUES, float)})
     except (TypeError, ValueError) as error:
         raise BiasflowError(f"scores: {error}") from error
-    frame = frame[[*COLUMNS, *(column for column in frame.columns if column not in COLUMNS)]]
     duplicated = frame.duplicated(KEYS)
     if duplicated.any():
         raise BiasflowError(f"scores: two rows for {_name(frame[duplicated].iloc[0])}; each score is written once")
@@ -94,10 +88,6 @@ def _checked(frame: pd.DataFrame) -> pd.DataFrame:
             f"scores: {_name(row)}: the value {row['value']:g} lies outside its interval [{row['low']:g}, "
             f"{row['high']:g}]; mend the metric that computes them"
         )
-    try:
-        SCHEMA.validate(frame)
-    except pa.errors.SchemaError as error:
-        raise BiasflowError(f"scores: {' '.join(str(error).split())}") from error
     return frame.sort_values(KEYS, ignore_index=True, kind="stable")
 
 

@@ -58,8 +58,8 @@ def test_a_value_outside_its_interval_is_refused():
         (lambda: made(row(note="x")), "note"),
         (lambda: made({"metric": "strength"}), "value"),
         (lambda: made(row(metric="")), "metric"),
-        (lambda: made(row(variant="")), "variant"),
-        (lambda: made(row(method=None)), "method"),
+        (lambda: made(row(variant="-"), row(variant="")), "row 2: column variant"),
+        (lambda: made(row(method="none"), row(method=None)), "row 2: column method"),
         (lambda: made(row(value="much")), "much"),
     ],
 )
