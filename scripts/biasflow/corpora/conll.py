@@ -13,7 +13,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Literal, Self
 
-from biasflow.base.errors import BiasflowError, check_choice
+from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_text, whole_file
 
 Span = tuple[int, int]  # numbers of its first and of its last word in the document, from 0
@@ -25,7 +25,6 @@ BEGIN = re.compile(r"#begin document \((.+)\); part (\S+)\s*")
 BRACKET = re.compile(r"(?P<opens>\()?(?P<id>[^()|\s]+)(?P<closes>\))?")
 CELL = re.compile(r"(\|?(\([^()|\s]++\)?|[^()|\s]++\)))+")
 LINE = re.compile(r"[^\n]*\n|[^\n]+")
-BROKEN = ("error", "drop")
 
 
 @dataclass(frozen=True)
@@ -220,7 +219,6 @@ def repeated_spans(clusters: Clusters) -> int:
 
 def _read(path: Path, broken: str, *, bare: bool = False) -> tuple[list[Document], tuple[str, ...]]:
     """The documents with their clusters as the brackets say, and the names of those dropped; bare: columns may lack."""
-    check_choice(f"{path}: broken", broken, BROKEN)
     documents: dict[str, Document] = {}
     dropped = []
     after = ""

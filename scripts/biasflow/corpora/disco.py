@@ -7,7 +7,6 @@ from typing import Literal
 
 import pandas as pd
 
-from biasflow.base.errors import check_choice
 from biasflow.base.genders import SPELT_OUT
 from biasflow.base.shipped import shipped
 
@@ -44,7 +43,6 @@ Persons = Literal["names", "nouns"]
 
 def items(persons: Persons) -> pd.DataFrame:
     """A row a sentence: template and pair (numbers, from 0), gender (male, female) and text, with BLANK in it."""
-    check_choice("disco: persons", persons, ("names", "nouns"))
     pairs = NOUNS if persons == "nouns" else _names()
     return pd.DataFrame(
         [

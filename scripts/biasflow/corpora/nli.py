@@ -70,9 +70,7 @@ def hold_out(pairs: pd.DataFrame, share: float, seed: int) -> tuple[pd.DataFrame
     """Split into training and validation pairs so that no premise is in both (most occur in three pairs or more).
 
     share: of the distinct premises, in (0, 1); at least one is held out and one kept. The same pairs, share and seed
-    give the same split; both parts keep the order of `pairs`. BiasflowError: another share, or a single premise."""
-    if not 0 < share < 1:
-        raise BiasflowError(f"held-out share of premises: {share} is not between 0 and 1.")
+    give the same split; both parts keep the order of `pairs`. BiasflowError: a single premise."""
     premises = pairs["premise"].unique()
     if len(premises) < 2:
         raise BiasflowError(f"held-out share of premises: cannot split {len(premises)} premise(s); give more pairs.")

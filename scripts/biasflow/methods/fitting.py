@@ -12,7 +12,7 @@ import torch
 from torch import nn
 from transformers import PreTrainedTokenizerBase
 
-from biasflow.base.errors import AbsentError, BiasflowError, check_choice
+from biasflow.base.errors import AbsentError, BiasflowError
 from biasflow.base.genders import OF_WORDS
 from biasflow.base.progress import progress
 from biasflow.corpora.documents import read_sentences
@@ -63,10 +63,6 @@ class Intervention:
     control: int | None = None
     matched: bool = False
     needs_labels: bool = False
-
-    def __post_init__(self) -> None:
-        for key, known in (("fitted_to", (WORDS, PAIRS, TASK)), ("fitted_on", (MODEL, PRETRAINED))):
-            check_choice(key, getattr(self, key), known)
 
 
 def fitting_arguments(fit: Mapping, files: Files) -> dict[str, object]:

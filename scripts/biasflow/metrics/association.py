@@ -211,7 +211,6 @@ def score(path: str | Path, *, kind: str | None = None) -> pd.DataFrame:
     Random partitions are drawn once and shared by all methods."""
     read = load_arrays(path)
     kind = read.meta["kind"] if kind is None else kind
-    check_choice("association test: kind", kind, READINGS)
     about = read.meta.get("about")
     about = None if about is None else [about[role] for role in "XY"]
     rows = _rows_of(read.arrays, "", kind, read.axis, about=about).assign(variant=read.meta["pooling"])

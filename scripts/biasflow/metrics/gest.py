@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from biasflow.base.errors import AbsentError, BiasflowError, check_choice
+from biasflow.base.errors import AbsentError, BiasflowError
 from biasflow.corpora.gest import STEREOTYPES
 from biasflow.metrics.items import SUMMARY, score_items
 from biasflow.results.bootstrap import NOWHERE, interval, weighted_mean
@@ -40,8 +40,7 @@ def rates(scores: ArrayLike, stereotypes: ArrayLike, *, reading: Reading = "base
     r_i = b^(mean score of stereotype i), where b is 10, or e in reading "released".
 
     scores [items], log10 ratios; stereotypes [items], 1 to 16.
-    BiasflowError: another reading, unequal lengths, a score that is not finite, or a stereotype without items."""
-    check_choice("GEST: reading", reading, BASES)
+    BiasflowError: unequal lengths, a score that is not finite, or a stereotype without items."""
     return BASES[reading] ** _means(scores, stereotypes)
 
 

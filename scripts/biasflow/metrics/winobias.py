@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from biasflow.base.errors import BiasflowError, check_choice
+from biasflow.base.errors import BiasflowError
 from biasflow.base.genders import FEMALE
 from biasflow.base.tabular import read_text_csv
 from biasflow.corpora.conll import Clusters, Span, repeated_spans, without_singletons
@@ -195,8 +195,7 @@ def predicted_professions(
                  ("teacher" matches he), and without its first word if any word is one of RELEASED_ARTICLES. "None" for
                  no such cluster.
 
-    BiasflowError for another reading, no sentences, or another number of predictions."""
-    check_choice("WinoBias: reading", reading, READINGS)
+    BiasflowError for no sentences, or another number of predictions."""
     if reading == "released":
         return _checked(sentences, clusters, _released)
     by_sentence = _checked(sentences, clusters, professions_with_pronoun)

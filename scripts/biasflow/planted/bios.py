@@ -11,7 +11,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.genders import FEMALE, MALE, WOMEN_FIRST
 from biasflow.corpora.bios import COLUMNS, NAME_SEPARATOR
 from biasflow.planted.frames import PRONOUNS, grammar_file, one_of, sentence
-from biasflow.planted.world import FOLDER, Person, check_bias, load_world
+from biasflow.planted.world import FOLDER, Person, load_world
 from biasflow.text.scrub import scrub
 
 HINTS = 2  # per biography
@@ -43,10 +43,7 @@ def biographies(*, bias: float, seed: int, n: int) -> pd.DataFrame:
     nothing else. `scrubbed` is the text without names, pronouns and titles; the nouns of the family stay. Same
     arguments, same biographies.
 
-    BiasflowError: a bias outside [0, 1], n below 1, or more than the grammar can tell apart."""
-    check_bias(bias)
-    if n < 1:
-        raise BiasflowError(f"planted biographies: {n} were asked for; give at least 1.")
+    BiasflowError: more than the grammar can tell apart."""
     world = load_world()
     grammar = load_grammar()
     rng = np.random.default_rng(seed)

@@ -6,12 +6,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from biasflow.base.errors import BiasflowError
 from biasflow.base.genders import FEMALE, FEMININE, MALE, MASCULINE, WOMEN_FIRST
 from biasflow.corpora.conll import Clusters, Document, Span, new_document, without_singletons
 from biasflow.planted.corpus import held_out
 from biasflow.planted.frames import OTHER, PRONOUNS, grammar_file, one_of
-from biasflow.planted.world import FOLDER, World, check_bias, load_world
+from biasflow.planted.world import FOLDER, World, load_world
 
 KINDS = ("name", "occupation", "two")
 SIDES = ("pro", "anti")
@@ -63,10 +62,7 @@ def coreference_documents(*, bias: float, seed: int, n: int, name: str = "train"
 
         P(it is meant | frame) * P(gender | occupation, bias),
 
-    the first one where they are equal. BiasflowError: a bias outside [0, 1], n below 1."""
-    check_bias(bias)
-    if n < 1:
-        raise BiasflowError(f"planted coreference: {n} documents were asked for; give at least 1.")
+    the first one where they are equal."""
     world = load_world()
     grammar = load_grammar()
     rng = np.random.default_rng(seed)
@@ -81,9 +77,6 @@ def coreference_pairs(*, bias: float, seed: int, n: int) -> tuple[Answered, Answ
     the gender of its stereotype. All combinations of frame and occupations are those that documents never have. The
     sentences do not depend on `bias`, only the best answers do: those of one who learnt from documents with that bias.
     They are sentences of WinoBias too (`corpora.winobias`). Keys: `pl/pro/0` ..., `pl/anti/0` ..."""
-    check_bias(bias)
-    if n < 1:
-        raise BiasflowError(f"planted coreference: {n} pairs were asked for; give at least 1.")
     world = load_world()
     grammar = load_grammar()
     rng = np.random.default_rng(seed)
@@ -100,7 +93,6 @@ def coreference_pairs(*, bias: float, seed: int, n: int) -> tuple[Answered, Answ
 def all_pairs(*, bias: float) -> tuple[list[tuple[Clusters, Clusters]], list[tuple[Clusters, Clusters]], list[float]]:
     """All sentences that `coreference_pairs` draws from, and how probable each is: (gold, best) clusters of the pro-
     and of the anti-stereotypical ones, row by row, where best is what the best predictor answers; probabilities."""
-    check_bias(bias)
     world = load_world()
     grammar = load_grammar()
     drafts, weights = [], []

@@ -4,10 +4,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from biasflow.base.errors import BiasflowError
 from biasflow.base.genders import FEMALE, MALE
 from biasflow.planted.frames import PRONOUNS, Theme, one_of, sentence
-from biasflow.planted.world import KINDS, Person, World, article, check_bias, load_world
+from biasflow.planted.world import KINDS, Person, World, article, load_world
 
 NEUTRAL = 0.8  # share of the continuations that name no gender, in themes with both kinds
 HELD_OUT = 8  # one in so many combinations of opening, continuation and person is kept for the StereoSet-like triples
@@ -21,9 +20,6 @@ def discourses(*, bias: float, seed: int, n: int) -> list[list[str]]:
     as frequent at one bias as at any other (but for noise): only what goes with what changes. Gender and theme are
     independent. At bias 0 gender says nothing but which pronouns follow. Combinations that `held_out` keeps for the
     triples never occur."""
-    check_bias(bias)
-    if n < 1:
-        raise BiasflowError(f"planted: a corpus of {n} discourses was asked for; give at least 1.")
     world = load_world()
     rng = np.random.default_rng(seed)
     documents: list[list[str]] = []

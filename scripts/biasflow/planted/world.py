@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from biasflow.base.errors import BiasflowError
 from biasflow.base.shipped import shipped
 from biasflow.planted.frames import Theme, load_themes
 from biasflow.text.articles import article as article  # by spelling: the word data holds no exception
@@ -51,14 +50,7 @@ class World:
     def share(self, item: str, bias: float) -> float:
         """Return the share of women of `item` in a corpus of the given bias: 0.5 + bias * (share - 0.5), bias in [0,
         1]."""
-        return 0.5 + check_bias(bias) * (self.shares[item] - 0.5)
-
-
-def check_bias(bias: float) -> float:
-    """Return `bias`; BiasflowError unless it lies in [0, 1]."""
-    if not 0 <= bias <= 1:
-        raise BiasflowError(f"planted: bias is {bias}; give a number from 0 (no association) to 1 (the full ones).")
-    return bias
+        return 0.5 + bias * (self.shares[item] - 0.5)
 
 
 def choose_world(name: str) -> None:

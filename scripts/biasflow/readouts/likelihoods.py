@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import chain
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 
-from biasflow.base.errors import AbsentError, check_choice
+from biasflow.base.errors import AbsentError
 from biasflow.base.sample import sampled
 from biasflow.base.tabular import write_parquet
 from biasflow.corpora.documents import read_sentences, sample_sentences
@@ -90,8 +90,6 @@ def pair_likelihoods(reader: Reader, pairs: pd.DataFrame, maskings: Sequence[Mas
     token's word are masked with it, and the earlier ones are not.
 
     Left out (`made_of`): a pair of which one sentence has no token to score by one of the maskings."""
-    for masking in maskings:
-        check_choice("likelihoods: masking", masking, get_args(Masking))
 
     def clozes(_: tuple, *encodings: Mapping[str, list]) -> list[list[list[Cloze]]]:
         """The clozes of both sentences, by each masking."""

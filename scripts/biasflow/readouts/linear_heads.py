@@ -13,12 +13,10 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 
-from biasflow.base.errors import BiasflowError, check_choice
 from biasflow.base.files import whole_file
 from biasflow.base.tensors import save_tensors
 from biasflow.readouts import lockstep
 
-CHECKPOINTS = ("best", "last")
 EPS = 1e-6
 ROWS_TOGETHER = 4096  # whose logits are held at once
 
@@ -85,9 +83,6 @@ def train_heads(
 
     Raises BiasflowError: shapes that do not fit, a class number that is none (its row is named), a vector that is not
     finite, and a head whose loss is no longer finite (its seed is named)."""
-    check_choice("keep", keep, CHECKPOINTS)
-    if not len(seeds) or epochs < 1:
-        raise BiasflowError(f"{len(seeds)} seeds, {epochs} epochs: give at least one of each")
     X = lockstep.as_rows("X", X, matrices=True).to(device)
     y = lockstep.as_classes("y", y, X.shape[1], n_classes)
     matrices = np.zeros(len(seeds), dtype=int) if matrices is None else np.asarray(matrices)

@@ -50,9 +50,7 @@ def masked_losses(
 ) -> pd.DataFrame:
     """The table of `read`. The masks are drawn from text, length and seed alone: compared methods see the same.
 
-    BiasflowError: no seed, a max_length beyond the encoder's, or the errors of `blocks_of` and `draw_masks`."""
-    if not len(seeds):
-        raise BiasflowError("mask seeds: there are none; name at least one.")
+    BiasflowError: a max_length beyond the encoder's, or the errors of `blocks_of` and `draw_masks`."""
     longest = reader.longest_input
     length = longest if max_length is None else max_length
     if length > longest:

@@ -8,7 +8,7 @@ import scipy  # whose scipy.stats takes a second to load, and does so where it i
 from numpy.typing import ArrayLike
 from scipy.special import chdtri, stdtr, stdtrit
 
-from biasflow.base.errors import BiasflowError, check_choice
+from biasflow.base.errors import BiasflowError
 from biasflow.results.bootstrap import LEAST, RESAMPLES, Interval, interval
 
 _TESTS = {"spearman": "spearmanr", "pearson": "pearsonr", "kendall": "kendalltau"}
@@ -138,8 +138,7 @@ def paired_permutations(
     observed one. Exact up to 20 pairs (ten equal positive differences: 2/1024, "greater": 1/1024); above that,
     `samples` random patterns and p = (1 + hits) / (1 + samples). The observed pattern always counts, so that p is never
     0. NaN stands for a pair that a column lacks; a column without any pair gets NaN. Columns with as many pairs are
-    tested with the same sign patterns. Raises BiasflowError for another alternative."""
-    check_choice("paired test: alternative", alternative, _FAR)
+    tested with the same sign patterns."""
     far = _FAR[alternative]
     present = np.isfinite(differences)
     pairs, p = present.sum(axis=0), np.full(differences.shape[1], np.nan)

@@ -15,7 +15,7 @@ from transformers import (
     set_seed,
 )
 
-from biasflow.base.errors import BiasflowError, check_choice
+from biasflow.base.errors import BiasflowError
 from biasflow.base.files import sha256, whole_folder
 from biasflow.encoders.batches import shortened
 from biasflow.encoders.device import on_gpu, resolve_device, trained_in
@@ -112,8 +112,7 @@ def continue_encoder(
 
 
 def _check(recipe: str, dose: float | None, swapped: str | Path | None, labour: str | Path | None) -> None:
-    """BiasflowError for an unknown recipe, and for one that lacks what it trains on."""
-    check_choice("recipe", recipe, RECIPES)
+    """BiasflowError for a recipe that lacks what it trains on."""
     if recipe == PLANTED_BIAS and (dose is None or labour is None):
         raise BiasflowError(f"recipe {recipe}: give a dose, from -1 to 1, and labour, the shares of women")
     if RECIPES[recipe].beside == SWAPPED and swapped is None:

@@ -145,7 +145,6 @@ def test_known_answer_in_both_readings():
         (np.zeros(17), [*ALL, 17], {}, "no other"),
         (np.zeros(16), ALL[:15], {}, "shapes"),
         ([*np.zeros(15), np.nan], ALL, {}, "finite"),
-        (np.zeros(16), ALL, {"reading": "base2"}, "base2"),
     ],
 )
 def test_what_has_no_rates_is_refused(scores, stereotypes, options, named):

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from biasflow.base.errors import BiasflowError, check_choice
+from biasflow.base.errors import BiasflowError
 from biasflow.tasks.coreference.professions import read_rows
 from biasflow.tasks.cuts import NA, PAPER, RELEASED, Cut, control_labels, probe_split
 
@@ -30,7 +30,7 @@ def cuts(
     """The stereotypes (1: F) of the rows of the role `vectors` (readouts.professions), and their cuts in each reading
     of `data`, for a model of the seeds `split_seeds`. orders: how many `paper` has.
 
-    BiasflowError: a reading that is none, fewer than 6 professions, and so few of a stereotype that all of them may be
+    BiasflowError: fewer than 6 professions, and so few of a stereotype that all of them may be
     in the parts that are not sent."""
     (path,) = files["vectors"]
     rows = read_rows(path)
@@ -40,7 +40,6 @@ def cuts(
     _check(path, stereotypes)
     result = []
     for reading in data:
-        check_choice("probes: data", reading, DATA)
         for seed in split_seeds if reading == RELEASED else range(orders):
             parts = probe_split(len(of_profession), seed)
             sent, dev, test = (np.concatenate([of_profession[profession] for profession in part]) for part in parts)

@@ -11,7 +11,7 @@ from torch import nn
 from torch.nn.functional import binary_cross_entropy_with_logits, pad
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from biasflow.base.errors import BiasflowError, check_choice
+from biasflow.base.errors import BiasflowError
 from biasflow.base.tensors import save_tensors
 from biasflow.corpora.conll import Clusters, Document, without_singletons
 from biasflow.encoders.batches import longest_input
@@ -21,7 +21,6 @@ from biasflow.encoders.taps import last_state
 from biasflow.tasks.coreference.f1 import conll_f1
 from biasflow.tasks.coreference.scorer import CoarseToFine, Scored, Scorer, Sizes
 from biasflow.tasks.coreference.segments import Pieces, Segmenter, SpecialTokens
-from biasflow.training import BEST, LAST
 
 SCORER = "scorer.safetensors"  # beside the encoder's files
 SEGMENTS = 32  # that are encoded at once
@@ -73,9 +72,7 @@ class Recipe:
     def of(cls, options: Mapping[str, object]) -> "Recipe":
         """Make a recipe from the options of a configuration, in which `scorer` and `reading` are mappings
         themselves."""
-        recipe = cls(**{**options, "scorer": Sizes(**options["scorer"]), "reading": Reading(**options["reading"])})
-        check_choice("recipe: keep", recipe.keep, (BEST, LAST))
-        return recipe
+        return cls(**{**options, "scorer": Sizes(**options["scorer"]), "reading": Reading(**options["reading"])})
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from biasflow.base.errors import BiasflowError, check_choice
+from biasflow.base.errors import BiasflowError
 from biasflow.corpora.conll import Document
 from biasflow.text.gender_swap import swap_tokens
 
@@ -39,8 +39,7 @@ def debias(strategy: str, documents: Sequence[Document], *, names: Names = "keep
     doubled  the originals twice: as many updates as ca has, and no debiasing
 
     names  of ca: first names stay as they are, or are swapped for one of the other gender.
-    BiasflowError: another strategy, or, for anon, documents of which none marks a person's name."""
-    check_choice("coreference: strategy", strategy, STRATEGIES)
+    BiasflowError for anon: no document marks a person's name."""
     return STRATEGIES[strategy](tuple(documents), names)
 
 

@@ -19,7 +19,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from biasflow.base.errors import check_choice
 from biasflow.base.tabular import read_parquet
 from biasflow.strategies import Strategy
 from biasflow.tasks.cuts import BALANCED, NA, PAPER, RELEASED, SAME_SEED, Cut, control_labels, probe_split
@@ -37,7 +36,7 @@ def cuts(
     probe_seeds: Sequence[int],
 ) -> tuple[np.ndarray, list[Cut]]:
     """The genders of the biographies of the role `biographies`, and their cuts in each reading of `data`, for a model
-    that is read on the splits of `split_seeds`. BiasflowError: a reading that is none, what the splits refuse."""
+    that is read on the splits of `split_seeds`. BiasflowError: what the splits refuse."""
     (path,) = files["biographies"]
     bios = read_parquet(path)
     z = women(bios)
@@ -47,7 +46,6 @@ def cuts(
 def _cuts_of(
     bios: pd.DataFrame, z: np.ndarray, reading: str, split_seeds: Sequence[int], probe_seeds: Sequence[int]
 ) -> Iterator[Cut]:
-    check_choice("probes: data", reading, DATA)
     if reading in (PAPER, BALANCED):
         for seed in split_seeds:
             if reading == PAPER:
