@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtr, ndtri
 
-from biasflow.metrics import combined_effect, coreference, divergence, gest, glue
+from biasflow.metrics import combined_effect, coreference, divergence, gest, glue, trait_ratings
 from biasflow.metrics.perplexity import ratio_interval
 from biasflow.overview.helps import left_over
 from biasflow.results.bootstrap import Interval, ends, interval, weighted_mean
@@ -218,6 +218,34 @@ def divergences(name: str, pairs: int, after: tuple[float, float], before: tuple
     return Design(*((50, "low") if name == "kldivs" else (100, "high")), tuple(truth), drawn())
 
 
+def traits(size: tuple[int, int], after: float, before: float, *, by_model: bool = False) -> Design:
+    """Trait ratings of 53 masculine words and so many others, in 6 templates with so many traits: the associations of
+    the others are higher by these in the mean, and by amounts that differ between templates (standard deviation 0.1)
+    and traits (0.2); words differ beside a trait (0.3), and the residual (0.5) has unequal weights.
+
+    by_model: the interval is that of the model's own standard error, without resamples."""
+    words, n = size
+    template, trait, word = (axis.ravel() for axis in np.indices((6, n, 53 + words)))
+    other = word >= 53
+
+    def drawn() -> Iterator[Models]:
+        rng = np.random.default_rng(0)
+        while True:
+            weights = np.exp(rng.normal(0, 0.5, size=len(word)))
+            sides = (0.3 * _both(rng, 6)[:, template], 0.3 * _both(rng, n)[:, trait])
+            sides += (other * 0.1 * _both(rng, 6)[:, template], other * 0.2 * _both(rng, n)[:, trait])
+            sides += (0.3 * _both(rng, n, 53 + words)[:, trait, word], 0.5 * _both(rng, len(word)) / np.sqrt(weights))
+            models = []
+            for mean, values in zip((after, before), sum(sides), strict=True):
+                found = trait_ratings.fit(values + mean * other, other, template, trait, weights)
+                reach = ndtri(0.975) * found.standard_error
+                by_error = Interval(found.coefficient - reach, found.coefficient + reach, np.full(1, np.nan))
+                models.append((found.coefficient, by_error if by_model else found.interval()))
+            yield tuple(models)
+
+    return Design(0, "neutral", (after, before), drawn())
+
+
 def coverage_of_bias_left(
     scores: int, items: int, left: float, *, far: float, shared: float, replications: int
 ) -> dict:
@@ -269,6 +297,13 @@ def measures(replications: int) -> Iterator[dict]:
         ),
         ("CoNLL F1", (20, 100), ((0.6, 0.6), (0.7, 0.6)), conll_f1),
         ("GEST", (38,), ((0.2, 0.2), (0.1, -0.1), (0.0, 0.2)), lambda *of: gest_rate(*of, skewed=True)),
+        ("traits", ((53, 20), (53, 100), (5, 20)), ((0.0, 0.0), (0.5, 0.5), (0.2, 0.5)), traits),
+        (
+            "traits, standard error",
+            ((53, 20), (53, 100), (5, 20)),
+            ((0.5, 0.5),),
+            lambda *of: traits(*of, by_model=True),
+        ),
         ("Pearson", (100,), ((0.8, 0.8), (0.9, 0.8)), lambda *of: correlated("pearson", *of)),
         ("Spearman", (100,), ((0.8, 0.8), (0.9, 0.8)), lambda *of: correlated("spearman", *of)),
     ):

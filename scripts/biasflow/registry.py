@@ -686,6 +686,28 @@ METRICS = {
         finetuned=False,
         criticism="DisCo: what templates measure changes with their wording (Seshadri et al. 2022)",
     ),
+    "trait_ratings": Metric(
+        "trait ratings",
+        "metrics.trait_ratings",
+        "masked_words",
+        "trait_ratings",
+        measures={
+            f"trait_ratings_{group}": Measure(
+                f"traits: {group}",
+                0,
+                "neutral",
+                INSIDE,
+                part=f"{group}-masculine",
+                variant="own-places",
+                readings=("released",),
+                beside=(Beside("marginal R2", "trait_ratings_r2", f"{group}-masculine", None),),
+            )
+            for group in ("feminine", "neo")
+        },
+        reads_states=WORDS,
+        finetuned=False,
+        criticism="Trait ratings: what templates measure changes with their wording (Seshadri et al. 2022)",
+    ),
     "winogender": Metric(
         "Winogender",
         "metrics.winogender",

@@ -266,6 +266,7 @@ _SETS = {
     "weat": (PLANTED, *datasets.WORD_TESTS),
     "seat": tuple(name.removeprefix(datasets.SENTENCES) for name in datasets.SENTENCE_TESTS),
     "ceat": (PLANTED, *datasets.WORD_TESTS, datasets.CEAT),
+    "trait_ratings": tuple(datasets.TRAITS),
 }
 _ENCODERS = "encoders with weights"  # what else than a block of `ask` can name
 

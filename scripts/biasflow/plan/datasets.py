@@ -45,6 +45,13 @@ TEXT_SOURCES = {
 FORMS_OF_TEXT = ("", ".sentences", ".swapped", ".sentences.swapped")
 STIMULI_SOURCES = {"stereoset-swapped": "stereoset-dev", **AUTHORS_STIMULI}
 GENDER, ALL, BOTH = "gender", "all", "both"  # bias types of StereoSet, and both of its tests together
+TRAITS = {
+    "character-positive": 4,
+    "character-negative": 4,
+    "personality-positive": 5,
+    "personality-negative": 5,
+}  # factors
+TRAIT_LISTS = ("words", "traits", "templates")  # of the user's
 OWN_PAIRS = "own"  # gendered words of the user's, or words of two other groups
 
 
@@ -247,6 +254,21 @@ def disco(asked: Asked) -> list[Dataset]:
     ]
 
 
+def trait_ratings(asked: Asked) -> list[Dataset]:
+    """The sentences of trait ratings, a dataset for each of TRAITS and for each set of lists of the user's."""
+    datasets, options = [], asked.options["trait_ratings"]
+    for name in asked.chosen(options["traits"], (), tuple(TRAITS)):
+        lists = {"templates": "templates-negative-traits" if name.endswith("negative") else "templates"}
+        lists |= {"masculine": "males", "feminine": "females", "neo": "neo"}
+        files = {role: f"traits-lists-{file}" for role, file in lists.items()}
+        files |= {f"factor{n}": f"traits-{name}-factor{n}" for n in range(1, TRAITS[name] + 1)}
+        datasets.append(_listed(asked, f"traits-{name}", "trait_ratings", files))
+    for name, about in _own_tests(asked, "trait_ratings").items():
+        files = {role: (about[role],) for role in TRAIT_LISTS}
+        datasets.append(_listed_by(f"traits-{name}", f"{PACKAGE}.corpora.trait_ratings", files))
+    return datasets
+
+
 def winogender(asked: Asked) -> list[Dataset]:
     """Winogender's sentences, or embedded ones."""
     if asked.encoder.is_planted:
@@ -407,6 +429,7 @@ _SAMPLED = (
     stereoset_sentences,
     bec_pro,
     disco,
+    trait_ratings,
     winogender,
     context_tests,
     running_text,

@@ -11,9 +11,10 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.files import check_path
 from biasflow.base.names import require
 from biasflow.base.paths import is_corpus_file
+from biasflow.corpora import trait_ratings
 from biasflow.corpora.catalogue import MANIFEST, Catalogue, Entry
 from biasflow.corpora.word_sets import read_word_pairs, read_word_sets
-from biasflow.plan.datasets import own_pairs, sources_of_data
+from biasflow.plan.datasets import TRAIT_LISTS, own_pairs, sources_of_data
 from biasflow.plan.jobs import Jobs
 from biasflow.plan.setup import Setup
 from biasflow.plan.validation import fault
@@ -39,6 +40,9 @@ def check_files(config: Mapping, schema: Mapping, catalogue: Catalogue) -> None:
         for name, about in config["metrics"][metric]["own"].items():
             with _named(f"metrics.{metric}.own.{name}.file"):
                 read_word_sets(about["file"], name, single=metric == "ceat")
+    for name, about in config["metrics"]["trait_ratings"]["own"].items():
+        with _named(f"metrics.trait_ratings.own.{name}"):
+            trait_ratings.items(**{role: about[role] for role in TRAIT_LISTS})
     if word_pairs := own_pairs(config["fitting"]):
         with _named("fitting.words.file"):
             read_word_pairs(word_pairs["file"])

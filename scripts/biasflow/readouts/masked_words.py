@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +15,17 @@ from biasflow.base.errors import AbsentError, BiasflowError
 from biasflow.base.genders import OF_WORDS
 from biasflow.base.sample import sampled
 from biasflow.encoders.batches import require_offsets
-from biasflow.readouts.cloze import Cloze, Made, check_known, items_of, made_of, masked, read_at, sums_at
+from biasflow.readouts.cloze import (
+    Cloze,
+    Made,
+    check_known,
+    items_of,
+    made_of,
+    masked,
+    one_by_one,
+    read_at,
+    sums_at,
+)
 from biasflow.readouts.reader import Reader, open_reader
 from biasflow.readouts.source import Source
 from biasflow.stimuli.densray_sets import MASK, read_occupation_set
@@ -94,35 +105,38 @@ def piece_log_probabilities(reader: Reader, words: pd.DataFrame) -> tuple[pd.Dat
     """log p of every piece of words in whole sentences, in nats: the words, a row a piece and with a column `piece`
     (from 0), and [methods, pieces].
 
-    words: the columns of `WordOfText` (the other span gets a mask a piece), and filling, how the pieces of the word are
-    asked for. "together": all masked at once; "left-to-right": one after the other, the later ones masked;
-    "one-mask": one after the other, and nothing in the place of the later ones. Pieces are those of the whole sentence.
+    words: the columns of `WordOfText` (the other span gets a mask a piece, and so does the span of further_start and
+    further_end if there are such columns), and filling, how the pieces of the word are asked for. "together": all
+    masked at once; "left-to-right": one after the other, the later ones masked; "one-mask": one after the other, and
+    nothing in the place of the later ones; "one-by-one": each with all others in sight; "crossed": all masked at once,
+    and every piece asked for in the place of every piece (of k pieces, every (k+1)-th row is one in its own place).
+    Pieces are those of the whole sentence.
 
     Words that `in_sentence` refuses are left out with their items (`made_of`; the index is the name of the item)."""
     words, tokens = _made_of_words(reader, words, ["text"], partial(in_sentence, reader.tokenizer))
     clozes = [
-        cloze
+        FILLINGS[filling](ids, at, reader.tokenizer.mask_token_id)
         for filling, (ids, at) in zip(words["filling"], tokens, strict=True)
-        for cloze in FILLINGS[filling](ids, at, reader.tokenizer.mask_token_id)
     ]
-    sizes = [len(word.at) for word in tokens]
+    sizes = [sum(len(cloze.at) for cloze in of_word) for of_word in clozes]
     rows = words.iloc[np.repeat(np.arange(len(words)), sizes)].reset_index(drop=True)
     rows = rows.assign(piece=[number for size in sizes for number in range(size)])
-    return rows, read_at(reader, clozes, "masked words")
+    return rows, read_at(reader, [*chain.from_iterable(clozes)], "masked words")
 
 
 def in_sentence(tokenizer: PreTrainedTokenizerBase, word: WordOfText, encoding: Mapping[str, list]) -> WordInSentence:
-    """A word as the tokens that stand for it in its whole sentence; the span `also` is masked.
+    """A word as the tokens that stand for it in its whole sentence; the spans `also` and `further`, if any, are masked.
 
     AbsentError: a word with a piece that is unknown to the encoder, or one of whose tokens holds more than the word."""
     ids, offsets = encoding["input_ids"], encoding["offset_mapping"]
     at, also = (places_in(offsets, word.start, word.end), places_in(offsets, word.also_start, word.also_end))
+    further = places_in(offsets, getattr(word, "further_start", -1), getattr(word, "further_end", -1))
     itself = word.text[word.start : word.end]
     check_known(tokenizer, itself, [ids[place] for place in at])
     covered = word.text[min(offsets[place][0] for place in at) : max(offsets[place][1] for place in at)]
     if covered.strip() != itself.strip():
         raise AbsentError("a token that holds more than the word", f"{covered!r} for {itself!r} in {word.text!r}")
-    return WordInSentence(masked(ids, also, tokenizer.mask_token_id).ids, at)
+    return WordInSentence(masked(ids, [*also, *further], tokenizer.mask_token_id).ids, at)
 
 
 def places_in(offsets: Sequence[tuple[int, int]], start: int, end: int) -> list[int]:
@@ -206,4 +220,16 @@ def one_mask(ids: Sequence[int], at: Sequence[int], mask: int) -> list[Cloze]:
     return [Cloze((*ids[:place], mask, *ids[at[-1] + 1 :]), (place,), (ids[place],)) for place in at]
 
 
-FILLINGS = {"together": together, "left-to-right": from_the_left, "one-mask": one_mask}
+def crossed(ids: Sequence[int], at: Sequence[int], mask: int) -> list[Cloze]:
+    """The tokens at the positions `at`, all masked at once, every one asked for in the place of every one."""
+    tokens = tuple(ids[place] for place in at)
+    return [Cloze(masked(ids, at, mask).ids, (place,) * len(at), tokens) for place in at]
+
+
+FILLINGS = {
+    "together": together,
+    "left-to-right": from_the_left,
+    "one-mask": one_mask,
+    "one-by-one": one_by_one,
+    "crossed": crossed,
+}

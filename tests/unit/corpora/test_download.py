@@ -292,6 +292,12 @@ def test_of_a_file_without_a_sha256_nothing_else_is_taken_for_it(get, server, tm
     assert not (tmp_path / "lock.json").exists()
 
 
+def test_a_list_without_a_sha256_and_without_columns_is_taken_unless_it_is_a_page(get, server):
+    listed = file_at(server.url, sha256=None, bytes=None)
+    fails(get, sends(b"<html>Log in</html>"), entry=listed, match="HTML page")
+    assert get([sends(b"[A] is kind.\n[A] is rude, too.")], entry=listed).byte_equal_to_upstream is None
+
+
 def redirects(*headers):
     """To another address of the same server, with headers of its own."""
     return lambda request: request.answer(302, b"", headers=[("Location", "/storage"), *headers])

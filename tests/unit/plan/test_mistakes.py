@@ -77,6 +77,11 @@ def own_test(metric_name: str = "weat", name: str = "race", **keys) -> dict:
     return of((f"metrics.{metric_name}.own.{name}", {"file": "sets.csv", **keys}))
 
 
+def own_traits(name: str = "mine", **keys) -> dict:
+    lists = dict.fromkeys(("words", "traits", "templates"), "sets.csv")
+    return changed((f"metrics.trait_ratings.own.{name}", lists | keys), config=BASE)
+
+
 def own_pairs(file: str = "pairs.csv", **keys) -> dict:
     return fitting(words={"name": "religion", "file": file, **keys})
 
@@ -212,6 +217,10 @@ MISTAKES = [
     (own_test(file="occupations.txt"), "metrics.weat.own.race.file"),
     (own_test(file="broken.csv"), "metrics.weat.own.race.file"),
     (own_test("ceat", file="phrases.csv"), "metrics.ceat.own.race.file"),
+    (own_traits("character-positive"), "metrics.trait_ratings.own.character-positive"),
+    (own_traits(traits="nowhere.csv"), "metrics.trait_ratings.own.mine.traits"),
+    (own_traits(encoders=["owl"]), "metrics.trait_ratings.own.mine.encoders.0"),
+    (own_traits(), "metrics.trait_ratings.own.mine"),
     (own_pairs("nowhere.csv"), "fitting.words.file"),
     (own_pairs("sets.csv"), "fitting.words.file"),
     (of(("fitting.words", {"name": "religion", "file": "pairs.csv"}), config=paper("liang2020")), "fitting.words"),

@@ -89,6 +89,20 @@ def test_pieces_of_a_word_are_masked_together_or_filled_from_the_left(encoder, l
     assert alone == pytest.approx([log_p("the [MASK] was late .", "wo"), second], abs=1e-5)
 
 
+def test_pieces_are_asked_for_in_every_place_or_one_by_one_and_further_words_are_masked(encoder, log_p):
+    text = "the woman said he was kind ."
+    wanted = words(text, "woman", "kind", filling="crossed").assign(further_start=15, further_end=17)
+    rows, (found,) = piece_log_probabilities(reader(*encoder), wanted)
+    hidden = "the [MASK] [MASK] said [MASK] was [MASK] ."
+    crossed = [log_p(hidden, piece, place) for place in (2, 3) for piece in ("wo", "##man")]
+    assert found == pytest.approx(crossed, abs=1e-5) and rows["piece"].tolist() == [0, 1, 2, 3]
+    (found,) = piece_log_probabilities(reader(*encoder), words("he was late .", "he was late .", filling="one-by-one"))[
+        1
+    ]
+    masked_texts = ["[MASK] was late .", "he [MASK] late .", "he was [MASK] .", "he was late [MASK]"]
+    assert found == pytest.approx(list(map(log_p, masked_texts, ["he", "was", "late", "."])), abs=1e-5)
+
+
 # Pairs of sentences
 
 
