@@ -75,7 +75,6 @@ def test_the_losses_are_the_models_own_at_the_masked_positions(bert):
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        ({"seeds": ()}, "seed"),
         ({"max_length": 23}, "max_length"),
         ({"max_length": 2}, "max_length"),
         ({"text": "w1 w2"}, "2 tokens"),
