@@ -128,9 +128,11 @@ def origin_of(file: str | Path) -> dict:
     return record["origin"] if record else {"name": Path(file).name, "source": "unknown", "verified_by": "nothing"}
 
 
-def differing(files: "pd.DataFrame") -> list[str]:
-    """Return the names of the external files of a run that are known to differ from their publishers'."""
-    return files.loc[files["byte_equal_to_upstream"] == "False", "name"].tolist()
+def differing(files: "pd.DataFrame") -> dict[str, str]:
+    """Return the external files of a run that are known to differ from their publishers': name -> the mirror's own
+    remark on its copy, or ""."""
+    rows = files[files["byte_equal_to_upstream"] == "False"]
+    return dict(zip(rows["name"], rows["note"], strict=True))
 
 
 def remark(files: "pd.DataFrame") -> str:

@@ -1,7 +1,7 @@
 """How biased is a model as it is: its scores as distances from neutral on one axis, with what is known against them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,8 @@ from biasflow.registry import Measure
 @dataclass(frozen=True)
 class BiasRow:
     """A score of an untouched model. place, low, high: on the axis (`places`), NaN without an interval; published: the
-    scores of published models in the same measure, and their places."""
+    scores of published models in the same measure, and their places; untrusted: whether its measure was not shown to
+    follow a planted bias, where those of the model were tested at all."""
 
     score: Measured
     place: float
@@ -26,6 +27,7 @@ class BiasRow:
     trust: Trust
     published: Sequence[float] = ()
     published_places: Sequence[float] = ()
+    untrusted: bool = False
 
     @property
     def name(self) -> str:
@@ -39,11 +41,6 @@ class BiasRow:
     @property
     def shown(self) -> bool:
         return self.score.verdict == DIFFERS
-
-    @property
-    def untrusted(self) -> bool:
-        """Whether its measure did not follow a planted bias, or moved against it in an encoder."""
-        return self.trust.followed is False or bool(self.trust.against)
 
     @property
     def judged(self) -> bool:
@@ -67,9 +64,7 @@ def bias_rows(measured: Sequence[Measured], kind: str | None, calibration: pd.Da
     """A row for each score of bias. kind: of `calibrated.kind_of`, None where it is not known; calibration: of the
     encoder in this run."""
     rows = []
-    for score in measured:
-        if not score.is_bias:
-            continue
+    for score in filter(lambda one: one.is_bias, measured):
         cell, whole = score.cell, score.cell.dataset.partition(SUFFIX)[0]
         others = list(published(cell.measure, whole).values())
         rows.append(
@@ -81,11 +76,12 @@ def bias_rows(measured: Sequence[Measured], kind: str | None, calibration: pd.Da
                 places(others, MEASURES[cell.measure]).tolist(),
             )
         )
-    return rows
+    tested = any(row.trust.followed is not None for row in rows)
+    return [replace(row, untrusted=tested and bool(not row.trust.followed or row.trust.against)) for row in rows]
 
 
 def judging_rows(rows: Sequence[BiasRow]) -> list[BiasRow]:
-    """The rows by which methods are judged: those that show bias and whose measure followed a planted one and never
-    moved against it; all that show bias if there are none."""
+    """The rows by which methods are judged: those that show bias and are trusted; all that show bias if there are
+    none."""
     shown = [row for row in rows if row.shown]
-    return [row for row in shown if row.trust.followed and not row.untrusted] or shown
+    return [row for row in shown if not row.untrusted] or shown

@@ -56,8 +56,7 @@ class Model:
     @property
     def biased(self) -> list[str]:
         """The names of the scores that show bias: of those that are trusted, if there are any."""
-        shown = [row for row in self.biases if row.shown]
-        return [row.name for row in shown if not row.untrusted] or [row.name for row in shown]
+        return [row.name for row in judging_rows(self.biases)]
 
     @property
     def untrusted(self) -> list[str]:
@@ -65,10 +64,9 @@ class Model:
         return [row.name for row in self.biases if row.untrusted]
 
     @property
-    def weak_costs(self) -> set[str]:
-        """The costs that are read from a weak head, by the names of both `costs.costs` and maps."""
-        weak = [one.cell for one in self.measured if one.weak and not one.is_bias]
-        return {name for cell in weak for name in (cell.label, cell.header)}
+    def weak(self) -> set[str]:
+        """The scores and costs that are read from a weak head, by the names of both `costs.costs` and maps."""
+        return {name for one in self.measured if one.weak for name in (one.cell.label, one.cell.header)}
 
     @property
     def over(self) -> str:

@@ -82,8 +82,7 @@ def untouched_scores(
     listed = []
     for row in rows.sort_values("header", key=lambda headers: headers.map(place), kind="stable").itertuples():
         key = (model_map.encoder, model_map.task, row.measure, row.dataset)
-        score = with_test(measured(row, model_map.task), row.value, tests.get(key))
-        listed.append(with_readings(score, readings.get(key, {})))
+        listed.append(judged(row, model_map.task, tests.get(key), readings.get(key, {})))
     weak = bool(weak_head(listed))
     return [replace(score, weak=weak and head_of(score.cell.measure) == "masked_lm") for score in listed]
 
@@ -115,17 +114,19 @@ def with_test(measured: Measured, value: float, test: PermutationTest | None) ->
     return replace(measured, test=test.text, verdict=says, words=test.words)
 
 
-def measured(row, task: str) -> Measured:
-    """A score of an untouched model with its verdict, before its permutation test. row: of `Map.cells`."""
-    known = not (np.isnan(row.low) or np.isnan(row.high))
+def judged(row, task: str, test: PermutationTest | None, readings: Mapping[str, str]) -> Measured:
+    """A score of an untouched model with its verdict, on the page and in `biasflow compare`. row: of `Map.cells`; test:
+    its permutation test; readings: what the other readings of its measure say."""
     if row.group == COST:
         return Measured(row, task, "cost", row.caution)
+    known = not (np.isnan(row.low) or np.isnan(row.high))
     cautions = [row.caution] if row.caution else []
     if not cautions:
         cautions += [UNSIGNED] if known and is_unsigned(row.measure, row.interval) else []
         cautions += [NO_WIDTH if known else NO_INTERVAL] if not has_width(row.low, row.high) else []
     says = NO_CLAIM if cautions else verdict(row.low, row.high, row.neutral, row.better)
-    return Measured(row, task, says, "; and ".join(cautions))
+    score = Measured(row, task, says, "; and ".join(cautions))
+    return with_readings(with_test(score, row.value, test), readings)
 
 
 def counted(row, words: int = 0) -> str:

@@ -5,6 +5,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 
 import jinja2
 from matplotlib.figure import Figure
@@ -62,15 +63,16 @@ def write_page(
     papers: Sequence[PaperLinks],
     tables: Mapping[str, str],
     files: str,
-    differing: Sequence[str] = (),
+    differing: Mapping[str, str] = MappingProxyType({}),
     ledger: Sequence[Mapping[str, str]],
 ) -> None:
     """Write the page, whole or not at all; nothing in it is fetched from elsewhere.
 
     about: what is known of each encoder; glossary: the words that the page explains; tables: name -> file beside the
-    page of the run's own tables; files: a sentence on the external files, or ""; differing: the names of those that are
-    not as their publishers offer them; ledger: a row per paper of its summary (papers.ledger.summary), as texts, none
-    without a paper that prints numbers; commit: of the code, or "" where it is not known."""
+    page of the run's own tables; files: a sentence on the external files, or ""; differing: those that are not as their
+    publishers offer them, and what is said of the copy (`verified.differing`); ledger: a row per paper of its summary
+    (papers.ledger.summary), as texts, none without a paper that prints numbers; commit: of the code, or "" where it is
+    not known."""
     named = _named(contents, run)
     names = dict(zip(contents.encoders, named.encoders, strict=True))
     text = _TEMPLATES.get_template("page.html").render(
@@ -115,9 +117,7 @@ def _picture(model: Model, kind: str) -> Figure | None:
     """A picture of a model ("biases", "methods"); None where there is nothing to draw."""
     if not getattr(model, kind):
         return None
-    return (
-        bias_picture(model.biases) if kind == "biases" else methods_picture(model.methods, model.over, model.weak_costs)
-    )
+    return bias_picture(model.biases) if kind == "biases" else methods_picture(model.methods, model.over, model.weak)
 
 
 def write_summary(contents: Contents, path: str | Path, *, run: str, page: str) -> None:

@@ -53,26 +53,17 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
     axes.axvline(0, color=INK, linewidth=0.8)
     beside = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "va": "center"}
     for y, row in enumerate(rows):
-        colour = (VERMILION if row.shown else BLUE) if row.judged else GREY
-        strong = {"alpha": 0.45 if row.untrusted else 1.0}
         axes.plot(row.published_places, [y] * len(row.published_places), "|", color=GREY, markersize=9, zorder=1)
-        if np.isfinite(row.low):
-            axes.plot([row.low, row.high], [y, y], color=colour, linewidth=2, zorder=2, **strong)
-        face = colour if row.shown else "#FFFFFF"
-        axes.plot(row.place, y, "o", color=colour, markerfacecolor=face, markersize=5.5, zorder=3, **strong)
+        _score(axes, y, row, (VERMILION if row.shown else BLUE) if row.judged else GREY)
         doubts = DISPUTED * bool(row.shown and row.score.contrary) + WEAK_HEAD * row.score.weak
         axes.annotate(f"{brief(row.value)}{doubts}", (1, y), (5, 0), color=INK, fontsize=7, **beside)
         if row.judged:
             marks = MARK * min(len(row.trust.where) * bool(row.trust.followed), 2) + AGAINST * bool(row.trust.against)
             axes.annotate(marks, (1, y), (33, 0), color=GREEN, fontsize=8, **beside)
     axes.annotate("score", (1, -0.85), (5, 0), color=GREY, fontsize=6.5, annotation_clip=False, **beside)
-    _plain(axes)
-    axes.set_yticks(range(len(rows)), [_wrapped(row.name, 26) for row in rows], linespacing=0.95)
+    _scale(axes, [row.name for row in rows], rows)
     for label, row in zip(axes.get_yticklabels(), rows, strict=True):
         label.set_color(GREY if row.untrusted else INK)
-    least = min([0.0, *(min(row.place, *np.nan_to_num([row.low])) for row in rows)])
-    axes.set(xlim=(max(least - 0.04, -1.02), 1.02), ylim=(len(rows) - 0.5, -0.5))
-    axes.set_xlabel("distance from neutral (1: largest possible)", color=INK)
     claimed = [row for row in rows if row.judged]
     entries = [
         (legend_entry("bias shown", marker="o", color=VERMILION), any(row.shown for row in rows)),
@@ -90,11 +81,11 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
 
 
 @style()
-def methods_picture(rows: Sequence[MethodRow], over: str = "", weak_costs: Collection[str] = ()) -> Figure | None:
+def methods_picture(rows: Sequence[MethodRow], over: str = "", weak: Collection[str] = ()) -> Figure | None:
     """A row for each method: the bias that it leaves, with that of each score as small points, and in a second column
     the quality that it costs, with intervals; filled where help, or a cost, is shown; ticks: its control. Methods
-    without a control stand below, and then a row for the single settings of each method. over: what the bias left is a
-    mean over; weak_costs: the costs that a weak head gives. None where none is known."""
+    without a control stand below, as squares, and then a row for the single settings of each method. over:
+    what the bias left is a mean over; weak: the scores and costs that a weak head gives. None where none is known."""
     if not any(np.isfinite(row.left[0]) for row in rows):
         return None
     known = {row.name: row for row in rows}
@@ -110,7 +101,8 @@ def methods_picture(rows: Sequence[MethodRow], over: str = "", weak_costs: Colle
         axes.axvline(untouched, color=INK, linewidth=0.8)
         axes.set(xlim=(least, most), ylim=(heights[-1] + 0.6, -0.6))
         for height, row in zip(heights, lines, strict=False):
-            _share(axes, height, row, share, controls.get(row.name), row.cost in weak_costs)
+            is_weak = not {*weak}.isdisjoint(row.left_of if share == "left" else [row.cost])
+            _share(axes, height, row, share, controls.get(row.name), WEAK_HEAD * is_weak)
         for height, method in zip(heights[len(lines) :], settings, strict=True):
             shares = [100 * getattr(row, share)[0] for row in rows if row.setting and row.method == method]
             axes.plot(shares, [height] * len(shares), ".", color=GREY, markersize=3)
@@ -118,7 +110,8 @@ def methods_picture(rows: Sequence[MethodRow], over: str = "", weak_costs: Colle
     columns[1].axvspan(-1e6, 100 * LIMIT, color=GREEN, alpha=0.12, linewidth=0)
     columns[1].tick_params(axis="y", length=0)
     columns[0].set_title(f"bias left\n({over or 'untouched: 100 %'})", color=INK, fontsize=8)
-    columns[1].set_title("quality lost\n(worst cost)", color=INK, fontsize=8)
+    alone = {row.cost for row in lines if row.costs == (1, 1)}
+    columns[1].set_title(f"quality lost\n({alone.pop() if alone else 'worst cost'})", color=INK, fontsize=8)
     columns[0].set_yticks(heights, [_short(name, 24) for name in (*(row.name for row in lines), *settings)])
     beside = {"xycoords": ("axes fraction", "data"), "ha": "right", "annotation_clip": False, "fontsize": 6.5}
     if judged < len(heights):
@@ -126,19 +119,25 @@ def methods_picture(rows: Sequence[MethodRow], over: str = "", weak_costs: Colle
         columns[0].annotate("no control, so not judged:", (-0.03, judged + 0.25), **no_control, **beside)
     for height, row in zip(heights, lines, strict=False):
         columns[0].annotate(_wrapped(_remark(row), 28), (-0.03, height + 0.2), color=GREY, va="top", **beside)
+    controlled = lines[:judged]
+    not_shown = any(not row.helped for row in controlled) or not all(row.lost[1] > 0 for row in lines)
     entries = [
         (legend_entry("change shown", marker="o", color=GREY), any(row.helped or row.lost[1] > 0 for row in lines)),
-        (legend_entry("not shown", marker="o", color=GREY, **HOLLOW), not all(row.helped for row in lines)),
+        (legend_entry("not shown", marker="o", color=GREY, **HOLLOW), not_shown),
+        (legend_entry("no control", marker="s", color=GREY, **HOLLOW), judged < len(lines)),
         (legend_entry("control (random)", marker="|", color=INK, markersize=8), bool(controls)),
-        (legend_entry("makes a score worse", marker="v", color=GREY), any(row.farther for row in lines)),
-        (legend_entry("goes past neutral", marker="D", color=GREY), any(row.past and not row.farther for row in lines)),
+        (legend_entry("makes a score worse", marker="v", color=GREY), any(row.farther for row in controlled)),
+        (
+            legend_entry("goes past neutral", marker="D", color=GREY),
+            any(row.past and not row.farther for row in controlled),
+        ),
         (
             legend_entry("one score", marker="o", color=GREY, **HOLLOW, markersize=2.5),
             any(len(row.left_of) > 1 for row in lines),
         ),
         (legend_entry("single setting", marker=".", color=GREY), bool(settings)),
         (legend_entry("keeps quality", marker="s", color=GREEN, alpha=0.3), True),
-        (legend_entry(f"{WEAK_HEAD} weak head"), any(row.cost in weak_costs for row in lines)),
+        (legend_entry(f"{WEAK_HEAD} weak head"), any({row.cost, *row.left_of} & {*weak} for row in lines)),
     ]
     _legend(figure, entries)
     return figure
@@ -152,9 +151,9 @@ def _reaches(rows: Sequence[MethodRow]) -> list[tuple[float, float]]:
     return [(0, min(max(MOST, *left, 0), FARTHEST[0])), (1.1 * least, 1.1 * min(max(8, *lost, 0), FARTHEST[1]))]
 
 
-def _share(axes: Axes, height: float, row: MethodRow, share: str, control: MethodRow | None, weak: bool) -> None:
+def _share(axes: Axes, height: float, row: MethodRow, share: str, control: MethodRow | None, doubt: str) -> None:
     """A share of a method ("left", "lost") in its line: its interval, its control, its mark and its number, and what is
-    left of each score. weak: whether its cost is that of a weak head."""
+    left of each score. doubt: a mark for the number."""
     value, low, high = (100 * part for part in getattr(row, share))
     beside = {"xycoords": ("axes fraction", "data"), "va": "center", "fontsize": 7}
     if not np.isfinite(value):
@@ -168,12 +167,13 @@ def _share(axes: Axes, height: float, row: MethodRow, share: str, control: Metho
     if share == "left" and len(row.left_of) > 1:
         single = np.clip([100 * part for part in row.left_of.values()], least, most)
         axes.plot(single, [height] * len(single), "o", color=colour, **HOLLOW, markersize=2.5, zorder=2)
-    shown = row.helped if share == "left" else low > 0
-    mark = ("v" if row.farther else "D" if row.past else "o") if share == "left" else "o"
+    shown, mark = low > 0, "o"
+    if share == "left":
+        shown, mark = row.helped, "s" if not row.control else "v" if row.farther else "D" if row.past else "o"
     mark = "<" if value < least else ">" if value > most else mark
     face, place = colour if shown else "#FFFFFF", np.clip(value, 0.97 * least, 0.97 * most)
     axes.plot(place, height, mark, color=colour, markerfacecolor=face, markersize=6, zorder=3)
-    axes.annotate(percent(value / 100) + WEAK_HEAD * (weak and share == "lost"), (1.03, height), color=INK, **beside)
+    axes.annotate(percent(value / 100) + doubt, (1.03, height), color=INK, **beside)
 
 
 def _remark(row: MethodRow) -> str:
@@ -197,33 +197,42 @@ def two_runs_picture(rows: Sequence[TwoSided], runs: Sequence[str]) -> Figure:
     for y, row in enumerate(rows):
         for place, (side, (colour, marker)) in enumerate(zip(row.sides, OF_RUNS, strict=True)):
             height = y + (place - 0.5) * 0.36
-            if np.isfinite(side.low):
-                axes.plot([side.low, side.high], [height, height], color=colour, linewidth=1.8, zorder=2)
-            face = colour if side.shown else "#FFFFFF"
-            axes.plot(side.place, height, marker, color=colour, markerfacecolor=face, markersize=4.5, zorder=3)
+            _score(axes, height, side, colour, marker)
             beside = {"xycoords": ("axes fraction", "data"), "va": "center", "fontsize": 7, "color": colour}
-            axes.annotate(
-                f"{brief(side.value)} more" if row.more == place else brief(side.value),
-                (1.03, height),
-                weight="bold" if row.more == place else "normal",
-                **beside,
-            )
-    _plain(axes)
-    axes.set_yticks(range(len(rows)), [_wrapped(row.name, 26) for row in rows], linespacing=0.95)
-    least = min([0.0, *(min(side.place, *np.nan_to_num([side.low])) for row in rows for side in row.sides)])
-    axes.set(xlim=(max(least - 0.04, -1.02), 1.02), ylim=(len(rows) - 0.5, -0.5))
-    axes.set_xlabel("distance from neutral (1: largest possible)", color=INK)
+            is_more = row.more == place
+            weight = "bold" if is_more else "normal"
+            axes.annotate(brief(side.value) + " more" * is_more, (1.03, height), weight=weight, **beside)
+    sides = [side for row in rows for side in row.sides]
+    _scale(axes, [row.name for row in rows], sides)
     entries = [
         (legend_entry(_short(run, 30), marker=marker, color=colour), True)
         for run, (colour, marker) in zip(runs, OF_RUNS, strict=True)
     ]
-    sides = [side for row in rows for side in row.sides]
     entries += [
         (legend_entry("filled: bias shown", marker="o", color=GREY), any(side.shown for side in sides)),
         (legend_entry("more: more biased, beyond the interval"), any(row.more is not None for row in rows)),
+        (legend_entry("pale: not trusted"), any(side.untrusted for side in sides)),
     ]
     _legend(figure, entries, columns=2)
     return figure
+
+
+def _score(axes: Axes, height: float, row: BiasRow, colour: str, marker: str = "o") -> None:
+    """A score with its interval in its line: filled where bias is shown, pale where it is not trusted."""
+    strong = {"color": colour, "alpha": 0.45 if row.untrusted else 1.0}
+    if np.isfinite(row.low):
+        axes.plot([row.low, row.high], [height, height], linewidth=2, zorder=2, **strong)
+    face = colour if row.shown else "#FFFFFF"
+    axes.plot(row.place, height, marker, markerfacecolor=face, markersize=5.5, zorder=3, **strong)
+
+
+def _scale(axes: Axes, names: Sequence[str], rows: Sequence[BiasRow]) -> None:
+    """The axes of a picture of scores: their names, and the distance from neutral, as far as these rows reach."""
+    _plain(axes)
+    axes.set_yticks(range(len(names)), [_wrapped(name, 26) for name in names], linespacing=0.95)
+    least = min([0.0, *(min(row.place, *np.nan_to_num([row.low])) for row in rows)])
+    axes.set(xlim=(max(least - 0.04, -1.02), 1.02), ylim=(len(names) - 0.5, -0.5))
+    axes.set_xlabel("distance from neutral (1: largest possible)", color=INK)
 
 
 def _legend(figure: Figure, entries: Sequence[tuple[Line2D, bool]], columns: int = 3) -> None:

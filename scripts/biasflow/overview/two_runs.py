@@ -9,44 +9,32 @@ import pandas as pd
 
 from biasflow.base.tabular import read_parquet, read_text_csv
 from biasflow.overview.about import permutation_tests
-from biasflow.overview.bias import places
-from biasflow.overview.calibrated import moved_in_words
-from biasflow.overview.judgements import DIFFERS, brief
+from biasflow.overview.bias import BiasRow, bias_rows
+from biasflow.overview.calibrated import kind_of, moved_in_words, own_calibrations
+from biasflow.overview.judgements import brief
 from biasflow.overview.maps import headers
-from biasflow.overview.measured import measured, with_test
+from biasflow.overview.measured import judged, other_readings
 from biasflow.results.changes import COLUMNS
 from biasflow.results.comparison import ITEMS
-from biasflow.results.differences import RUNS, apart
+from biasflow.results.differences import RUNS, SCORE, apart
 from biasflow.results.matrix import by_rows, without_samples
 from biasflow.results.power import families
-from biasflow.results.scores import NA, NONE
+from biasflow.results.scores import NA, NONE, TABLES
 
-
-@dataclass(frozen=True)
-class Side:
-    """The score of one run. place, low, high: on the axis (`bias.places`); says: `judgements.verdict`; seeds: over how
-    many it is the mean."""
-
-    value: float
-    place: float
-    low: float
-    high: float
-    says: str
-    seeds: int
-
-    @property
-    def shown(self) -> bool:
-        return self.says == DIFFERS
+NO_TABLE = pd.DataFrame(columns=["name", "kind", "attribute", "value", "encoder", "masked_lm_head", "sha256"])
 
 
 @dataclass(frozen=True)
 class TwoSided:
-    """A measure in two runs. name: with the model where there are several; more: 0 or 1, which run is more biased, None
-    where neither is shown to be; apart: the difference of the distances from neutral, with its interval; over: what
-    this is over; moved: how much another seed moved the measure elsewhere (`calibrated.moved_in_words`)."""
+    """A measure in two runs. name: with the model where there are several, and whether the score of a run is not
+    trusted; sides: as the page of either run has it; seeds: over how many either is the mean; more: 0 or 1, which run
+    is more biased, None where neither is shown to be; apart: the difference of the distances from neutral, with its
+    interval; over: what this is over; moved: how much another seed moved the measure elsewhere
+    (`calibrated.moved_in_words`)."""
 
     name: str
-    sides: tuple[Side, Side]
+    sides: tuple[BiasRow, BiasRow]
+    seeds: tuple[int, int]
     more: int | None
     apart: tuple[float, float, float]
     over: str
@@ -54,7 +42,7 @@ class TwoSided:
 
     @property
     def seeds_known(self) -> bool:
-        return max(side.seeds for side in self.sides) > 1
+        return max(self.seeds) > 1
 
     @property
     def in_words(self) -> str:
@@ -65,18 +53,21 @@ class TwoSided:
 
 def two_runs(folders: Sequence[Path], tables: Sequence[pd.DataFrame]) -> list[TwoSided]:
     """The measures of bias that both runs have. tables: their scores. A run without names.csv, or without resamples,
-    has no seeds, or no known items."""
+    has no seeds, or no known items; without encoders.csv it is not known which of its scores are trusted."""
     rows = apart(*tables, tuple(map(_resamples, folders)), tuple(map(_families, folders)))
     rows = without_samples(rows.assign(measure=rows["metric"]))
+    rows["header"] = headers(rows)
     several = len(rows.drop_duplicates(["encoder", "task", "strategy"])) > 1
-    tests = [permutation_tests(table) for table in tables]
+    both = zip(*(_sides(rows, *of_run) for of_run in zip(RUNS, folders, tables, strict=True)), strict=True)
     found = []
-    for header, row in zip(headers(rows), rows.to_dict("records"), strict=True):
+    for row, sides in zip(rows.to_dict("records"), both, strict=True):
         model = ", ".join(row[key] for key in ("encoder", "task") if row[key] != NA)
+        remarks = [model] * several + ["not trusted"] * any(side.untrusted for side in sides)
         found.append(
             TwoSided(
-                f"{header} ({model})" if several else header,
-                tuple(_side(row, run, of_run) for run, of_run in zip(RUNS, tests, strict=True)),
+                " ".join([row["header"], *(f"({remark})" for remark in remarks)]),
+                sides,
+                tuple(row[f"seeds_{run}"] for run in RUNS),
                 RUNS.index(row["more"]) if row["more"] else None,
                 (row["apart"], row["apart_low"], row["apart_high"]),
                 row["over"],
@@ -86,16 +77,28 @@ def two_runs(folders: Sequence[Path], tables: Sequence[pd.DataFrame]) -> list[Tw
     return found
 
 
-def _side(row: Mapping, run: str, tests: Mapping) -> Side:
+def _sides(rows: pd.DataFrame, run: str, folder: Path, scores: pd.DataFrame) -> list[BiasRow]:
+    """The scores of a run as its page has them. rows: of `apart`; run: which of RUNS."""
+    tests, readings = permutation_tests(scores), other_readings(scores)
+    names, encoders = (_table(folder / name) for name in TABLES)
+    calibrations = own_calibrations(encoders, [], [])
+    sides: dict[int, BiasRow] = {}
+    for (encoder, task), block in rows.groupby(["encoder", "task"], sort=False):
+        listed = []
+        for row in block.to_dict("records"):
+            key = (encoder, task, row["metric"], row["dataset"])
+            listed.append(judged(_cell(row, run), task, tests.get(key), readings.get(key, {})))
+        of_model = bias_rows(listed, kind_of(names, encoders, encoder), calibrations.get(encoder))
+        sides |= zip(block.index, of_model, strict=True)
+    return [sides[place] for place in rows.index]
+
+
+def _cell(row: Mapping, run: str) -> SimpleNamespace:
+    """The score of a run as a row of `maps.Map.cells`; `apart` has none that another score speaks against."""
     measure = by_rows()[row["metric"], row["part"], row["variant"]]
-    value, low, high = (row[f"{name}_{run}"] for name in ("value", "low", "high"))
-    about = {"measure": row["metric"], "neutral": measure.neutral, "better": measure.better, "group": measure.group}
-    cell = SimpleNamespace(
-        value=value, low=low, high=high, interval=ITEMS, caution="", **about
-    )  # apart has no doubtful one
-    test = tests.get((row["encoder"], row["task"], row["metric"], row["dataset"]))
-    says = with_test(measured(cell, row["task"]), value, test).verdict
-    return Side(value, *places([value, low, high], measure).tolist(), says, row[f"seeds_{run}"])
+    numbers = {name: row[f"{name}_{run}"] for name in SCORE}
+    ideal = {"neutral": measure.neutral, "better": measure.better}
+    return SimpleNamespace(**row, **numbers, **ideal, group=measure.group, interval=ITEMS, caution="")
 
 
 def _resamples(folder: Path) -> pd.DataFrame:
@@ -105,8 +108,12 @@ def _resamples(folder: Path) -> pd.DataFrame:
 
 
 def _families(folder: Path) -> dict[str, str]:
-    names = folder / "names.csv"
-    return families(read_text_csv(names)) if names.is_file() else {}
+    return families(_table(folder / "names.csv"))
+
+
+def _table(path: Path) -> pd.DataFrame:
+    """A table of a run, names.csv or encoders.csv, as texts; without rows where there is none."""
+    return read_text_csv(path) if path.is_file() else NO_TABLE
 
 
 def verdicts(rows: Sequence[TwoSided], runs: Sequence[str]) -> list[tuple[str, str]]:

@@ -314,6 +314,8 @@ def test_a_run_says_of_its_measures_whether_they_were_calibrated_on_this_kind_of
 
     def followed(kinds, **calibrations):
         model = contents(*run, kinds=kinds, calibrations=calibrations).models[0]
+        judged = [row.trust.followed is not None and not row.untrusted for row in model.biases]
+        assert judged == [bool(row.trust.followed) for row in model.biases]  # never tested: not trusted
         return [row.trust.followed for row in model.biases], model.learnt
 
     assert followed({"bert": ""}) == followed({}) == ([None, None], True)

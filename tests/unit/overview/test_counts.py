@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from html import unescape
+from operator import itemgetter
 
 import numpy as np
 import pandas as pd
@@ -113,21 +114,21 @@ def rendered(run, path):
 
 def write(found, matrix, path):
     more = {"glossary": made_up.words(matrix), "commit": "", "papers": [], "tables": {}, "files": "", "ledger": []}
-    more["differing"] = ["stereoset-dev", "wikitext-2-test", "wikitext-2-train"]
+    more["differing"] = dict.fromkeys(["stereoset-dev", "wikitext-2-test", "wikitext-2-train"], "serialised anew")
     write_page(found, path, about=made_up.about_them(found.encoders), run="counts", **more)
     return path.read_text("utf-8")
 
 
 @pytest.fixture(params=RUNS, scope="module")
 def page(request, tmp_path_factory):
-    """The contents of a run, the texts of each model's pictures, the verdicts in the tables that a reader sees, and all
-    words of the first screen outside of the pictures, and the text for a report."""
+    """The contents of a run, the texts of each model's pictures, the verdicts in the tables that a reader sees, all
+    words of the first screen outside of the pictures, the text for a report, and what pictures of bias say aloud."""
     found, html = rendered(RUNS[request.param](), tmp_path_factory.mktemp("counts") / "index.html")
     verdicts = re.findall(r'data-label="Verdict"[^>]*>((?:no )?bias shown|cannot be judged)', html)
     first = re.sub(r"<details.*?(<summary>.*?</summary>).*?</details>|<svg.*?</svg>", r"\1", _first(html), flags=re.S)
     said = [text(part.split("</div>")[0]) for part in html.split('<div class="pictures">')[1:]]
     report = text(html.split('<section id="report"')[1].split("</section>")[0])
-    return found, said, verdicts, text(first), report
+    return found, said, verdicts, text(first), report, re.findall('aria-label="(How biased[^"]*)', html)
 
 
 def _first(html):
@@ -136,7 +137,7 @@ def _first(html):
 
 
 def test_scores_that_show_bias_are_those_of_the_rows(page):
-    found, said, *_ = page
+    found, said, *_, aloud = page
     for model, words in zip(found.models, said, strict=True):
         judged = [row for row in model.biases if row.judged and not row.untrusted]
         untrusted = [row.shown for row in model.biases if row.judged and row.untrusted]
@@ -150,7 +151,8 @@ def test_scores_that_show_bias_are_those_of_the_rows(page):
         if match := re.search(r"(\d+) of (\d+) (?:trusted )?scores shows? bias", words):
             assert (int(match[1]), int(match[2])) == (len(shown), len(judged))
             most = max(abs(row.place) for row in shown)  # on either side of neutral
-            assert any(f"{row.name}, {row.value:.2f}" in words for row in shown if abs(row.place) == most)
+            farthest = [f"{row.name}, {row.value:.2f}" for row in shown if abs(row.place) == most]
+            assert any(one in unescape(label) for one in farthest for label in aloud)
         elif match := re.search(r"None of (\d+) (?:trusted )?scores", words):
             assert (0, int(match[1])) == (len(shown), len(judged))
         else:
@@ -165,7 +167,7 @@ def test_counts_in_sentences_are_those_of_the_tables_that_a_reader_sees(page):
 
 
 def test_counts_in_the_text_for_a_report_are_those_of_the_tables_that_a_reader_sees(page):
-    found, _, verdicts, _, report = page
+    found, _, verdicts, _, report, _ = page
     untrusted = sum(row.judged and row.untrusted for model in found.models for row in model.biases)
     counts = re.findall(r"In [^.]*?, (\d+|none) of (\d+) (?:trusted )?scores shows? bias", report)
     judged = sum(int(count[1]) for count in counts)
@@ -183,12 +185,16 @@ def test_a_method_is_shown_with_what_it_does_and_takes(page):
             tried = set(row.tried) & set(model.biased)
             assert helped <= tried and f"{row.name} helps {len(helped)} of {len(tried)} biased scores" in words
             assert (f"({len(model.biased) - len(tried)} not run)" in words) == (len(tried) < len(model.biased))
-            assert np.isnan(row.left[0]) or f"{100 * row.left[0]:.0f} % left" in words
+            assert np.isnan(row.left[0]) or re.search(rf"{100 * row.left[0]:.0f} %†? left", words)
+            name, share = max(row.left_of.items(), key=itemgetter(1))
+            assert (f"worst {100 * share:.0f} % ({name})" in words) == (len(row.left_of) > 1)
+            assert row.quality in words and (row.cost in words or row.keeps_quality)
+            assert ("the only cost" in words) == (row.costs == (1, 1))
         assert bool(model.effective) == (" biased scores" in words)
 
 
 def test_the_first_screen_has_at_most_eighty_words(page):
-    *_, first, _ = page
+    *_, first, _, _ = page
     assert 20 < len(first.split()) <= 80, first
 
 
@@ -210,9 +216,15 @@ def test_help_of_scores_that_are_not_trusted_is_said_as_such_and_they_are_marked
 def test_scores_and_costs_of_a_weak_head_are_marked(tmp_path, perplexity, weak):
     found, html = rendered(with_untrusted(perplexity), tmp_path / "index.html")
     (model,) = found.models
-    assert [row.score.weak for row in model.biases] == [weak, weak] and ("perplexity" in model.weak_costs) == weak
+    assert [row.score.weak for row in model.biases] == [weak, weak] and ("perplexity" in model.weak) == weak
     assert ("read from a weak head" in html) == ("from a weak head)" in text(html)) == weak
-    assert ("perplexity (weak head)" in html) == weak
+    assert ("perplexity (weak head)" in html) == ("%† left" in text(html)) == weak
+
+
+def test_a_file_that_is_not_the_publishers_is_named_with_what_is_said_of_it(tmp_path):
+    _, html = rendered(made_up.run(), tmp_path / "index.html")
+    summary, details = html.split("<header>")[1].split("</header>")[0].split("</summary>")
+    assert "stereoset-dev, wikitext-2-test" in summary and details.count("serialised anew") == 3
 
 
 def test_the_same_run_gives_the_same_bytes(tmp_path):
@@ -235,7 +247,7 @@ def test_a_head_to_be_read_with_care_is_said_on_the_first_screen(tmp_path):
     ]
     scored = tidy(pd.DataFrame(rows).assign(method="none", n=320), encoder="bert", dataset="professions")
     _, html = rendered(made_up.run_of(scored), tmp_path / "index.html")
-    assert "Weak head† (probability of both pronouns 0.008)" in _first(html)
+    assert "Weak head† (probability of both pronouns 0.008)" in text(_first(html))
 
 
 def test_a_run_of_one_encoder_has_one_name(tmp_path):

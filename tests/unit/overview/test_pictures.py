@@ -22,18 +22,20 @@ def row(name, farther=(), past=(), helped=(), setting=False, control="", left=0.
 @pytest.mark.parametrize(
     ("more", "marks"),
     [
-        (row("b"), set()),
-        (row("b", helped=CHANGED), {"change shown"}),
-        (row("b", past=CHANGED), {"past neutral"}),
-        (row("b", farther=CHANGED, past=CHANGED), {"score worse"}),  # the more serious mark alone
-        (row("a-random0", farther=CHANGED), {"control"}),
-        (row("b", left_of={"WEAT": 0.3, "GEST rate": 0.7}), {"one score"}),
+        (row("b", control="-"), set()),
+        (row("b", control="-", helped=CHANGED), {"change shown"}),
+        (row("b", control="-", past=CHANGED), {"past neutral"}),
+        (row("b", control="-", farther=CHANGED, past=CHANGED), {"score worse"}),  # the more serious mark alone
+        (row("b", farther=CHANGED), {"no control"}),  # a square, whatever it does
+        (row("a-random0", farther=CHANGED), {"control (random)"}),
+        (row("b", control="-", left_of={"WEAT": 0.3, "GEST rate": 0.7}), {"one score"}),
         (row("setting 1", farther=CHANGED, setting=True), {"single setting"}),  # a small point, whatever it does
     ],
 )
 def test_the_legend_names_the_marks_that_are_drawn(more, marks):
-    said = [text.get_text() for text in methods_picture([row("a"), more]).legends[0].get_texts()]
-    rare = ("past neutral", "score worse", "control", "single setting", "change shown", "one score")
+    said = [text.get_text() for text in methods_picture([row("a", control="-"), more]).legends[0].get_texts()]
+    rare = {"past neutral", "score worse", "no control", "control (random)", "single setting", "change shown"}
+    rare |= {"one score"}
     assert {mark for mark in rare if any(mark in text for text in said)} == marks
 
 
@@ -45,20 +47,36 @@ def test_a_method_is_a_row_with_its_control_and_what_is_known_against_it():
         row("some", left=0.9, costs=(2, 4), left_of={"WEAT": 1.1, "GEST rate": 0.7}),
         row("b-random0", left=0.9),
     ]
-    left, lost = methods_picture(rows, weak_costs={"perplexity"}).axes
+    left, lost = methods_picture(rows, weak={"perplexity", "WEAT"}).axes
     assert [label.get_text() for label in left.get_yticklabels()] == ["a", "b", "free", "some"]
     texts = [text.get_text().replace("\n", " ") for text in left.texts]
-    assert {"weak control; repeats free", "past neutral: GEST rate", "30 %", "2 of 4 costs"} <= {*texts}
+    assert {"weak control; repeats free", "past neutral: GEST rate", "30 %"} <= {*texts}
+    assert {"cost: perplexity alone", "2 of 4 costs"} <= {*texts}
+    assert any("no control" in text for text in texts) and "990 %\u2020" in [text.get_text() for text in lost.texts]
+    assert {"90 %\u2020", "20 %"} <= {*texts}  # that of WEAT rests on a weak head
     (of_scores,) = (line.get_xdata() for line in left.lines if line.get_markersize() == 2.5)
     assert sorted(of_scores) == pytest.approx([70, 110])
     marks = {line.get_marker(): line for line in lost.lines if line.get_marker() != "None"}
-    assert marks["|"].get_xdata()[0] == pytest.approx(1)
+    assert marks["|"].get_xdata()[0] == pytest.approx(1) and lost.get_xlim()[1] > marks[">"].get_xdata()[0]
+    means = [line for line in left.lines if line.get_marker() in "os" and line.get_markersize() == 6]
+    assert [line.get_markerfacecolor() != "#FFFFFF" for line in means] == [
+        False,
+        True,
+        False,
+        False,
+    ]  # what helps; at the right what costs beyond its interval
+    assert [line.get_markerfacecolor() != "#FFFFFF" for line in lost.lines if line.get_marker() == "o"][:2] == [0, 1]
+
+
+@pytest.mark.parametrize(("costs", "title"), [((1, 1), "perplexity"), ((1, 2), "worst cost")])
+def test_the_only_cost_of_a_run_is_named(costs, title):
+    assert title in methods_picture([row("a", costs=costs)]).axes[1].get_title()
 
 
 def test_a_method_has_one_colour_in_every_figure():
     """Of its eraser, whatever stands beside it; a control has that of its method."""
     for rows in ([row("leace"), row("hard")], [row("hard-last"), row("mean-projection"), row("leace")]):
-        drawn = [line.get_color() for line in methods_picture(rows).axes[0].lines if line.get_marker() == "o"]
+        drawn = [line.get_color() for line in methods_picture(rows).axes[1].lines if line.get_marker() == "o"]
         assert drawn == [colour_of(one.name) for one in rows]
     assert colour_of("hard-last") == colour_of("hard") != colour_of("leace")
     erasers = [name.replace("_", "-") for name in ERASERS if name != "random"]

@@ -3,7 +3,6 @@
 import pandas as pd
 import pytest
 
-from biasflow.overview.judgements import DIFFERS
 from biasflow.overview.pictures import two_runs_picture
 from biasflow.overview.two_runs import two_runs, verdicts
 from biasflow.results.scores import tidy, write_scores
@@ -35,13 +34,23 @@ def crows_pairs(folder, value: float, seeds: int = 1):
 def test_that_no_other_seed_was_tried_is_said_with_what_one_moved_elsewhere(tmp_path, seeds):
     runs = [crows_pairs(tmp_path / "one", 0.75, seeds), crows_pairs(tmp_path / "two", 0.5)]
     (row,) = two_runs(*zip(*runs, strict=True))
-    assert row.more == 0 and [side.says == DIFFERS for side in row.sides] == [True, False]
+    assert row.more == 0 and [side.shown for side in row.sides] == [True, False]
     assert row.sides[0].place == pytest.approx(0.5)  # half of the way from 0.5 to 1
     said = dict(verdicts([row], ("one", "two")))
     assert "CrowS-Pairs" in said["one is more biased by:"] and "two is more biased by:" not in said
     assert ("another seed:" in said) == (seeds == 1)
     if seeds == 1:
         assert "0.02 (splade-tiny)" in said["another seed:"] and "items alone" in said["another seed:"]
+
+
+def test_a_score_that_the_page_of_a_run_does_not_trust_is_marked_in_words_and_picture(tmp_path):
+    runs = [crows_pairs(tmp_path / "one", 0.75), crows_pairs(tmp_path / "two", 0.5)]
+    (tmp_path / "two" / "encoders.csv").write_text("encoder,masked_lm_head,sha256\nbert0,yes,\n")
+    (row,) = rows = two_runs(*zip(*runs, strict=True))
+    assert [side.untrusted for side in row.sides] == [False, True]  # the other run does not say that it has a head
+    assert verdicts(rows, ("one", "two"))[0][1] == "CrowS-Pairs (not trusted)"
+    legend = [text.get_text() for text in two_runs_picture(rows, ("one", "two")).legends[0].get_texts()]
+    assert any("not trusted" in text for text in legend)
 
 
 def test_the_picture_has_both_runs_and_says_which_is_more_biased(tmp_path):
