@@ -68,6 +68,11 @@ class MethodRow:
         return self.control_of is None and not self.setting
 
     @property
+    def leaves_less(self) -> bool:
+        """Whether it helps, and the whole interval of the bias left lies below that of the untouched model."""
+        return bool(self.helped) and not self.left[2] >= 1
+
+    @property
     def keeps_quality(self) -> bool:
         return self.quality == VIABLE
 

@@ -59,7 +59,8 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
         axes.annotate(f"{brief(row.value)}{doubts}", (1, y), (5, 0), color=INK, fontsize=7, **beside)
         if row.judged:
             marks = MARK * min(len(row.trust.where) * bool(row.trust.followed), 2) + AGAINST * bool(row.trust.against)
-            axes.annotate(marks, (1, y), (33, 0), color=GREEN, fontsize=8, **beside)
+            colour = INK if row.trust.against else GREEN
+            axes.annotate(marks, (1, y), (33, 0), color=colour, fontsize=8, **beside)
     axes.annotate("score", (1, -0.85), (5, 0), color=GREY, fontsize=6.5, annotation_clip=False, **beside)
     _scale(axes, [row.name for row in rows], rows)
     for label, row in zip(axes.get_yticklabels(), rows, strict=True):
@@ -120,9 +121,9 @@ def methods_picture(rows: Sequence[MethodRow], over: str = "", weak: Collection[
     for height, row in zip(heights, lines, strict=False):
         columns[0].annotate(_wrapped(_remark(row), 28), (-0.03, height + 0.2), color=GREY, va="top", **beside)
     controlled = lines[:judged]
-    not_shown = any(not row.helped for row in controlled) or not all(row.lost[1] > 0 for row in lines)
+    not_shown = any(not row.leaves_less for row in controlled) or not all(row.lost[1] > 0 for row in lines)
     entries = [
-        (legend_entry("change shown", marker="o", color=GREY), any(row.helped or row.lost[1] > 0 for row in lines)),
+        (legend_entry("change shown", marker="o", color=GREY), any(row.leaves_less or row.lost[1] > 0 for row in lines)),
         (legend_entry("not shown", marker="o", color=GREY, **HOLLOW), not_shown),
         (legend_entry("no control", marker="s", color=GREY, **HOLLOW), judged < len(lines)),
         (legend_entry("control (random)", marker="|", color=INK, markersize=8), bool(controls)),
@@ -166,10 +167,10 @@ def _share(axes: Axes, height: float, row: MethodRow, share: str, control: Metho
         axes.plot([low, high], [height, height], color=colour, linewidth=2, zorder=1)
     if share == "left" and len(row.left_of) > 1:
         single = np.clip([100 * part for part in row.left_of.values()], least, most)
-        axes.plot(single, [height] * len(single), "o", color=colour, **HOLLOW, markersize=2.5, zorder=2)
+        axes.plot(single, [height] * len(single), "o", color=colour, **HOLLOW, markersize=2.5, zorder=2, clip_on=False)
     shown, mark = low > 0, "o"
     if share == "left":
-        shown, mark = row.helped, "s" if not row.control else "v" if row.farther else "D" if row.past else "o"
+        shown, mark = row.leaves_less, "s" if not row.control else "v" if row.farther else "D" if row.past else "o"
     mark = "<" if value < least else ">" if value > most else mark
     face, place = colour if shown else "#FFFFFF", np.clip(value, 0.97 * least, 0.97 * most)
     axes.plot(place, height, mark, color=colour, markerfacecolor=face, markersize=6, zorder=3)
