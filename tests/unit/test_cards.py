@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from biasflow.overview import calibrated
-from biasflow.overview.bias import BiasRow
+from biasflow.overview.bias import bias_rows
 from biasflow.papers.judge import SEES, TOO_FEW
 from biasflow.registry import METRICS
 
@@ -114,7 +114,9 @@ def test_a_measure_that_moved_against_a_planted_bias_says_in_which_encoder():
     found = calibrated.trust("seat_effect_size", "sent-weat8", "head")
     assert found == (True, ["litwiki-bert"], ("splade-tiny",))
     assert calibrated.trust("gest_stereotype_rate", "gest", "head").against == ()
-    assert BiasRow.untrusted.fget(SimpleNamespace(trust=found))
+    cell = SimpleNamespace(measure="seat_effect_size", dataset="sent-weat8", value=1.0, low=0.5, high=1.5)
+    (row,) = bias_rows([SimpleNamespace(is_bias=True, cell=cell)], "head")
+    assert row.untrusted
 
 
 def test_an_encoder_that_was_calibrated_itself_has_its_own_verdict_alone():
