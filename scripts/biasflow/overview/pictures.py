@@ -121,9 +121,10 @@ def methods_picture(rows: Sequence[MethodRow], over: str = "", weak: Collection[
     for height, row in zip(heights, lines, strict=False):
         columns[0].annotate(_wrapped(_remark(row), 28), (-0.03, height + 0.2), color=GREY, va="top", **beside)
     controlled = lines[:judged]
+    shown = any(row.leaves_less or row.lost[1] > 0 for row in lines)
     not_shown = any(not row.leaves_less for row in controlled) or not all(row.lost[1] > 0 for row in lines)
     entries = [
-        (legend_entry("change shown", marker="o", color=GREY), any(row.leaves_less or row.lost[1] > 0 for row in lines)),
+        (legend_entry("change shown", marker="o", color=GREY), shown),
         (legend_entry("not shown", marker="o", color=GREY, **HOLLOW), not_shown),
         (legend_entry("no control", marker="s", color=GREY, **HOLLOW), judged < len(lines)),
         (legend_entry("control (random)", marker="|", color=INK, markersize=8), bool(controls)),
