@@ -43,8 +43,9 @@ def _index(metrics: dict[str, list[str]]) -> str:
 A card says what a measure needs, how long it takes, and how far it can be trusted. The tables show whether it followed
 a bias that we planted:
 
-* *Real*: in how many tests it followed the *dose* of a bias that further training planted in [two real
-  encoders](../findings/calibrated.md). A cost should not follow: if it does, the dose also changed the quality.
+* *Real*: in how many tests it followed the *dose* of a bias that further training planted in [the two
+  calibrated encoders](../findings/calibrated.md). A cost should not follow: if it does, the dose also
+  changed the quality.
 * *Artificial*: the smallest dose that it tells from none in [the study of planted bias](../findings/planted.md), whose
   encoders are pre-trained on artificial text; one for each row of the study. *no dose*: not shown to follow.
 * *Other words*: whether it detects the full bias in [artificial text of other

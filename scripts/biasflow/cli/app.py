@@ -80,7 +80,7 @@ def folder_of(run: str) -> Path:
             return folder
     folder = named if len(path.parts) == 1 and not path.is_dir() else path
     runs = sorted(path.parent.name for path in Path(RESULTS).glob(f"*/{PROVENANCE}") if path.parent != Path(CORPORA))
-    advice = nearest(path.name, runs) or "start biasflow in the folder in which you started snakemake"
+    advice = nearest(path.name, runs) or "start biasflow in the clone that has the results"
     fault = f"{folder} has no results of the workflow" if folder.is_dir() else f"there is no folder {folder}"
     raise BiasflowError(f"{fault}; {advice}")
 

@@ -37,7 +37,8 @@ def _of_cells(prepared: Prepared, words: Sequence[str]) -> Iterator[str]:
         if not any(word in _names(cell) for cell in cells):
             known = sorted({name for cell in cells for name in _names(cell)} - {NA})
             why = "it is a metric that no block of ask names" if word in METRICS else nearest(word, known)
-            raise BiasflowError(f"explain: no cell of the plan is named {word!r}; {why}")
+            run = f"the run {prepared.setup.paths.run!r} (another: --configfile FILE)"
+            raise BiasflowError(f"explain: no cell of {run} is named {word!r}; {why}")
     matching = [cell for cell in cells if set(words) <= _names(cell)]
     if not matching:
         raise BiasflowError(f"explain: no cell of the plan is named {' and '.join(words)} at once; leave a word out")
