@@ -19,4 +19,4 @@ def test_every_benchmark_runs(benchmark, tmp_path):
 def test_every_simulation_of_coverage_runs(tmp_path):
     coverage.main(str(tmp_path / "coverage.csv"), scale=0.0)  # two replications of each
     rows = pd.read_csv(tmp_path / "coverage.csv")
-    assert rows["what"].nunique() == 33 and (rows["replications"] == 2).all()
+    assert rows["what"].nunique() >= len(coverage.TABLES) and (rows["replications"] == 2).all()

@@ -61,8 +61,6 @@ def test_words_without_vectors_are_errors_or_left_out(own):
     vectors["a1"] = np.empty((0, 3))
     with pytest.raises(BiasflowError, match="a0, a1"):
         sets_of_vectors(own, vectors, missing="drop")
-    with pytest.raises(BiasflowError, match="missing"):
-        sets_of_vectors(own, vectors, missing="ignore")
 
 
 def association_file(path):
