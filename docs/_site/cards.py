@@ -24,6 +24,7 @@ from biasflow.registry import COST, METRICS, Measure
 from biasflow.results.page import meanings
 
 FOLDER = ROOT / "docs/measures"
+NO_TEST = "–"  # in the list of measures
 AGREEMENT = "calibration_agreement"  # the pairs of measures that are shown to agree, each from both sides
 SECTION = re.compile(r"^## `(\w+)`\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 
@@ -50,8 +51,8 @@ a bias that we planted:
   encoders are pre-trained on artificial text; one for each row of the study. *no dose*: not shown to follow.
 * *Other words*: whether it detects the full bias in [artificial text of other
   words](../findings/planted.md#other-words).
-* –: not run. Models that are trained on a task are not calibrated, and the artificial text lacks the words of SEAT,
-  DisCo and StereoSet's pairs of sentences.
+* –, or no such column: not run. Models that are trained on a task are not calibrated, and the artificial text lacks
+  the words of SEAT, DisCo and StereoSet's pairs of sentences.
 
 This holds for those encoders: [calibrate the measures on yours](../howto/calibrate.md) before you rely on one. In the
 evidence of a card, *dose/seed/items* are shares of the variance, *seeds needed* is how many tell the slope from 0 (80 %
@@ -65,8 +66,9 @@ power, 5 %), and brackets hold 95 % intervals.
             for key, names in metrics.items()
             if METRICS[names[0]].measures[key].group == group
         ]
-        header = ("measure", "what it measures", "real", "artificial", "other words")
-        text += f"\n## Measures of {title}\n\n{markdown_table(header, rows)}"
+        table = pd.DataFrame(rows, columns=["measure", "what it measures", "real", "artificial", "other words"])
+        table = table.loc[:, (table != NO_TEST).any()]  # not a column in which no measure was tested
+        text += f"\n## Measures of {title}\n\n{markdown_table(table.columns, table.itertuples(index=False))}"
     return text
 
 
