@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
@@ -54,6 +54,7 @@ def test_both_genders_come_from_the_same_leading_sentences(find):
     assert found.left_out == ("grandson", "granddaughter")
 
 
+@example(text=[["he", "he", "she"], ["queen"]], half=1, cap=1)
 @settings(max_examples=50, deadline=None)
 @given(
     text=st.lists(st.lists(st.sampled_from("he king she queen saw rain".split()), max_size=8), max_size=30),
