@@ -92,7 +92,14 @@ def methods_picture(rows: Sequence[MethodRow], over: str = "", weak: Collection[
     known = {row.name: row for row in rows}
     controls = {row.control_of: row for row in rows if row.control_of}
     lines = [row for row in rows if not row.setting and row.control_of not in known]
-    lines.sort(key=lambda row: (not row.control, np.nan_to_num(row.left[0], nan=np.inf)))
+    # As the sentence beside it names them: what helps and keeps quality comes first.
+    lines.sort(
+        key=lambda row: (
+            not row.control,
+            not (row.helped and row.keeps_quality),
+            np.nan_to_num(row.left[0], nan=np.inf),
+        )
+    )
     judged = sum(bool(row.control) for row in lines)
     settings = list(dict.fromkeys(row.method for row in rows if row.setting and np.isfinite(row.left[0])))
     heights = [place + (place >= judged) for place in range(len(lines) + len(settings))]  # below a line of text
