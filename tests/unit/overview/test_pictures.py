@@ -48,7 +48,7 @@ def test_a_method_is_a_row_with_its_control_and_what_is_known_against_it():
         row("b-random0", left=0.9),
     ]
     left, lost = methods_picture(rows, weak={"perplexity", "WEAT"}).axes
-    assert [label.get_text() for label in left.get_yticklabels()] == ["a", "b", "free", "some"]
+    assert [label.get_text() for label in left.get_yticklabels()] == ["b", "a", "free", "some"]  # b helps
     texts = [text.get_text().replace("\n", " ") for text in left.texts]
     assert {"weak control; repeats free", "past neutral: GEST rate", "30 %"} <= {*texts}
     assert "2 of 4 costs" in texts
@@ -60,7 +60,7 @@ def test_a_method_is_a_row_with_its_control_and_what_is_known_against_it():
     assert marks["|"].get_xdata()[0] == pytest.approx(1)
     means = [line for line in left.lines if line.get_marker() in "os" and line.get_markersize() == 6]
     filled = [line.get_markerfacecolor() != "#FFFFFF" for line in means]
-    assert filled == [False, True, False, False]  # what helps
+    assert filled == [True, False, False, False]
 
 
 def test_help_is_not_filled_where_the_whole_bias_may_be_left():
