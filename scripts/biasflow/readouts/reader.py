@@ -122,7 +122,7 @@ class Reader:
             return torch.stack(outputs).cpu().numpy()
 
     def sentence_vectors(self, batch: BatchEncoding) -> torch.Tensor:
-        """What the classification layer reads under every method, [methods, batch, hidden]. See `sentence_vectors`."""
+        """What the classification layer reads under every method, [methods, batch, hidden]. See `methods.sweep`."""
         with self._reported() as reports:
             return sentence_vectors(self.model, batch, self.fitted, reports)
 
