@@ -383,7 +383,6 @@ def place(tmp_path, monkeypatch):
         (tmp_path / name).write_text("docteur\n")
     (tmp_path / "latin-1.txt").write_bytes("infirmière\n".encode("latin-1"))
     (tmp_path / "empty.txt").write_text("\n")
-    (tmp_path / "line.txt").write_text("docteur\n" + 10**7 * "x" + "\n")
     (tmp_path / "tab.txt").write_text("docteur\nmédecin\t3\n")
     sets = ["role,set_name,word", *(f"{role},{role.lower()},{role}{number}" for role in "XYAB" for number in (1, 2))]
     (tmp_path / "sets.csv").write_text("\n".join(sets))
@@ -455,6 +454,7 @@ def test_one_line_that_names_the_key(place, config, key):
 
 
 def test_a_broken_line_of_an_own_list_is_named(place):
+    (place / "line.txt").write_text("docteur\n" + 10**7 * "x" + "\n")
     assert "line.txt: line 2: column occupation: 'xxx" in said(occupations(file="line.txt"))
     assert "tab.txt: line 2: column occupation: 'médecin\\t3' holds a tab" in said(occupations(file="tab.txt"))
     assert "broken.csv: line 10: column word: 'X1' is in test race twice" in said(own_test(file="broken.csv"))
