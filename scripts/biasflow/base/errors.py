@@ -47,17 +47,21 @@ def check_choice(name: str, value: object, known: Collection) -> None:
 
 
 MOST_NAMES = 10  # that a message lists
+CLOSE = 0.6  # the likeness above which a name may have been meant
 
 
 def nearest(name: str, known: Collection[str]) -> str:
     """Return the end of a message: the known name that may have been meant, or all known names (of many the ten most
-    like it); "" if none is known. Of two names as near the one with the same letters counts more: laece is leace."""
+    like it); "" if none is known. Upper and lower case are alike. Of two names as near the one with the same letters
+    counts more: laece is leace."""
+    meant = name.lower()
 
     def likeness(other: str) -> tuple[float, bool]:
-        return difflib.SequenceMatcher(None, other, name).ratio(), sorted(other) == sorted(name)
+        return difflib.SequenceMatcher(None, other.lower(), meant).ratio(), sorted(other.lower()) == sorted(meant)
 
-    if close := difflib.get_close_matches(name, known, n=MOST_NAMES):
-        return f"did you mean {max(close, key=likeness)!r}?"
-    listed = known if len(known) <= MOST_NAMES else sorted(known, key=likeness, reverse=True)[:MOST_NAMES]
+    ordered = sorted(known, key=likeness, reverse=True)
+    if ordered and likeness(ordered[0])[0] >= CLOSE:
+        return f"did you mean {ordered[0]!r}?"
+    listed = known if len(known) <= MOST_NAMES else ordered[:MOST_NAMES]
     more = f" and {len(known) - MOST_NAMES} more" if len(known) > MOST_NAMES else ""
     return f"there are: {', '.join(listed)}{more}" if known else ""

@@ -62,8 +62,9 @@ def compare(
     say_columns((row["what"], in_words(row)) for row in rows.to_dict("records"))
     if csv is not None:
         write_csv(rows, csv)
-    counts = rows["what"].value_counts()
-    summary = "; ".join(f"{counts[kind]} {kind}" for kind in KINDS if kind in counts) or "no difference"
+    counts = rows["what"].value_counts().items()
+    said = {kind: f"{n} {kind.replace('differs', 'differ') if n > 1 else kind}" for kind, n in counts}
+    summary = "; ".join(said[kind] for kind in KINDS if kind in said) or "no difference"
     if same:
         summary = "the same run, compared with itself"
     say(f"{first} has {len(tables[0])} scores, {second} {len(tables[1])}: {summary}", err=True)

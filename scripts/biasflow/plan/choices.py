@@ -48,7 +48,10 @@ def with_folder(folder: str) -> Setup:
     """A configuration that asks for every metric of the encoder in a folder, as it is, and what the folder says.
     BiasflowError for a folder that is no encoder, or one that biasflow does not know."""
     if not Path(folder).is_dir():
-        raise BiasflowError(f"there is no folder {folder}; name one that transformers' save_pretrained has written")
+        raise BiasflowError(
+            f"--of: there is no folder {folder}; name one that transformers' save_pretrained has written (an encoder "
+            "of the hub is known once it was measured: see results/RUN/plan.csv)"
+        )
     block = {"encoders": [ENCODER], "metrics": list(METRICS)}
     source = {"source": "local", "path": folder}
     config = checked({"run": ENCODER, "encoders": {ENCODER: source}, "ask": {"all": block}})

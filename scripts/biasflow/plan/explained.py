@@ -36,8 +36,12 @@ def _of_cells(prepared: Prepared, words: Sequence[str]) -> Iterator[str]:
     for word in words:
         if not any(word in _names(cell) for cell in cells):
             known = sorted({name for cell in cells for name in _names(cell)} - {NA})
-            why = "it is a metric that no block of ask names" if word in METRICS else nearest(word, known)
-            run = f"the run {prepared.setup.paths.run!r} (another: --configfile FILE)"
+            paths, why = prepared.setup.paths, nearest(word, known)
+            if word in METRICS:
+                why = "it is a metric that no block of ask names"
+            elif word == paths.run:
+                why = f"it is the run itself; name a file ({paths.root}/scores.csv), or a cell ({cells[0].metric})"
+            run = f"the run {paths.run!r} (another: --configfile FILE)"
             raise BiasflowError(f"explain: no cell of {run} is named {word!r}; {why}")
     matching = [cell for cell in cells if set(words) <= _names(cell)]
     if not matching:

@@ -234,6 +234,7 @@ def test_of_names_as_near_the_one_with_the_same_letters_is_meant():
     for known in (["leace", "rlace"], ["rlace", "leace"]):
         assert nearest("laece", known) == "did you mean 'leace'?"
     assert nearest("rlaec", ["leace", "rlace"]) == "did you mean 'rlace'?"
+    assert nearest("GEST", ["gest_rate", "gest", "seat"]) == "did you mean 'gest'?"
 
 
 def test_many_names_are_not_all_listed():

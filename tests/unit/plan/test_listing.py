@@ -198,6 +198,8 @@ def test_the_files_that_a_user_opens_have_their_jobs(masked, file, rule):
     ("words", "why"),
     [
         (["wheat"], "'wheat'; did you mean 'weat'"),
+        (["WEAT"], "'WEAT'; did you mean 'weat'"),
+        (["demo"], r"'demo'; it is the run itself; name a file \(results/demo/scores\.csv\)"),
         (["quux"], r"'quux'; there are: (\S+, ){9}\S+ and \d+ more$"),
         (["no.csv"], r"no job .* makes results/demo/no\.csv"),
         (["nli", "strength"], "nli and strength at once"),
