@@ -9,6 +9,7 @@ code adds losses in nats to terms in bits ("mixed"), and by keeping a reference 
 it evaluates those of the last epoch, not of the best one ("last"); both readings come from one training. The first part
 of a variant says whose labels are sent (`cuts` of each kind of task, tasks.cuts)."""
 
+from collections.abc import Hashable
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from biasflow.readouts.files import METHOD, load_table
-from biasflow.results.bootstrap import share_interval
+from biasflow.results.bootstrap import RESAMPLED, interval, share_interval, weighted_mean
 
 UNITS = ("bits", "mixed")
 
@@ -33,8 +34,8 @@ def online_codelength_of(first: ArrayLike, nats: ArrayLike, *, units: str = "bit
 def score(path: str | Path) -> pd.DataFrame:
     """Return the compression of gender under every method, in all readings, from a file of `readouts.probes`.
 
-    Columns method, setting, split_seed, readout_seed (the probe's), metric, variant, value, n, low, high (of accuracies
-    only, over the tested people: the readout keeps no code length by label):
+    Columns method, setting, split_seed, readout_seed (the probe's), metric, variant, value, n, low, high, resampled (of
+    accuracies only, over the tested people: the readout keeps no code length by label):
 
         compression, control_compression  uniform / online codelength of the true and of the shuffled labels, variant
                          "<data>-<units>-<checkpoint>"; n: how many labels were sent, with which compression grows
@@ -43,7 +44,7 @@ def score(path: str | Path) -> pd.DataFrame:
 
     BiasflowError names a file that is no such readout."""
     columns = ["data", "split_seed", "readout_seed", "control", "keep", "portion", "tested", "n", "nats", "right"]
-    table = load_table(path, columns)
+    table = load_table(path, [*columns, "answers"])
     keys = [*METHOD, "split_seed", "readout_seed"]
     coded, first = table[~table["tested"]], table["portion"] == 0
     parts = coded.assign(first=coded["n"].where(first, 0), nats=coded["nats"].mask(first, 0))
@@ -61,8 +62,19 @@ def score(path: str | Path) -> pd.DataFrame:
         metric="probe_accuracy", variant=tests["data"] + "-" + tests["keep"], value=tests["right"] / tests["n"]
     )
     accuracy["low"], accuracy["high"] = share_interval(accuracy["right"], accuracy["n"])
+    accuracy[RESAMPLED] = _resampled(accuracy)
     rows = pd.concat([*readings, accuracy], ignore_index=True)
-    return rows[[*keys, "metric", "variant", "value", "n", "low", "high"]]
+    return rows[[*keys, "metric", "variant", "value", "n", "low", "high", RESAMPLED]]
+
+
+def _resampled(tests: pd.DataFrame) -> list[ArrayLike]:
+    """Accuracies of resamples of the tested people, for each test of `readouts.probes`; NaN for one of nobody."""
+    drawn: dict[Hashable, np.ndarray] = {}
+    for n, of_n in tests[tests["n"] > 0].groupby("n"):  # tests of as many people share their draws
+        right = np.stack([np.unpackbits(np.frombuffer(told, np.uint8), count=n) for told in of_n["answers"]], axis=1)
+        ends = interval(lambda counts, right=right: weighted_mean(counts, right), np.arange(n))
+        drawn |= zip(of_n.index, ends.resampled, strict=True)
+    return [drawn.get(test, np.nan) for test in tests.index]
 
 
 def score_probe_mlp(path: str | Path) -> pd.DataFrame:

@@ -52,6 +52,7 @@ class Sent:
     nats    [checkpoint, M, C, P + 1] cross-entropy, summed over the portion; n log(2) in portion 0
     right   likewise, how many labels of the portion the probe has right; NaN in portion 0, and without test rows
     epochs  likewise, epoch (from 1) whose weights the probe has; 0 where there is no probe
+    answers [checkpoint, M, C] whether the label of each test row is right, a bit each (numpy.packbits)
 
     The checkpoints are in the order of CHECKPOINTS."""
 
@@ -59,6 +60,7 @@ class Sent:
     nats: np.ndarray
     right: np.ndarray
     epochs: np.ndarray
+    answers: np.ndarray
 
 
 def send(
@@ -147,14 +149,18 @@ def _sent(
     nats[..., 0] = n[:, 0] * log(CLASSES)
     right[..., 0] = right[..., shape[2] + 1 :] = np.nan
     kept[..., 1 : shape[2] + 1] = checkpoints.epochs.reshape(len(CHECKPOINTS), *shape)
+    answers = np.full(nats.shape[:-1], b"", dtype=object)
     for probe, (matrix, code, portion) in enumerate(probes):
         last = portion + 1 == portions
         rows = codes[code].test if last else orders[code][ends[code, portion] : ends[code, portion + 1]]
         labels = y[labelling[code], torch.from_numpy(rows).to(y.device)][:, None]
         lead = _lead(X[matrix], labels, rows, [part[:, probe] for part in checkpoints.parameters])
         nats[:, matrix, code, portion + 1] = softplus(lead).sum(dim=0).cpu().numpy()
-        right[:, matrix, code, portion + 1] = _right(lead, labels)
-    return Sent(n, nats, right, kept.astype(int))
+        of_rows = _right(lead, labels)
+        right[:, matrix, code, portion + 1] = of_rows.sum(axis=0)
+        if last:
+            answers[:, matrix, code] = [np.packbits(of_checkpoint).tobytes() for of_checkpoint in of_rows.T]
+    return Sent(n, nats, right, kept.astype(int), answers)
 
 
 def weight_seed(seed: int, portion: int) -> int:
@@ -225,9 +231,9 @@ def _lead(X: torch.Tensor, labels: torch.Tensor, rows: np.ndarray, parameters: l
 
 
 def _right(lead: torch.Tensor, labels: torch.Tensor) -> np.ndarray:
-    """How many labels [rows, 1] N probes have right, [N]; of equal logits class 0 is taken."""
+    """Which labels [rows, 1] N probes have right, [rows, N]; of equal logits class 0 is taken."""
     tied = (lead == 0) & (labels == 0)
-    return ((lead < 0) | tied).sum(dim=0).cpu().numpy()
+    return ((lead < 0) | tied).cpu().numpy()
 
 
 def _sent_order(code: Code) -> np.ndarray:

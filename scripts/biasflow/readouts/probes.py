@@ -6,7 +6,7 @@ File: a table, one row for each portion that is sent and one for the test of the
 setting, data (the reading), split_seed ("-" where the probe's seed is that of the split), readout_seed (of the probe),
 control (labels in random order), keep (checkpoint: best, last), portion (from 0; 0 is sent before any probe), tested, n
 (labels), nats (cross-entropy, summed over them; n log(2) in portion 0), right (how many labels the probe has right; NaN
-in portion 0), epoch (whose weights; 0 without a probe)."""
+in portion 0), epoch (whose weights; 0 without a probe), answers (of the test, label by label: `probe.Sent`)."""
 
 from collections.abc import Sequence
 from importlib import import_module
@@ -87,4 +87,5 @@ def _table(axis: Axis, names: pd.DataFrame, sent: Sent) -> pd.DataFrame:
         nats=sent.nats.ravel(),
         right=sent.right.ravel(),
         epoch=sent.epochs.ravel(),
+        answers=np.where(portion == sent.n.shape[1] - 1, sent.answers[keep, method, code], b""),
     )

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 import torch
+from scipy.special import ndtri, stdtrit
 
+from biasflow.base.tabular import read_parquet
 from biasflow.erasers.eraser import Eraser
 from biasflow.methods.fitted import Active, Fitted, save
 from biasflow.metrics.codelength import UNITS, score
@@ -33,8 +35,9 @@ NAMES = ("none", "erased")
 def read(folder, vectors, methods=("none",), **options):
     BIOS.to_parquet(folder / "biographies.parquet")
     states = save_states(folder / "vectors", vectors)
-    erased = {"erased": (Active("erased", "-", (("layer[-1]", GENDER),)),)}
-    save(Fitted(erased, {"erased": []}), folder / "methods.safetensors")
+    edits = {"erased": GENDER, "hardly": Eraser.projection(torch.eye(6)[:1], torch.tensor([1e-6]))}
+    active = {name: (Active(name, "-", (("layer[-1]", edit),)),) for name, edit in edits.items()}
+    save(Fitted(active, {name: [] for name in active}), folder / "methods.safetensors")
     probes.read(source(folder, methods=methods, vectors=states), folder / "probes.parquet", **OPTIONS | options)
     return folder / "probes.parquet"
 
@@ -91,5 +94,21 @@ def test_released_data_are_the_parts_of_the_probe_seeds_own_split_and_same_seed_
     n = scores[scores["metric"] == "compression"].groupby(scores["variant"].str.split("-").str[0])["n"].unique()
     assert n["released"].tolist() == [len(part.train)] and n["paper"] < n["released"]
     alone = score(read(tmp_path, X, split_seeds=[5], epochs=8))
-    both = alone.merge(scores, on=[*alone.columns.drop(["value", "n"])], validate="one_to_one")
+    both = alone.merge(scores, on=[*alone.columns.drop(["value", "n", "resampled"])], validate="one_to_one")
     assert len(both) == len(alone) and both["value_x"].to_numpy() == pytest.approx(both["value_y"].to_numpy(), abs=1e-4)
+
+
+def test_accuracies_have_resamples_of_the_people_who_were_told_right(tmp_path):
+    """Equal answers of two methods are resampled alike, so that a method that changes none changes no accuracy."""
+    path = read(tmp_path, vectors_of(BIOS, gender=0.4), ("none", "hardly"), probe_seeds=[3])
+    tests = read_parquet(path).query("tested")
+    right = [np.unpackbits(np.frombuffer(answers, np.uint8)).sum() for answers in tests["answers"]]
+    assert right == tests["right"].tolist()
+    accuracies = score(path).query("metric == 'probe_accuracy' and variant == 'paper-best'")
+    plain, hardly = (np.stack(accuracies.loc[accuracies["method"] == name, "resampled"]) for name in ("none", "hardly"))
+    assert (plain == hardly).all()
+    p, n = (accuracies[column].iloc[0] for column in ("value", "n"))
+    assert 0.5 < p < 0.95 and n == 13
+    assert plain[0].mean() == pytest.approx(p, abs=0.01)
+    reach = stdtrit(n - 1, 0.975) / ndtri(0.975)  # resamples of few people are spread as Student's t
+    assert plain[0].std() == pytest.approx(reach * np.sqrt(p * (1 - p) / (n - 1)), rel=0.05)
