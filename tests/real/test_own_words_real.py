@@ -3,14 +3,17 @@
 from itertools import product
 from pathlib import Path
 
+import pandas as pd
 import pytest
+from tokenizers import BertWordPieceTokenizer
 
 from biasflow.corpora.word_sets import read_word_pairs, read_word_sets, split_words
+from biasflow.encoders.described import FOREIGN, english_split
 from biasflow.encoders.load import load_encoder
 from biasflow.metrics.association import score
 from biasflow.readouts import vectors
 from biasflow.readouts.source import Source
-from tests.real.files import SPLADE, needs
+from tests.real.files import DATA, LITWIKI, SPLADE, needs
 
 LISTS = Path(__file__).parents[2] / "docs/words"
 pytestmark = needs(SPLADE)
@@ -40,3 +43,14 @@ def test_the_lists_are_balanced_and_their_pairs_known_to_the_vocabulary():
     pairs = read_word_pairs(LISTS / "religion_pairs.csv")
     assert pairs.groups == ("Christianity", "Islam")
     assert split_words(tokenizer.backend_tokenizer, [word for words in pairs.words for word in words]) == []
+
+
+def test_the_vocabulary_of_french_sentences_splits_most_english_words_and_those_of_english_do_not(tmp_path):
+    pairs = pd.read_csv(DATA / "published_items/crows_pairs_other/crows_french.csv", sep=None, engine="python")
+    french = BertWordPieceTokenizer(lowercase=True)
+    french.train_from_iterator(
+        pairs[["sent_more", "sent_less"]].stack().dropna(), vocab_size=8000, min_frequency=1, show_progress=False
+    )
+    french.save(str(tmp_path / "tokenizer.json"))
+    assert english_split(SPLADE) == 0
+    assert english_split(LITWIKI) < FOREIGN < english_split(tmp_path)

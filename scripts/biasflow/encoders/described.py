@@ -6,14 +6,29 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from biasflow.base.files import read_json, sha256
+from biasflow.base.shipped import shipped
+from biasflow.base.tabular import read_text_csv
+from biasflow.corpora.word_sets import split_words
 from biasflow.encoders.families import HEADS, lacking
 from biasflow.encoders.sentence_transformers import FIRST_TOKEN, encoder_folder, modules_not_applied, own_pooling
-from biasflow.encoders.stored import ADAPTER, CONFIG, DEPTH, MERGE, adapter_of, check_stored, has_mask, headers
+from biasflow.encoders.stored import (
+    ADAPTER,
+    CONFIG,
+    DEPTH,
+    MERGE,
+    adapter_of,
+    check_stored,
+    has_mask,
+    headers,
+    tokenizer_of,
+)
 
 COLUMNS = ["encoder", "architecture", "layers", "width", "parameters", *(f"{head}_head" for head in HEADS)]
-COLUMNS += ["head_loss_before", "head_loss_after", "sha256"]
+COLUMNS += ["head_loss_before", "head_loss_after", "english_words_split", "sha256"]
 ABOUT = "biasflow_heads"  # key of config.json: the heads that biasflow gave an encoder, and the losses (training.heads)
 WIDTH = ("hidden_size", "dim")
+ENGLISH = shipped("data/ceat_words.csv")  # common words: the vocabulary of an encoder of English has most of them
+FOREIGN = 0.5  # the share of these from which English tests say little about an encoder
 
 
 @dataclass(frozen=True)
@@ -45,6 +60,14 @@ def describe(folder: Path) -> Description:
     return Description(config, reasons, has_mask(home), own_pooling(folder), tuple(not_applied), home)
 
 
+def english_split(folder: Path) -> float:
+    """The share of common English words (those of CEAT's tests) that an encoder's vocabulary splits or lacks; NaN where
+    no file of its tokenizer can be read here."""
+    words = read_text_csv(ENGLISH)["word"].unique()
+    tokenizer = tokenizer_of(folder)
+    return math.nan if tokenizer is None else len(split_words(tokenizer, words)) / len(words)
+
+
 def table_row(folder: str | Path) -> dict[str, object]:
     """The row of an encoder in encoders.csv: COLUMNS without its name; "" for what config.json does not say.
 
@@ -63,5 +86,6 @@ def table_row(folder: str | Path) -> dict[str, object]:
         "parameters": sum(math.prod(shape) for header in files.values() for _, shape in header.values()),
         **{f"{head}_head": value for head, value in heads.items()},
         **{f"head_{when}": ours[when].get("masked_lm", "") for when in ("loss_before", "loss_after")},
+        "english_words_split": round(english_split(about.folder), 3),
         "sha256": " ".join(map(sha256, files)),
     }

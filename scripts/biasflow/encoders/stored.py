@@ -349,6 +349,26 @@ def _pieces(path: Path) -> set[str]:
     return {piece for piece in (*(pieces or ()), *contents) if isinstance(piece, str)}
 
 
+def tokenizer_of(folder: Path):
+    """The tokenizer (of the package tokenizers) of an encoder's folder; None where it has neither a tokenizer.json nor
+    BERT's list of pieces. BiasflowError for a file that the package cannot read."""
+    from tokenizers import BertWordPieceTokenizer, Tokenizer  # slow to load, and few starts need it
+
+    file, pieces = (folder / name for name in PIECES[:2])
+    try:
+        if file.is_file():
+            return Tokenizer.from_file(str(file))
+        if pieces.is_file():
+            about = _object(folder / TOKENIZER) if (folder / TOKENIZER).is_file() else {}
+            lower = bool(about.get("do_lower_case", True))
+            return Tokenizer.from_str(BertWordPieceTokenizer(str(pieces), lowercase=lower).to_str())
+    except Exception as error:  # the package has no kind of its own
+        if isinstance(error, BiasflowError):
+            raise
+        raise BiasflowError(f"{folder}: the tokenizer cannot be read: {_short(str(error))}") from error
+    return None
+
+
 def _by(shape: tuple[int, ...]) -> str:
     return " x ".join(map(str, shape))
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from biasflow.encoders.described import FOREIGN
 from biasflow.overview.judgements import COST
 from biasflow.results.matrix import OWN, PLAIN, by_rows
 from biasflow.results.scores import NA, NONE, models
@@ -39,6 +40,12 @@ class About:
     row: Mapping[str, str]
     pooled: Sequence[str]
     trainings: Sequence[Training]
+
+    @property
+    def foreign(self) -> float | None:
+        """The share of common English words that its vocabulary splits, where that is most of them."""
+        share = float(self.row.get("english_words_split") or 0)
+        return share if share >= FOREIGN else None
 
 
 def about(

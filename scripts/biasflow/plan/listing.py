@@ -10,6 +10,7 @@ import pandas as pd
 
 from biasflow.base.errors import printable
 from biasflow.corpora.catalogue import Catalogue
+from biasflow.encoders.described import FOREIGN, english_split
 from biasflow.plan.compiled import Prepared, tasks_of_plan
 from biasflow.plan.estimate import estimate
 from biasflow.plan.external import files_read
@@ -35,12 +36,12 @@ def cells_table(plan: Plan) -> pd.DataFrame:
 
 def announced(prepared: Prepared, *, cores: int, on_gpu: bool) -> str:
     """What is said of a run before its first job, in lines: how long it may take, which parts of an encoder's folder
-    are not applied, which words of the user's are split, what tasks leave out of their data, and what cannot be
-    measured. BiasflowError for such data that cannot be used."""
+    are not applied, which vocabularies split most English words, which words of the user's are split, what tasks leave
+    out of their data, and what cannot be measured. BiasflowError for such data that cannot be used."""
     setup, plan = prepared.setup, prepared.plan
     files = map(setup.paths.corpus, files_read(setup, prepared.catalogue, prepared.jobs))
     left = None if on_gpu else estimate(prepared.jobs.needed, files, os.path.exists).sentence(cores)
-    beside = not_applied(setup) + warnings(setup, plan) + dropped(setup, plan, prepared.catalogue)
+    beside = not_applied(setup) + foreign(setup) + warnings(setup, plan) + dropped(setup, plan, prepared.catalogue)
     lines = [left, *beside, not_measured(plan, f"{setup.paths.root}/plan.csv")]
     return "\nbiasflow: ".join(filter(None, lines))
 
@@ -61,6 +62,16 @@ def not_applied(setup: Setup) -> list[str]:
     """One line for each encoder whose folder has more in it than is measured, such as an adapter."""
     encoders = setup.encoders.values()
     return [f"encoders.{one.name}: not applied: {text}" for one in encoders for text in one.not_applied]
+
+
+def foreign(setup: Setup) -> list[str]:
+    """One line for each local encoder whose vocabulary splits most English words."""
+    shares = {one.name: english_split(one.folder) for one in setup.encoders.values() if one.described}
+    return [
+        f"encoders.{name}: its vocabulary splits {share:.0%} of common English words; English tests say little about it"
+        for name, share in shares.items()
+        if share >= FOREIGN
+    ]
 
 
 def dropped(setup: Setup, plan: Plan, catalogue: Catalogue) -> list[str]:

@@ -2,10 +2,10 @@
 that are fitted to other groups than those of the lists."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from biasflow.base.errors import printable
 from biasflow.corpora.word_sets import read_word_pairs, read_word_sets, split_words
+from biasflow.encoders.stored import tokenizer_of
 from biasflow.plan.datasets import own_pairs
 from biasflow.plan.jobs import Plan
 from biasflow.plan.methods import sources
@@ -31,10 +31,9 @@ def _splits(setup: Setup, plan: Plan) -> Iterator[str]:
         lists[job.encoder, pairs["file"]] = "erasers are not fitted to these"
     for encoder, file in lists:
         folder = setup.encoders[encoder].folder
-        if folder is None or not (folder / "tokenizer.json").is_file():
-            continue
+        tokenizer = tokenizer_of(folder) if folder else None
         words = _words(file, is_pairs=bool(pairs) and file == pairs["file"])
-        if split := split_words(_tokenizer(folder), words):
+        if tokenizer and (split := split_words(tokenizer, words)):
             named = ", ".join([*map(printable, split[:SHOWN]), *(["..."] if len(split) > SHOWN else [])])
             counted = f"the vocabulary of {encoder} splits {len(split)} of {len(words)} words ({named})"
             yield f"{file}: {counted}; {lists[encoder, file]}"
@@ -45,12 +44,6 @@ def _words(file: str, *, is_pairs: bool) -> list[str]:
         return [word for words in read_word_pairs(file).words for word in dict.fromkeys(words)]
     test = read_word_sets(file, file)
     return [word for role in "XYAB" for word in getattr(test, role).examples]
-
-
-def _tokenizer(folder: Path):
-    from tokenizers import Tokenizer  # slow to load, and needed for such lists alone
-
-    return Tokenizer.from_file(str(folder / "tokenizer.json"))
 
 
 def _other_groups(setup: Setup, plan: Plan) -> Iterator[str]:

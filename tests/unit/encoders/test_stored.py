@@ -5,6 +5,7 @@ import os
 import shutil
 import time
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
@@ -14,11 +15,12 @@ from transformers.models.auto import auto_factory
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import sha256
+from biasflow.corpora.word_sets import split_words
 from biasflow.encoders import stored
-from biasflow.encoders.described import COLUMNS, describe, table_row
+from biasflow.encoders.described import COLUMNS, describe, english_split, table_row
 from biasflow.encoders.families import FAMILIES
 from biasflow.encoders.load import load_encoder
-from biasflow.encoders.stored import check_stored
+from biasflow.encoders.stored import check_stored, tokenizer_of
 from biasflow.plan.facts import gather
 from tests.unit.conftest import HIDDEN, MODELS, SIZES
 from tests.unit.encoders.families import model_of
@@ -288,3 +290,16 @@ def test_another_family_and_a_config_that_says_little(tmp_path):
     assert (found["layers"], found["width"], found["masked_lm_head"]) == (1, 8, "yes")
     (tmp_path / "config.json").write_text('{"model_type": "distilbert"}')
     assert (table_row(tmp_path)["architecture"], table_row(tmp_path)["layers"]) == ("distilbert", "")
+
+
+def test_the_share_of_english_words_that_a_vocabulary_splits(tmp_path):
+    assert np.isnan(english_split(tmp_path))
+    word_tokenizer(["he", "woman", "executive"]).save_pretrained(tmp_path)
+    by_library = english_split(tmp_path)
+    assert split_words(tokenizer_of(tmp_path), ["Executive", "brother"]) == ["brother"]
+    (tmp_path / "tokenizer.json").unlink()
+    (tmp_path / "vocab.txt").write_text("[UNK]\n[CLS]\n[SEP]\nhe\nwoman\nexecutive\n")
+    assert english_split(tmp_path) == by_library == 76 / 79
+    (tmp_path / "tokenizer.json").write_text("{}")
+    with pytest.raises(BiasflowError, match=str(tmp_path)):
+        english_split(tmp_path)

@@ -10,7 +10,7 @@ from biasflow.metrics.training import TRAININGS
 from biasflow.overview.about import about, permutation_tests
 from biasflow.results.scores import MODEL, concatenate, tidy
 
-BERT = ["bert", "BertForMaskedLM", "2", "128", "4416698", "yes", "no", "", "", "abc"]
+BERT = ["bert", "BertForMaskedLM", "2", "128", "4416698", "yes", "no", "", "", "0.1", "abc"]
 TRAINED = [
     ["bert", "bios", "plain", "0", "300", "60", "4", "12", "0.25", "accuracy", "0.5"],
     ["bert", "bios", "scrubbing", "0", "280", "60", "1", "12", "0.25", "accuracy", "0.6"],
@@ -46,6 +46,9 @@ def test_the_page_says_which_model_it_is_and_what_was_not_applied():
     assert described_as(scored(C6=0.5), names=[*NAMES, beside])["bert"].not_applied == "the adapter of x"
     external = described_as(scored(C6=0.5), [], [("bert", "encoder", "source", "external")])["bert"]
     assert external.model == "external" and not external.row
+    assert described_as(scored(C6=0.5))["bert"].foreign is None
+    french = [*BERT[:-2], "0.734", "abc"]
+    assert described_as(scored(C6=0.5), [french])["bert"].foreign == 0.734
 
 
 def test_facts_of_an_encoder_and_of_its_fine_tunings():

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from biasflow.plan import user_files as module
+from biasflow.plan.listing import foreign
 from biasflow.plan.own_words import warnings
 from biasflow.plan.user_files import Digests
 from tests.unit.fake_tokenizer import word_tokenizer
@@ -119,3 +120,5 @@ def test_words_that_a_local_vocabulary_splits_are_said_with_their_number(lists):
         "one",
         "pairs.csv: the vocabulary of real splits 1 of 4 words (quran); erasers are not fitted to these",
     ]
+    (line,) = foreign(setup_of(config))
+    assert line.startswith("encoders.real: its vocabulary splits 100% of common English words")
