@@ -6,8 +6,7 @@ Nothing is listed here. The numbers are those of the paper's printed.csv; ours a
 paper.yaml names under `ledger`. What can be compared at all is decided by the encoder and the data that the
 configuration names, before any number of ours is looked at."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -98,26 +97,6 @@ def _beside(numbers: pd.DataFrame, ours: pd.DataFrame, same: Mapping[str, Sequen
 EQUAL = 1e-9  # printed decimals are not exact in floating point
 
 
-class Range(NamedTuple):
-    """The bounds of what a value may be that was computed from printed digits."""
-
-    low: float
-    high: float
-
-    def meets(self, other: "Range") -> bool:
-        return self.low <= other.high + EQUAL and other.low <= self.high + EQUAL
-
-
-def around(value: float, reach: float = 0) -> Range:
-    """value -/+ reach; without reach the value alone."""
-    return Range(value - reach, value + reach)
-
-
-def rounded(value: float, decimals: int) -> Range:
-    """Everything that prints as `value` with so many decimals: value -/+ half a unit of the last one."""
-    return around(value, 0.5 * 10**-decimals)
-
-
 def judge(
     printed: str, printed_sd: str, ours: float, *, incomparable: str = "", absent: str = NOT_ASKED
 ) -> dict[str, object]:
@@ -132,12 +111,10 @@ def judge(
         return nothing | {"status": NOT_COMPARABLE, "reason": incomparable}
     if np.isnan(ours):
         return nothing | {"status": NOT_RUN, "reason": absent}
-    value, sd = float(printed), float(printed_sd or 0)
-    rounding = rounded(value, decimals_of(printed))
-    difference, by_sd = ours - value, sd > rounding.high - value
-    reach = around(value, sd) if by_sd else rounding
+    value, sd, rounding = float(printed), float(printed_sd or 0), half_a_unit(printed)
+    difference, by_sd = ours - value, sd > rounding + EQUAL
     apart = {"difference": difference, "difference_in_printed_sd": difference / sd if sd > 0 else np.nan, "off_by": ""}
-    if reach.meets(around(ours)):
+    if abs(difference) <= max(sd, rounding) + EQUAL:
         return apart | {"status": REPRODUCED, "reason": f"within its printed {'deviation' if by_sd else 'rounding'}"}
     units = abs(difference) * 10 ** decimals_of(printed)
     many = f"{abs(difference) / sd:.1f} printed deviations" if sd > 0 else f"{units:.1f} units of the last decimal"
@@ -147,6 +124,11 @@ def judge(
 def decimals_of(printed: str) -> int:
     """Return the number of decimals of a printed number: "0.3840" has 4, "242" none."""
     return len(printed.partition(".")[2])
+
+
+def half_a_unit(printed: str) -> float:
+    """Return half a unit of the last decimal of a printed number: by how much it may be rounded."""
+    return 0.5 * 10 ** -decimals_of(printed)
 
 
 def summary(rows: pd.DataFrame) -> pd.DataFrame:
@@ -183,56 +165,48 @@ def of_items(encoders_by_file: Mapping[str, Sequence[str]], scores: pd.DataFrame
     encoders_by_file: name of a file of scores, with ":column" behind it where one is named -> the encoders that the
     file stands for; scores: of the run; plan: a row per cell with its reason (results.scores.read_plan). A number that
     is off has the cause as its reason, "" where none is known."""
-    ours = {tuple(row[key] for key in ITEM_KEYS): row for row in scores.to_dict("records")}
-    reasons = plan[plan["reason"] != ""].drop_duplicates(["encoder", "dataset"]).set_index(["encoder", "dataset"])
+    sources = yaml.safe_load(SOURCES.read_text("utf-8"))
+    files = {name: pd.read_csv(PUBLISHED / f"{name}.csv", dtype=str, keep_default_na=False) for name in sources}
+    numbers = pd.concat(files, names=["source"]).reset_index("source")
+    encoders = numbers["file"].map(encoders_by_file).astype(object)
+    numbers = numbers.assign(encoder=encoders).explode("encoder").dropna(subset="encoder")
+    ours = scores[[*ITEM_KEYS, *ENDS.values(), "n"]].rename(columns="ours_{}".format)
+    numbers = numbers.merge(ours, how="left", left_on=ITEM_KEYS, right_on=[f"ours_{key}" for key in ITEM_KEYS])
+    reasons = plan[plan["reason"] != ""].drop_duplicates(["encoder", "dataset"])[["encoder", "dataset", "reason"]]
+    numbers = numbers.merge(reasons, how="left").fillna({"reason": NOT_ASKED})
     rows = [
-        row
-        for name, about in yaml.safe_load(SOURCES.read_text("utf-8")).items()
-        for number in _printed_in(PUBLISHED / f"{name}.csv")
-        for encoder in encoders_by_file.get(number["file"], ())
-        for row in _rows_of(about, number, encoder, ours, reasons["reason"])
+        _row_of(sources[number["source"]], number, column)
+        for number in numbers.to_dict("records")
+        for column in ENDS
+        if number[column]
     ]
-    return pd.DataFrame(rows, columns=COLUMNS).astype({"ours_n": "Float64"})
+    table = pd.DataFrame(rows, columns=COLUMNS).fillna({"printed_sd": "", "audit": ""})
+    return table.astype({"ours_n": "Float64"})
 
 
-def _printed_in(path: Path) -> Iterator[dict[str, str]]:
-    yield from pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
-
-
-def _rows_of(
-    about: Mapping, number: Mapping[str, str], encoder: str, ours: Mapping[tuple, Mapping], reasons: pd.Series
-) -> Iterator[dict[str, object]]:
-    """The rows of a printed number, and of the ends of its interval."""
-    score = ours.get((encoder, *(number[name] for name in ITEM_KEYS[1:])))
-    for column, of in ENDS.items():
-        if not number[column]:
-            continue
-        value = np.nan if score is None else float(score[of]) * float(number["scale"])
-        printed = number[column]
-        if decimals_of(printed) > MOST_DECIMALS:
-            printed = f"{float(printed):.{MOST_DECIMALS}f}"
-        judged = judge(printed, "", value, absent=reasons.get((encoder, number["dataset"]), NOT_ASKED))
-        if judged["status"] == OFF and column != "printed" and "resamples" in about:
-            errors = standard_errors(printed, value, score["low"], score["high"], about["resamples"])
-            judged["off_by"] += f"; {errors:.1f} standard errors of its resampling"
-            judged["reason"] = about["noise"] if errors <= MOST_ERRORS else ""
-        yield {
-            "paper": about["title"],
-            "table": about["printed"],
-            "encoder": number["file"],
-            "row": f"{number['dataset']}; {number['part']}",
-            "measure": number["metric"] + ("" if column == "printed" else f", {column} end"),
-            "variant": number["variant"],
-            "unit": UNITS.get(number["scale"], f"1 / {number['scale']}"),
-            "printed": number[column],
-            "printed_sd": "",
-            "ours": value,
-            "ours_sd": np.nan,
-            "ours_n": np.nan if score is None else score["n"],
-            "ours_encoder": encoder,
-            "audit": "",
-            **judged,
-        }
+def _row_of(about: Mapping, number: Mapping, column: str) -> dict[str, object]:
+    """The row of a printed number, or of an end of its interval. about: the source of the number."""
+    printed, value = number[column], number[f"ours_{ENDS[column]}"] * float(number["scale"])
+    if decimals_of(printed) > MOST_DECIMALS:
+        printed = f"{float(printed):.{MOST_DECIMALS}f}"
+    judged = judge(printed, "", value, absent=number["reason"])
+    if judged["status"] == OFF and column != "printed" and "resamples" in about:
+        errors = standard_errors(printed, value, number["ours_low"], number["ours_high"], about["resamples"])
+        judged["off_by"] += f"; {errors:.1f} standard errors of its resampling"
+        judged["reason"] = about["noise"] if errors <= MOST_ERRORS else ""
+    return judged | {
+        "paper": about["title"],
+        "table": about["printed"],
+        "encoder": number["file"],
+        "row": f"{number['dataset']}; {number['part']}",
+        "measure": number["metric"] + ("" if column == "printed" else f", {column} end"),
+        "variant": number["variant"],
+        "unit": UNITS.get(number["scale"], f"1 / {number['scale']}"),
+        "printed": number[column],
+        "ours": value,
+        "ours_n": number["ours_n"],
+        "ours_encoder": number["encoder"],
+    }
 
 
 def standard_errors(printed: str, end: float, low: float, high: float, resamples: int) -> float:
@@ -243,9 +217,7 @@ def standard_errors(printed: str, end: float, low: float, high: float, resamples
     mean and of 1.96 sd together: end * sd * sqrt((1 + 1.96^2 / 2) / resamples). low, high: our ends, which tell sd."""
     sd = (np.log(high) - np.log(low)) / (2 * Z_95)
     error = end * sd * np.sqrt((1 + Z_95**2 / 2) / resamples)
-    value = float(printed)
-    rounding = rounded(value, decimals_of(printed)).high - value
-    return max(abs(end - value) - rounding, 0) / error
+    return max(abs(end - float(printed)) - half_a_unit(printed), 0) / error
 
 
 ERRORS = shipped("papers/released_errors.yaml")
@@ -266,17 +238,9 @@ def released_errors(scores: pd.DataFrame) -> pd.DataFrame:
 
 def _compared(scores: pd.DataFrame, metric: str, released: str, variant: str) -> dict[str, float]:
     """Compare the scores of a metric that differ only in these two variants."""
-    rows = scores[scores["metric"] == metric]
-    both = (
-        rows.pivot(index=_OTHER_KEYS, columns="variant", values="value").reindex(columns=[released, variant]).dropna()
-    )
-    if both.empty:
+    pairs = scores[scores["metric"] == metric].pivot(index=_OTHER_KEYS, columns="variant", values="value")
+    pairs = pairs.reindex(columns=[released, variant]).dropna()
+    if pairs.empty:
         return {"compared": 0}
-    largest = (both[released] - both[variant]).abs().max()
-    means = both.mean()
-    return {
-        "compared": len(both),
-        "mean_released": means[released],
-        "mean_here": means[variant],
-        "largest_difference": largest,
-    }
+    means = {"mean_released": pairs[released].mean(), "mean_here": pairs[variant].mean()}
+    return {"compared": len(pairs), **means, "largest_difference": (pairs[released] - pairs[variant]).abs().max()}
