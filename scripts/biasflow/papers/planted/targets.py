@@ -2,8 +2,8 @@
 head that shows none has not learnt it, and what the tables come to. It needs the scores of encoders and trained models
 whose biases are known, and what the untouched encoders' next-sentence head says of single triples."""
 
-from collections.abc import Iterator
 from functools import lru_cache
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -45,16 +45,19 @@ def read_directly(run: Run) -> pd.DataFrame:
     combinations that pre-training has. Columns: quantity, stimuli, bias, mean, sd, ideal (what a perfect learner of
     that corpus would show; NaN for probabilities, which depend on all else that the head knows), learnt (mean / ideal),
     p (exact one-sided permutation test against the smallest bias)."""
-    values = pd.concat([_masked(run), _next_sentence(run)], ignore_index=True)
+    values = measured(run)
+    values = values[(values["measure"] == "log-odds slope") & (values["method"] == NONE)]
+    masked = values[["bias", "value"]].assign(quantity=MASKED, stimuli="as in pre-training")
     rows, lowest = [], min(run.options["bias"])
-    for (quantity, stimuli), block in values.groupby(["quantity", "stimuli"], sort=False):
-        groups = {bias: group["value"].to_numpy() for bias, group in block.groupby("bias")}
-        for bias, group in groups.items():
-            ideal = _IDEAL[quantity](bias)
-            row = {"quantity": quantity, "stimuli": stimuli, "bias": bias, "mean": group.mean()}
-            row |= {"sd": group.std(ddof=1) if len(group) > 1 else np.nan, "ideal": ideal}
-            row |= {"learnt": group.mean() / ideal if ideal else np.nan}
-            rows.append(row | {"p": permutation_p(groups[lowest], group) if bias > lowest else np.nan})
+    values = pd.concat([masked, _next_sentence(run)], ignore_index=True)
+    for (quantity, stimuli), block in values.groupby(["quantity", "stimuli"], sort=False)[["bias", "value"]]:
+        groups = block.groupby("bias")["value"]
+        for bias, group in groups:
+            mean, ideal = group.mean(), _IDEAL[quantity](bias)
+            row = {"quantity": quantity, "stimuli": stimuli, "bias": bias, "mean": mean, "sd": group.std()}
+            row |= {"ideal": ideal, "learnt": mean / ideal if ideal else np.nan}
+            p = permutation_p(groups.get_group(lowest).to_numpy(), group.to_numpy()) if bias > lowest else np.nan
+            rows.append(row | {"p": p})
     return pd.DataFrame(rows)
 
 
@@ -83,23 +86,16 @@ def ideal_slope(bias: float) -> float:
 _IDEAL = {MASKED: ideal_slope, NEXT: ideal_preference, PROBABILITY: lambda bias: np.nan}
 
 
-def _masked(run: Run) -> pd.DataFrame:
-    values = measured(run)
-    values = values[(values["measure"] == "log-odds slope") & (values["method"] == NONE)]
-    return values[["bias", "value"]].assign(quantity=MASKED, stimuli="as in pre-training")
-
-
 def _next_sentence(run: Run) -> pd.DataFrame:
     rows, files = [], run.files["next_sentence"]
-    for stimuli, name in ((PLANTED, "held out"), (SEEN, "as in pre-training")):
-        for bias in run.options["bias"]:
-            for seed in run.options["seeds"]:
-                key = f"{calibration_name(bias, seed)}/{stimuli}"
-                if key not in files:
-                    raise BiasflowError(f"{key}: not read; name {stimuli} in metrics.strength.stimuli")
-                table = pd.read_parquet(files[key])
-                preferences = preference(table[table["method"] == NONE])
-                rows += [(quantity, name, bias, value) for quantity, value in preferences.items()]
+    sets = ((PLANTED, "held out"), (SEEN, "as in pre-training"))
+    for (stimuli, name), bias, seed in product(sets, run.options["bias"], run.options["seeds"]):
+        key = f"{calibration_name(bias, seed)}/{stimuli}"
+        if key not in files:
+            raise BiasflowError(f"{key}: not read; name {stimuli} in metrics.strength.stimuli")
+        table = pd.read_parquet(files[key])
+        preferences = preference(table[table["method"] == NONE])
+        rows += [(quantity, name, bias, value) for quantity, value in preferences.items()]
     return pd.DataFrame(rows, columns=["quantity", "stimuli", "bias", "value"])
 
 
@@ -110,9 +106,14 @@ PARTS = {PRETRAINING: draw.BLUE, TASK: draw.VERMILION, INTERACTION: draw.PURPLE,
 
 def by_dose(run: Run) -> pd.DataFrame:
     """The untouched models whose task has the same bias as their encoder, and the encoders themselves."""
+    values = _of_one_bias(run)
+    return values[values["method"] == NONE]
+
+
+def _of_one_bias(run: Run) -> pd.DataFrame:
+    """The values of encoders, and of models whose task has the same bias as their encoder, under all methods."""
     values = measured(run)
-    same = values["task_bias"].isna() | (values["task_bias"] == values["bias"])
-    return values[same & (values["method"] == NONE)]
+    return values[values["task_bias"].isna() | (values["task_bias"] == values["bias"])]
 
 
 @lru_cache(maxsize=1)  # tables and figures are made of the same
@@ -124,21 +125,16 @@ def calibration(run: Run) -> pd.DataFrame:
 @lru_cache(maxsize=1)
 def two_by_two(run: Run) -> pd.DataFrame:
     """Return for each measure of trained models which bias it follows: of the pre-training, or of the task."""
-    return designs.two_by_two(_corners(run))
+    values, both = measured(run), ends(run.options)
+    corners = values["bias"].isin(both) & values["task_bias"].isin(both)  # without and with the whole bias
+    return designs.two_by_two(values[corners & (values["method"] == NONE)])
 
 
 @lru_cache(maxsize=1)
 def erased(run: Run) -> pd.DataFrame:
     """Compare models whose bias was erased with models that never had one."""
-    values = measured(run)
-    wanted = values["task_bias"].isna() | (values["task_bias"] == values["bias"])
-    return designs.erased(values[wanted & values["bias"].isin(ends(run.options))])
-
-
-def _corners(run: Run) -> pd.DataFrame:
-    """The untouched trained models without and with the whole bias, in pre-training and task."""
-    values, both = measured(run), ends(run.options)
-    return values[values["bias"].isin(both) & values["task_bias"].isin(both) & (values["method"] == NONE)]
+    values = _of_one_bias(run)
+    return designs.erased(values[values["bias"].isin(ends(run.options))])
 
 
 @draw.style()
@@ -191,11 +187,9 @@ def _draw_correlations(axes: Axes, table: pd.DataFrame) -> None:
 
 def _draw_shares(axes: Axes, table: pd.DataFrame) -> None:
     table = _by_group(table.dropna(subset="eta_task"), "eta_pretraining")
-    left = np.zeros(len(table))
-    for part, colour in PARTS.items():
-        widths = table[f"eta_{part}"].to_numpy()
-        axes.barh(range(len(table)), widths, left=left, color=colour, height=0.75)
-        left = left + widths
+    widths = table[[f"eta_{part}" for part in PARTS]].to_numpy().T
+    for width, end, colour in zip(widths, widths.cumsum(axis=0), PARTS.values(), strict=True):
+        axes.barh(range(len(table)), width, left=end - width, color=colour, height=0.75)
     draw.name_lines(axes, table["measure"])
     draw.light_grid(axes, "x")
     axes.set_xlim(0, 1)
@@ -212,69 +206,39 @@ HALF = 0.5  # a share of the variance
 
 def findings(run: Run) -> pd.DataFrame:
     """Count the findings of the other tables: table, finding, k of n cases, and cases: which they are."""
-    rows = [
-        *_of_doses(calibration(run)),
-        *_of_noise(calibration(run)),
-        *_of_effects(two_by_two(run)),
-        *_of_erasing(erased(run)),
-        *_read(read_directly(run)),
-    ]
-    table = pd.DataFrame(rows, columns=["table", "finding", "n", "cases"])
-    table.insert(2, "k", table["cases"].map(len))
-    return table.assign(cases=table["cases"].map("; ".join))
+    rows = []
 
+    def count(table: str, finding: str, cases: pd.DataFrame, chosen: pd.Series) -> None:
+        names = cases.loc[chosen, "measure"]
+        rows.append((table, finding, len(names), len(cases), "; ".join(names)))
 
-def _of_doses(table: pd.DataFrame) -> Iterator[tuple]:
-    for group, measures in table.dropna(subset="q").groupby("group", sort=False):
-        follow = measures[measures["q"] <= LEVEL]
-        yield (
-            "calibration",
-            f"{group}: the rank correlation with the planted bias has q <= 0.05",
-            len(measures),
-            follow["measure"],
-        )
-        if group == COST:
-            continue
-        for dose, first in measures.groupby("smallest_dose"):
-            yield (
-                "calibration",
-                f"{group}: {dose:g} is the smallest bias that differs from none",
-                len(measures),
-                first["measure"],
-            )
-        never = measures.loc[measures["smallest_dose"].isna(), "measure"]
-        yield "calibration", f"{group}: not even the full bias differs from none", len(measures), never
-
-
-def _of_noise(table: pd.DataFrame) -> Iterator[tuple]:
-    judged = table[(table["group"] != COST) & table["share_dose"].notna()]
-    noisy = judged.loc[judged["share_dose"] < HALF, "measure"]
-    yield "calibration", "less than half of the variance is the planted bias's", len(judged), noisy
-
-
-def _of_effects(table: pd.DataFrame) -> Iterator[tuple]:
-    known = table[table["follows"].isin(FOLLOWS.values())] if len(table) else table
-    for group, measures in known.groupby("group", sort=False) if len(known) else ():
+    doses = calibration(run)
+    for group, measures in doses.dropna(subset="q").groupby("group", sort=False):
+        finding = f"{group}: the rank correlation with the planted bias has q <= 0.05"
+        count("calibration", finding, measures, measures["q"] <= LEVEL)
+        if group != COST:
+            smallest = measures["smallest_dose"]
+            for dose in sorted(smallest.dropna().unique()):
+                finding = f"{group}: {dose:g} is the smallest bias that differs from none"
+                count("calibration", finding, measures, smallest == dose)
+            count("calibration", f"{group}: not even the full bias differs from none", measures, smallest.isna())
+    judged = doses[(doses["group"] != COST) & doses["share_dose"].notna()]
+    finding = "less than half of the variance is the planted bias's"
+    count("calibration", finding, judged, judged["share_dose"] < HALF)
+    effects = two_by_two(run).reindex(columns=["measure", "group", "follows"])
+    for group, measures in effects[effects["follows"].isin(FOLLOWS.values())].groupby("group", sort=False):
         for follows in FOLLOWS.values():
             finding = f"{group}: of pre-training and task it follows {follows}"
-            yield "two_by_two", finding, len(measures), measures.loc[measures["follows"] == follows, "measure"]
-
-
-def _of_erasing(table: pd.DataFrame) -> Iterator[tuple]:
-    for method, measures in table.dropna(subset="closed").groupby("method", sort=False) if len(table) else ():
-        for verdict, cases in measures.groupby("verdict"):
-            yield "erased", f"{method}: {verdict}", len(measures), cases["measure"]
-        differs = measures.loc[(measures["verdict"] == BACK) & (measures["p"] <= LEVEL), "measure"]
-        yield "erased", f"{method}: {BACK} by the interval, but differs from it (p <= 0.05)", len(measures), differs
-
-
-def _read(table: pd.DataFrame) -> Iterator[tuple]:
-    """The doses at which a head differs from one without bias."""
-    for (quantity, stimuli), rows in table.groupby(["quantity", "stimuli"], sort=False):
-        doses = rows.dropna(subset="p")
-        differ = [
-            f"{row.bias:g} (learnt {row.learnt:.2f})" if pd.notna(row.learnt) else f"{row.bias:g}"
-            for row in doses.itertuples()
-            if row.p <= LEVEL
-        ]
-        yield "reading", f"{quantity}, {stimuli}: doses that differ from none", len(doses), differ
+            count("two_by_two", finding, measures, measures["follows"] == follows)
+    closed = erased(run).reindex(columns=["measure", "method", "closed", "verdict", "p"]).dropna(subset="closed")
+    for method, measures in closed.groupby("method", sort=False):
+        for verdict in sorted(measures["verdict"].unique()):
+            count("erased", f"{method}: {verdict}", measures, measures["verdict"] == verdict)
+        finding = f"{method}: {BACK} by the interval, but differs from it (p <= 0.05)"
+        count("erased", finding, measures, (measures["verdict"] == BACK) & (measures["p"] <= LEVEL))
+    read = read_directly(run)
+    learnt = read["learnt"].map(" (learnt {:.2f})".format).where(read["learnt"].notna(), "")
+    read = read.assign(measure=read["bias"].map("{:g}".format) + learnt).dropna(subset="p")
+    for (quantity, stimuli), heads in read.groupby(["quantity", "stimuli"], sort=False):
+        count("reading", f"{quantity}, {stimuli}: doses that differ from none", heads, heads["p"] <= LEVEL)
+    return pd.DataFrame(rows, columns=["table", "finding", "k", "n", "cases"])

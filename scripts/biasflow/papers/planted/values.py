@@ -1,6 +1,7 @@
 """The values to judge, in one frame, whatever they are measures of."""
 
 from collections.abc import Iterator, Mapping
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from biasflow.results.tables import arranged
 
 PLAIN, OWN = "plain", "own"
 SEEN = "planted-seen"  # stimuli in combinations that occur in pre-training: see reading.py
+NO_TASK = -1  # in place of the bias of a task
 MODEL = ["bias", "task_bias", "seed"]
 KEYS = ["measure", "group", "sign", "task", *MODEL, "method"]
 
@@ -33,13 +35,12 @@ def measured(run: Run) -> pd.DataFrame:
     if run.options.get("given"):
         given = given_values(run, _doses(run)).assign(task="", task_bias=np.nan, method=NONE)
         table = pd.concat([table, given[[*table]]], ignore_index=True)
-    known = set(
-        zip(table["measure"], table["bias"], table["task_bias"].fillna(-1), table["seed"], table["method"], strict=True)
-    )
-    for entry, bias, task_bias, seed, method in _expected(run):
-        if (entry.name, bias, task_bias, seed, method) not in known:
+    untouched = table[table["method"] == NONE].fillna({"task_bias": NO_TASK})
+    known = set(untouched[["measure", *MODEL]].itertuples(index=False, name=None))
+    for name, bias, task_bias, seed in _expected(run):
+        if (name, bias, task_bias, seed) not in known:
             raise BiasflowError(
-                f"encoder {calibration_name(bias, seed)}, method {method}: no score {entry.name}; run its rules again"
+                f"encoder {calibration_name(bias, seed)}, method {NONE}: no score {name}; run its rules again"
             )
     order = [*about["measure"], *table["measure"]]  # those of others last
     return arranged(table, measure=order, **dict.fromkeys(MODEL))
@@ -47,20 +48,13 @@ def measured(run: Run) -> pd.DataFrame:
 
 def _measures(run: Run) -> pd.DataFrame:
     """The judged measures, by the keys of their scores."""
-    parts = {LAST_LAYER: f"layer[{run.options['encoder']['layers'] - 1}]"}
-    return pd.DataFrame(
-        {
-            "measure": entry.name,
-            "group": entry.measure.group,
-            "sign": entry.sign,
-            "task": entry.task,
-            "data": entry.data,
-            "metric": entry.metric,
-            "part": parts.get(entry.measure.part, entry.measure.part),
-            "variant": entry.measure.variant,
-        }
-        for entry in _judged(run)
-    )
+    names = ["measure", "group", "sign", "task", "data", "metric", "part", "variant"]
+    rows = []
+    for one in _judged(run):
+        about = one.measure
+        rows.append((one.name, about.group, one.sign, one.task, one.data, one.metric, about.part, about.variant))
+    last_layer = f"layer[{run.options['encoder']['layers'] - 1}]"
+    return pd.DataFrame(rows, columns=names).replace({"part": {LAST_LAYER: last_layer}})
 
 
 def _judged(run: Run) -> list[Judged]:
@@ -96,10 +90,10 @@ def _check_datasets(rows: pd.DataFrame) -> None:
             raise BiasflowError(f"measure {key[0]}: read on {', '.join(names)}; name one of them under metrics")
 
 
-def _expected(run: Run) -> Iterator[tuple[Judged, float, float, int, str]]:
+def _expected(run: Run) -> Iterator[tuple[str, float, float, int]]:
+    """Measure, bias, bias of the task (NO_TASK for an encoder) and seed of every model whose value is needed."""
     options = run.options
     for entry in _judged(run):
-        for task_bias in options["task_bias"] if entry.task else [-1]:
-            for bias in met(options, task_bias) if entry.task else options["bias"]:
-                for seed in options["seeds"]:
-                    yield entry, bias, task_bias, seed, NONE
+        for task_bias in options["task_bias"] if entry.task else [NO_TASK]:
+            biases = met(options, task_bias) if entry.task else options["bias"]
+            yield from product([entry.name], biases, [task_bias], options["seeds"])
