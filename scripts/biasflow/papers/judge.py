@@ -2,8 +2,7 @@
 are judged as ours are."""
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import takewhile
-from typing import NamedTuple
+from itertools import product, takewhile
 
 import numpy as np
 import pandas as pd
@@ -19,11 +18,8 @@ from biasflow.results.statistics import false_discovery_rates
 LEVEL = 0.05
 RESAMPLES = 4999
 Z, ROUNDING = stats.norm.ppf(0.975), 1e-12
-ALTERNATIVE = {
-    1: "greater",
-    -1: "less",
-    0: "two-sided",
-}  # by the sign of a measure: with more bias up, down, or neither
+# By the sign of a measure, which with more bias goes up, down, or neither.
+ALTERNATIVE = {1: "greater", -1: "less", 0: "two-sided"}
 SHARES = ("share_dose", "share_seed", "share_items")
 STATISTICS = ("spearman", "low", "high", "p", "q", "p_full", "smallest_dose", *SHARES)
 SEES, DOES_NOT, TOO_FEW = "sees the planted bias", "does not see the planted bias", "too few seeds to say"
@@ -34,12 +30,17 @@ def permutation_p(low: np.ndarray, high: np.ndarray, sign: int = 1) -> float:
     far from 0 (0), over all ways to deal the values into groups of these sizes: five against five can reach 1/252."""
     if min(len(low), len(high)) < 2:
         return 1.0  # one value shows no spread: nothing can be said
-    options = {"alternative": ALTERNATIVE[sign], "n_resamples": np.inf, "vectorized": True}
-    return float(stats.permutation_test((high, low), _difference, permutation_type="independent", **options).pvalue)
+    return float(_permuted((high, low), _difference, "independent", sign, n_resamples=np.inf).pvalue)
 
 
 def _difference(high: np.ndarray, low: np.ndarray, axis: int = -1) -> np.ndarray:
     return high.mean(axis=axis) - low.mean(axis=axis)
+
+
+def _permuted(values: Sequence[np.ndarray], statistic: Callable, kind: str, sign: int, n_resamples: float = RESAMPLES):
+    """Scipy's permutation test of a statistic that takes many permutations at once, one-sided by the sign."""
+    options = {"alternative": ALTERNATIVE[sign], "rng": np.random.default_rng(0), "vectorized": True}
+    return stats.permutation_test(tuple(values), statistic, permutation_type=kind, n_resamples=n_resamples, **options)
 
 
 def least_p(low: int, high: int, sign: int = 1) -> float:
@@ -47,17 +48,9 @@ def least_p(low: int, high: int, sign: int = 1) -> float:
     return permutation_p(np.zeros(low), np.ones(high), abs(sign))
 
 
-class RankCorrelation(NamedTuple):
-    """Spearman's correlation with its 95 % interval [low, high], and the p of its permutation test."""
-
-    spearman: float
-    low: float
-    high: float
-    p: float
-
-
-def rank_correlation(groups: dict[float, np.ndarray], sign: int = 1) -> RankCorrelation:
-    """Return Spearman's correlation of dose and value; groups: dose -> values of the seeds.
+def rank_correlation(groups: dict[float, np.ndarray], sign: int = 1) -> dict[str, float]:
+    """Return Spearman's correlation of dose and value (spearman), its 95 % interval (low, high), and p; groups: dose ->
+    values of the seeds.
 
     p: of the permutation test over all values, one-sided by the sign.
 
@@ -65,19 +58,12 @@ def rank_correlation(groups: dict[float, np.ndarray], sign: int = 1) -> RankCorr
     Wright 2000). NaN for fewer than LEAST values, or where all are equal."""
     values = np.concatenate(list(groups.values()))
     if np.ptp(values) == 0:
-        return RankCorrelation(*[np.nan] * 4)
+        return dict.fromkeys(("spearman", "low", "high", "p"), np.nan)
     doses = np.repeat(list(groups), [len(group) for group in groups.values()])
-    p = stats.permutation_test(
-        (values,),
-        lambda values, axis: _spearman(doses, values),
-        permutation_type="pairings",
-        alternative=ALTERNATIVE[sign],
-        rng=np.random.default_rng(0),
-        vectorized=True,
-        n_resamples=RESAMPLES,
-    ).pvalue
+    p = _permuted([values], lambda values, axis: _spearman(doses, values), "pairings", sign).pvalue
     estimate = float(stats.spearmanr(doses, values).statistic)
-    return RankCorrelation(estimate, *spearman_interval(estimate, len(values)), float(p))
+    low, high = spearman_interval(estimate, len(values))
+    return {"spearman": estimate, "low": low, "high": high, "p": float(p)}
 
 
 def trend_within_seeds(table: np.ndarray, doses: Sequence[float], sign: int = 1) -> tuple[float, float]:
@@ -97,15 +83,7 @@ def trend_within_seeds(table: np.ndarray, doses: Sequence[float], sign: int = 1)
         spread = np.maximum(ranks.std(axis=-1), ROUNDING)
         return (ranks @ x / spread).mean(axis=axis).round(10)  # equal ones are ties
 
-    result = stats.permutation_test(
-        tuple(table.T),
-        mean_correlation,
-        permutation_type="samples",
-        alternative=ALTERNATIVE[sign],
-        rng=np.random.default_rng(0),
-        vectorized=True,
-        n_resamples=RESAMPLES,
-    )
+    result = _permuted(table.T, mean_correlation, "samples", sign)
     return float(result.statistic), float(result.pvalue)
 
 
@@ -188,8 +166,7 @@ def judge(
         row = {**dict(zip(by, keys, strict=True)), "group": block["group"].iloc[0], "seeds": block["seed"].nunique()}
         row["undefined"] = len(block) - len(defined)
         for bias, group in groups.items():
-            row[f"mean_bias_{bias:g}"] = group.mean() if len(group) else np.nan
-            row[f"sd_bias_{bias:g}"] = group.std(ddof=1) if len(group) > 1 else np.nan
+            row |= {f"mean_bias_{bias:g}": pd.Series(group).mean(), f"sd_bias_{bias:g}": pd.Series(group).std()}
         rows.append(row | judged(defined, groups, int(block["sign"].iloc[0])))
     table = pd.DataFrame(rows)
     return table.assign(q=false_discovery_rates(table["p"]))
@@ -210,7 +187,7 @@ def between_models(defined: pd.DataFrame, groups: Values, sign: int) -> dict[str
     smallest = smallest_dose([*groups][1:], lambda bias: permutation_p(low, groups[bias], sign) <= LEVEL)
     return (
         nothing
-        | rank_correlation(groups, sign)._asdict()
+        | rank_correlation(groups, sign)
         | {"p_full": p_full, "smallest_dose": smallest}
         | variance_shares([*groups.values()], defined["error"].to_numpy())
         | {"verdict": SEES if p_full <= LEVEL else DOES_NOT}
@@ -239,10 +216,9 @@ def given_values(run: Run, doses: Mapping[str, tuple[float, float]]) -> pd.DataF
 
     The run's option "given" says where a measure goes with more bias, its file "<measure>/<encoder>" has the items."""
     rows = []
-    for name, direction in run.options.get("given", {}).items():
-        for encoder in doses:
-            values = pd.read_csv(run.files["given"][f"{name}/{encoder}"])[VALUE]
-            error = values.var(ddof=1) / len(values) if len(values) > 1 else np.nan
-            rows.append((f"{name} (given)", INSIDE, SIGNS[direction], encoder, values.mean(), error))
+    for (name, direction), encoder in product(run.options.get("given", {}).items(), doses):
+        values = pd.read_csv(run.files["given"][f"{name}/{encoder}"])[VALUE]
+        error = values.var() / len(values)  # NaN of a single value
+        rows.append((f"{name} (given)", INSIDE, SIGNS[direction], encoder, values.mean(), error))
     rows = pd.DataFrame(rows, columns=["measure", "group", "sign", "encoder", "value", "error"])
     return with_doses(rows, doses)

@@ -37,7 +37,7 @@ def test_three_against_three_that_do_not_overlap_is_one_in_twenty():
 
 def test_a_measure_with_a_known_rank_correlation():
     groups = {0: np.array([1.0, 3]), 1: np.array([2.0, 5]), 2: np.array([4.0, 6])}
-    estimate, low, high, p = rank_correlation(groups)
+    estimate, low, high, p = rank_correlation(groups).values()
     assert estimate == pytest.approx(spearmanr([0, 0, 1, 1, 2, 2], [1, 3, 2, 5, 4, 6]).statistic)
     assert low < estimate < high
     assert 0.05 < p < 0.25

@@ -2,7 +2,7 @@
 held out."""
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -96,27 +96,26 @@ def is_seen(occupations: pd.Series, trained: set[str]) -> pd.Series:
 
 def _by_occupations(run: Run) -> pd.DataFrame:
     """The measures of single occupations, of those that were trained on and of the others."""
-    trained = occupations_of(pd.read_csv(next(iter(run.files["units"].values()))))
-    rows = []
+    trained, rows = occupations_of(pd.read_csv(next(iter(run.files["units"].values())))), []
     for encoder, (dose, seed) in _models(run).items():
-        items, before = run.files["masked_words"], f"{encoder}/"
-        files = {key.removeprefix(before): path for key, path in items.items() if key.startswith(before)}
-        for label, group, sign, part, value in _of_parts(files, trained):
-            rows.append((label, group, sign, part, dose, seed, value, np.nan))
+        tables = {}  # of the items of a dataset, of all or limited
+        for key, path in run.files["masked_words"].items():
+            if key.startswith(f"{encoder}/"):
+                table = read_parquet(path)
+                tables[key.removeprefix(f"{encoder}/").partition("-limit")[0]] = table[table["method"] == NONE]
+        rows += [(*about, dose, seed, value, np.nan) for *about, value in _of_parts(tables, trained)]
     return pd.DataFrame(rows, columns=[*KEYS, "value", "error"])
 
 
-def _of_parts(files: dict[str, Path], trained: dict[str, float]) -> Iterator[tuple]:
-    """Measure, group, sign, seen or held out, and value, of one encoder. files: readouts by dataset."""
-    tables = {name: table for name in PARTS for table in _tables(files, name)}
-    for name, (metric, column, values_of) in PARTS.items():
-        if name in tables:
-            seen = is_seen(tables[name][column], set(trained))
-            for part, rows in ((SEEN, tables[name][seen]), (HELD_OUT, tables[name][~seen])):
-                for measure in [m for m in METRICS[metric].measures.values() if m.group == INSIDE]:
-                    judged = Judged(measure, metric)
-                    enough = rows[column].nunique() >= LEAST_OCCUPATIONS
-                    yield judged.name, INSIDE, judged.sign, part, values_of(rows) if enough else np.nan
+def _of_parts(tables: dict[str, pd.DataFrame], trained: dict[str, float]) -> Iterator[tuple]:
+    """Measure, group, sign, seen or held out, and value, of one encoder. tables: untouched readouts by dataset."""
+    for name in [name for name in PARTS if name in tables]:
+        metric, column, values_of = PARTS[name]
+        seen = is_seen(tables[name][column], set(trained))
+        judged = [Judged(measure, metric) for measure in METRICS[metric].measures.values() if measure.group == INSIDE]
+        for (part, rows), one in product(((SEEN, tables[name][seen]), (HELD_OUT, tables[name][~seen])), judged):
+            enough = rows[column].nunique() >= LEAST_OCCUPATIONS
+            yield one.name, INSIDE, one.sign, part, values_of(rows) if enough else np.nan
     if "professions" in tables and "winogender" in tables:
         others = tables["winogender"].drop_duplicates("occupation").set_index("occupation")["bls"]
         others = others[~is_seen(others.index.to_series(), set(trained))]
@@ -127,43 +126,35 @@ def _of_parts(files: dict[str, Path], trained: dict[str, float]) -> Iterator[tup
             both = pd.concat([odds, shares], axis=1, join="inner")
             result = agreement(*both.to_numpy().T) if len(both) >= LEAST_OCCUPATIONS else None
             for field in ("r", "slope"):
-                value = getattr(result, field) if result else np.nan
-                yield f"{LOG_ODDS.name} {field}", INSIDE, 1, part, value
+                yield f"{LOG_ODDS.name} {field}", INSIDE, 1, part, getattr(result, field, np.nan)
 
 
-def _tables(files: dict[str, Path], dataset: str) -> Iterator[pd.DataFrame]:
-    """The items of a dataset, of all or limited, untouched."""
-    for name, path in files.items():
-        if name.partition("-limit")[0] == dataset:
-            table = read_parquet(path)
-            yield table[table["method"] == NONE]
+def _log_p(table: pd.DataFrame) -> pd.DataFrame:
+    """log p by occupation and gender, in nats."""
+    return table.pivot_table(index="item", columns="gender", values="log_p", aggfunc="sum")
 
 
 def _log_odds(table: pd.DataFrame) -> pd.Series:
     """log p(she) - log p(he) by occupation, in nats."""
-    wide = table.pivot_table(index="item", columns="gender", values="log_p", aggfunc="sum")
-    return wide["feminine"] - wide["masculine"]
+    return _log_p(table).eval("feminine - masculine")
 
 
 def _occtmp(rows: pd.DataFrame) -> float:
-    wide = rows.pivot_table(index="item", columns="gender", values="log_p", aggfunc="sum")
-    return occtmp(wide["masculine"], wide["feminine"]).diff
+    return occtmp(_log_p(rows)["masculine"], _log_p(rows)["feminine"]).diff
 
 
-def _summarised(summary: Callable[[pd.DataFrame], pd.DataFrame], metric: str, **keys: str) -> Callable:
+def _summarised(summary: Callable[[pd.DataFrame], pd.DataFrame], **keys: str) -> Callable:
     def value(rows: pd.DataFrame) -> float:
         scores = summary(rows)
-        for key, wanted in {"metric": metric, **keys}.items():
-            scores = scores[scores[key] == wanted]
-        return float(scores["value"].iloc[0])
+        return float(scores.loc[(scores[[*keys]] == pd.Series(keys)).all(axis=1), "value"].iloc[0])
 
     return value
 
 
-_WINOGENDER = {"part": "occupation", "variant": "bls"}
+_WINOGENDER = {"metric": "winogender_r", "part": "occupation", "variant": "bls"}
 # Dataset -> its metric, the column of its items that names the occupation, and how its measure is computed of some.
 PARTS = {
     "professions": ("occtmp", "item", _occtmp),
-    "bec-pro-english": ("bec_pro", "profession", _summarised(bec_pro.summary, "bec_pro_interaction")),
-    "winogender": ("winogender", "occupation", _summarised(winogender.summary, "winogender_r", **_WINOGENDER)),
+    "bec-pro-english": ("bec_pro", "profession", _summarised(bec_pro.summary, metric="bec_pro_interaction")),
+    "winogender": ("winogender", "occupation", _summarised(winogender.summary, **_WINOGENDER)),
 }
