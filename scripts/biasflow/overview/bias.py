@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from biasflow.base.sample import SUFFIX
 from biasflow.overview.calibrated import MEASURES, Trust, published, trust
-from biasflow.overview.judgements import DIFFERS, NO_CLAIM
+from biasflow.overview.judgements import DIFFERS, LARGE, NO_CLAIM
 from biasflow.overview.measured import Measured
 from biasflow.registry import Measure
 
@@ -49,6 +49,22 @@ class BiasRow:
     @property
     def value(self) -> float:
         return self.score.cell.value
+
+    @property
+    def sees_large_only(self) -> bool:
+        """Whether no bias is shown, and would hardly have been (in 80 of 100 cases) below LARGE."""
+        measure = MEASURES[self.score.cell.measure]
+        seen = abs(places(measure.neutral + self.score.cell.smallest_seen, measure))
+        return self.judged and not self.shown and bool(seen > LARGE)
+
+    @property
+    def beyond(self) -> dict[str, int]:
+        """Of a score that shows bias, how many published models are beyond its interval: "less" or "more" -> of how
+        many it shows less, or more, bias; without those that are 0."""
+        near, far = sorted(map(abs, (self.low, self.high)))
+        counts = {"less": int((np.abs(self.published_places) > far).sum())}
+        counts["more"] = int((np.abs(self.published_places) < near).sum())
+        return {which: count for which, count in counts.items() if count}
 
 
 def places(values: ArrayLike, measure: Measure) -> np.ndarray:

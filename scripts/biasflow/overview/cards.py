@@ -17,9 +17,11 @@ NOT_RUN = "not run: "
 _METHODS = {"densray": "DensRay", "hard": "hard debiasing", "leace": "LEACE", "densray-random0": "random"}
 _AGREEMENT = "no calibration of it with six seeds is stored; the page of your run has a table of agreement"
 _MOST = 3  # others that a card names
-_NOT_JUDGED = "the stored study of planted bias has no such row (docs/findings/planted.md says why)"
+_NOT_JUDGED = "the stored study of planted bias has no such row (documents: the study of planted bias)"
 _NO_PRICE = "the speed of a BERT-base was not measured for it"
-_NO_NUMBERS = "we know no scores of single items from which numbers were printed (docs/conformance.md)"
+_NO_NUMBERS = (
+    "we know no scores of single items from which numbers were printed (documents: numbers that others printed)"
+)
 
 
 def card(key: str) -> list[tuple[str, str]]:

@@ -107,7 +107,7 @@ def _measures(measured: Iterable[str]) -> list[Entry]:
             (measure.label,),
             f"{meanings('measures')[name]}. Neutral value: {measure.neutral:g}. {_BETTER[measure.better]} is "
             f"{'better' if measure.group == 'cost' else 'less biased'}.",
-            (*card(name), ("with its definition", f"docs/measures/{name}.md in the folder of biasflow")),
+            (*card(name), ("with its definition", f"in the documents of biasflow: measures, {name}")),
         )
         for (name, _, _), measure in by_rows().items()
         if name in names

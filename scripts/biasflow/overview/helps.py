@@ -32,12 +32,13 @@ class MethodRow:
     """A method on one model. method: its name without strategy and setting; quality: of `judgements`; left: the mean
     share of the untouched distance from neutral that is left, with an interval, NaN for a method that lacks one of the
     measures that judge; left_of: the share that is left of each of their scores; cost: the one that is worse by most,
-    and lost: by which share, with an interval; costs: of how many this is the worst, and how many the map has; control:
-    the name of its control, "" without one; weak_control: whether that moves vectors too little (`notes.Controls`);
-    tried: the scores that make a claim and were measured under it; helped: those that are shown to be nearer to neutral
-    than untouched and than under the control; farther: those that are shown to be farther; past: those that are moved
-    to the other side of neutral, of measures that make a claim; same_as: the method whose changes it practically
-    repeats (results.matrix), or ""; setting: whether it is a single setting of a method, which is no method."""
+    and lost: by which share, with an interval; prices: by which share each is worse; costs: of how many this is the
+    worst, and how many the map has; control: the name of its control, "" without one; weak_control: whether that moves
+    vectors too little (`notes.Controls`); tried: the scores that make a claim and were measured under it; helped: those
+    that are shown to be nearer to neutral than untouched and than under the control; farther: those that are shown to
+    be farther; past: those by which methods are judged, and which are moved to the other side of neutral; same_as: the
+    method whose changes it practically repeats (results.matrix), or ""; setting: whether it is a single setting of a
+    method, which is no method."""
 
     name: str
     method: str
@@ -46,6 +47,7 @@ class MethodRow:
     left_of: Mapping[str, float]
     cost: str
     lost: tuple[float, float, float]
+    prices: Mapping[str, float]
     costs: tuple[int, int]
     control: str
     weak_control: bool
@@ -103,6 +105,7 @@ def method_rows(
         biases = list(of[of["group"] != COST].itertuples())
         control = next((cell.control for cell in biases if cell.control != NA), "")
         claims = [(cell, compared(cell)) for cell in biases if cell.header in claiming]
+        past = [cell for cell, says in claims if says != UNCOMPARED and cell.header in judging and turned(cell)]
         rows.append(
             MethodRow(
                 name,
@@ -112,13 +115,14 @@ def method_rows(
                 dict(left_of[name]) if name in left_of else {},
                 "" if price is None else price["cost"],
                 (np.nan,) * 3 if price is None else tuple(map(float, price[["worse", "low", "high"]])),
+                dict(zip(of_method["cost"], of_method["worse"], strict=True)),
                 (of_method["cost"].nunique(), prices["cost"].nunique()),
                 control,
                 control in weak_controls,
                 [cell.header for cell, _ in claims if not np.isnan(cell.value)],
                 [_change(cell) for cell, says in claims if says == HELPS],
                 [_change(cell) for cell, says in claims if says == FARTHER],
-                [_change(cell) for cell, says in claims if says != UNCOMPARED and turned(cell)],
+                [_change(cell) for cell in past],
                 of["same_as"].max(),
                 bool(of["setting"].iloc[0] != NA),
             )

@@ -17,6 +17,7 @@ COST = "cost"
 VIABLE, NOT_VIABLE, UNCLEAR = "keeps quality", "loses quality", "quality unclear"
 UNMEASURED = "cost not measured"
 LIMIT = 0.05  # the share of the untouched value by which a cost may be worse
+LARGE = 0.4  # of the largest possible distance from neutral: an effect size of 0.8, which is called large
 # The perplexity above which a language model is called weak. To predict each word piece by its frequency in the
 # training part of WikiText-2 gives 532 (BERT's vocabulary) and 592 (one of 8,192 pieces) on its test part.
 WEAK = 600
@@ -49,14 +50,11 @@ def compared(cell) -> str:
     is BETTER or WORSE. HELPS for a method
     that is shown to be nearer than its control, too (results.matrix). UNCOMPARED without an interval, and where a
     caution forbids a claim: that against a method's own cost does not, as it may be what the method has done."""
-    if cell.untouched_caution or (cell.caution and cell.group != COST):
-        return UNCOMPARED
     low, high = cell.change_low, cell.change_high
-    if np.isnan(low) or np.isnan(high):
+    cautioned = cell.untouched_caution or (cell.caution and cell.group != COST)
+    if cautioned or np.isnan(low) or np.isnan(high):
         return UNCOMPARED
-    if printed(cell.value) == printed(cell.untouched):
-        return NO_CHANGE
-    if low <= 0 <= high:
+    if printed(cell.value) == printed(cell.untouched) or low <= 0 <= high:
         return NO_CHANGE
     if cell.group == COST:
         return BETTER if high < 0 else WORSE
@@ -88,8 +86,9 @@ def kept(low: float, high: float) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a share as text: 0.45 -> "45 %"; never "-0 %"."""
-    return f"{round(100 * share, 0) + 0.0:.0f} %"
+    """Return a share as text: 0.45 -> "45 %", with a decimal near LIMIT; never "-0 %"."""
+    digits = int(abs(abs(share) - LIMIT) < 0.01)
+    return f"{round(100 * share, digits) + 0.0:.{digits}f} %"
 
 
 def brief(value: float) -> str:

@@ -92,7 +92,7 @@ def weak_head(measured: Sequence[Measured]) -> list[str]:
     measure that asks for care; empty if nothing does."""
     perplexities = [one.cell for one in measured if one.cell.measure in ("perplexity", "pseudo_perplexity")]
     best = min(perplexities, key=lambda cell: cell.value, default=None)
-    said = [f"{best.header} {printed(best.value)}"] if best is not None and best.value > WEAK else []
+    said = [f"{best.label} {printed(best.value)}"] if best is not None and best.value > WEAK else []
     return said + [one.cell.beside for one in measured if "with care" in one.caution][:1]
 
 

@@ -31,13 +31,7 @@ _TEMPLATES = jinja2.Environment(
     lstrip_blocks=True,
     undefined=jinja2.StrictUndefined,
 )
-_TEMPLATES.filters |= {
-    "brief": brief,
-    "percent": percent,
-    "printed": printed,
-    "counted": counted,
-    "weak_head": weak_head,
-}
+_TEMPLATES.filters |= {function.__name__: function for function in (brief, percent, printed, counted, weak_head)}
 _TEMPLATES.globals |= {"isnan": math.isnan, "groups": GROUPS, "moved": moved_in_words, "weak": WEAK}
 
 

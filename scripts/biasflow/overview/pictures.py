@@ -5,13 +5,12 @@ import html
 import io
 import re
 import textwrap
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from biasflow.base.files import whole_file
 from biasflow.overview.bias import BiasRow
@@ -67,15 +66,15 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
         label.set_color(GREY if row.untrusted else INK)
     claimed = [row for row in rows if row.judged]
     entries = [
-        (legend_entry("bias shown", marker="o", color=VERMILION), any(row.shown for row in rows)),
-        (legend_entry("not shown", marker="o", color=BLUE, **HOLLOW), any(not row.shown for row in claimed)),
-        (legend_entry("cannot be judged", marker="o", color=GREY, **HOLLOW), len(claimed) < len(rows)),
-        (legend_entry("published models", marker="|", color=GREY), any(row.published for row in rows)),
-        (legend_entry(f"{MARK} followed planted bias"), any(row.trust.followed for row in claimed)),
-        (legend_entry(f"{AGAINST} moved against it"), any(row.trust.against for row in claimed)),
-        (legend_entry("pale: not trusted"), any(row.untrusted for row in rows)),
-        (legend_entry(f"{DISPUTED} disputed"), any(row.shown and row.score.contrary for row in rows)),
-        (legend_entry(f"{WEAK_HEAD} weak head"), any(row.score.weak for row in rows)),
+        ("bias shown", any(row.shown for row in rows), {"marker": "o", "color": VERMILION}),
+        ("not shown", any(not row.shown for row in claimed), {"marker": "o", "color": BLUE, **HOLLOW}),
+        ("cannot be judged", len(claimed) < len(rows), {"marker": "o", "color": GREY, **HOLLOW}),
+        ("published models", any(row.published for row in rows), {"marker": "|", "color": GREY}),
+        (f"{MARK} followed planted bias", any(row.trust.followed for row in claimed), {}),
+        (f"{AGAINST} moved against it", any(row.trust.against for row in claimed), {}),
+        ("pale: not trusted", any(row.untrusted for row in rows), {}),
+        (f"{DISPUTED} disputed", any(row.shown and row.score.contrary for row in rows), {}),
+        (f"{WEAK_HEAD} weak head", any(row.score.weak for row in rows), {}),
     ]
     _legend(figure, entries)
     return figure
@@ -92,15 +91,9 @@ def methods_picture(rows: Sequence[MethodRow], over: str = "", weak: Collection[
     known = {row.name: row for row in rows}
     controls = {row.control_of: row for row in rows if row.control_of}
     lines = [row for row in rows if not row.setting and row.control_of not in known]
-    # As the sentence beside it names them: what helps and keeps quality comes first.
-    lines.sort(
-        key=lambda row: (
-            not row.control,
-            not (row.helped and row.keeps_quality),
-            np.nan_to_num(row.left[0], nan=np.inf),
-        )
-    )
-    judged = sum(bool(row.control) for row in lines)
+    # As the sentence beside it names them: what helps and keeps quality comes first, then what leaves least.
+    lines.sort(key=lambda row: (not row.control, not (row.helped and row.keeps_quality)))
+    judged, judging = sum(bool(row.control) for row in lines), {name for row in rows for name in row.left_of}
     settings = list(dict.fromkeys(row.method for row in rows if row.setting and np.isfinite(row.left[0])))
     heights = [place + (place >= judged) for place in range(len(lines) + len(settings))]  # below a line of text
     figure = Figure(figsize=(WIDTH, 1.2 + 0.34 * max(heights[-1] + 1, 5)), layout="constrained")
@@ -126,27 +119,23 @@ def methods_picture(rows: Sequence[MethodRow], over: str = "", weak: Collection[
         no_control = {"color": INK, "va": "center", "style": "italic"}
         columns[0].annotate("no control, so not judged:", (-0.03, judged + 0.25), **no_control, **beside)
     for height, row in zip(heights, lines, strict=False):
-        columns[0].annotate(_wrapped(_remark(row), 28), (-0.03, height + 0.2), color=GREY, va="top", **beside)
+        remark = _wrapped(_remark(row, judging), 28)
+        columns[0].annotate(remark, (-0.03, height + 0.2), color=GREY, va="top", **beside)
     controlled = lines[:judged]
     shown = any(row.leaves_less or row.lost[1] > 0 for row in lines)
     not_shown = any(not row.leaves_less for row in controlled) or not all(row.lost[1] > 0 for row in lines)
+    grey = {"marker": "o", "color": GREY}
     entries = [
-        (legend_entry("change shown", marker="o", color=GREY), shown),
-        (legend_entry("not shown", marker="o", color=GREY, **HOLLOW), not_shown),
-        (legend_entry("no control", marker="s", color=GREY, **HOLLOW), judged < len(lines)),
-        (legend_entry("control (random)", marker="|", color=INK, markersize=8), bool(controls)),
-        (legend_entry("makes a score worse", marker="v", color=GREY), any(row.farther for row in controlled)),
-        (
-            legend_entry("goes past neutral", marker="D", color=GREY),
-            any(row.past and not row.farther for row in controlled),
-        ),
-        (
-            legend_entry("one score", marker="o", color=GREY, **HOLLOW, markersize=2.5),
-            any(len(row.left_of) > 1 for row in lines),
-        ),
-        (legend_entry("single setting", marker=".", color=GREY), bool(settings)),
-        (legend_entry("keeps quality", marker="s", color=GREEN, alpha=0.3), True),
-        (legend_entry(f"{WEAK_HEAD} weak head"), any({row.cost, *row.left_of} & {*weak} for row in lines)),
+        ("change shown", shown, grey),
+        ("not shown", not_shown, grey | HOLLOW),
+        ("no control", judged < len(lines), grey | HOLLOW | {"marker": "s"}),
+        ("control (random)", bool(controls), {"marker": "|", "color": INK, "markersize": 8}),
+        ("makes a score worse", any(row.farther for row in controlled), grey | {"marker": "v"}),
+        ("goes past neutral", any(row.past and not row.farther for row in controlled), grey | {"marker": "D"}),
+        ("one score", any(len(row.left_of) > 1 for row in lines), grey | HOLLOW | {"markersize": 2.5}),
+        ("single setting", bool(settings), grey | {"marker": "."}),
+        ("at most 5 % worse", True, {"marker": "s", "color": GREEN, "alpha": 0.3}),
+        (f"{WEAK_HEAD} weak head", any({row.cost, *row.left_of} & {*weak} for row in lines), {}),
     ]
     _legend(figure, entries)
     return figure
@@ -185,12 +174,15 @@ def _share(axes: Axes, height: float, row: MethodRow, share: str, control: Metho
     axes.annotate(percent(value / 100) + doubt, (1.03, height), color=INK, **beside)
 
 
-def _remark(row: MethodRow) -> str:
+def _remark(row: MethodRow, judging: Collection[str]) -> str:
     """What stands below the name of a method: which score it makes worse, or takes past neutral; whether its control is
-    weak; by which costs its quality is known, if not by all; what it repeats."""
+    weak; which of the scores that judge it lacks; by which costs its quality is known, if not by all; what it repeats.
+    """
     said = [f"worse: {row.farther[0].name}"] if row.farther else []
     said += [f"past neutral: {row.past[0].name}"] if row.past else []
     said += ["weak control"] if row.weak_control else []
+    if np.isnan(row.left[0]) and (lacking := sorted({*judging} - {*row.left_of})):
+        said += [f"without {lacking[0]}" + f" and {len(lacking) - 1} more" * (len(lacking) > 1)]
     if 0 < row.costs[0] < row.costs[1]:
         said += [f"cost: {row.cost} alone"] if row.costs[0] == 1 else [f"{row.costs[0]} of {row.costs[1]} costs"]
     return "; ".join([*said, *([f"repeats {row.same_as}"] if row.same_as else [])])
@@ -213,14 +205,12 @@ def two_runs_picture(rows: Sequence[TwoSided], runs: Sequence[str]) -> Figure:
             axes.annotate(brief(side.value) + " more" * is_more, (1.03, height), weight=weight, **beside)
     sides = [side for row in rows for side in row.sides]
     _scale(axes, [row.name for row in rows], sides)
-    entries = [
-        (legend_entry(_short(run, 30), marker=marker, color=colour), True)
-        for run, (colour, marker) in zip(runs, OF_RUNS, strict=True)
-    ]
+    marks = ({"marker": marker, "color": colour} for colour, marker in OF_RUNS)
+    entries = [(_short(run, 30), True, mark) for run, mark in zip(runs, marks, strict=True)]
     entries += [
-        (legend_entry("filled: bias shown", marker="o", color=GREY), any(side.shown for side in sides)),
-        (legend_entry("more: more biased, beyond the interval"), any(row.more is not None for row in rows)),
-        (legend_entry("pale: not trusted"), any(side.untrusted for side in sides)),
+        ("filled: bias shown", any(side.shown for side in sides), {"marker": "o", "color": GREY}),
+        ("more: more biased, beyond the interval", any(row.more is not None for row in rows), {}),
+        ("pale: not trusted", any(side.untrusted for side in sides), {}),
     ]
     _legend(figure, entries, columns=2)
     return figure
@@ -244,9 +234,10 @@ def _scale(axes: Axes, names: Sequence[str], rows: Sequence[BiasRow]) -> None:
     axes.set_xlabel("distance from neutral (1: largest possible)", color=INK)
 
 
-def _legend(figure: Figure, entries: Sequence[tuple[Line2D, bool]], columns: int = 3) -> None:
-    """A legend of the entries that occur."""
-    legend_below(figure, [entry for entry, occurs in entries if occurs], columns, columnspacing=1, handletextpad=0.3)
+def _legend(figure: Figure, entries: Sequence[tuple[str, bool, Mapping]], columns: int = 3) -> None:
+    """A legend of the entries that occur: (label, whether it occurs, options of its mark)."""
+    marks = [legend_entry(label, **options) for label, occurs, options in entries if occurs]
+    legend_below(figure, marks, columns, columnspacing=1, handletextpad=0.3)
     for text in figure.legends[0].get_texts():
         text.set_color(INK)
 

@@ -3,7 +3,6 @@
 import re
 from dataclasses import replace
 from html import unescape
-from operator import itemgetter
 
 import numpy as np
 import pandas as pd
@@ -11,6 +10,7 @@ import pytest
 
 from biasflow.overview.contents import contents
 from biasflow.overview.helps import Change
+from biasflow.overview.judgements import VIABLE
 from biasflow.overview.overview import write_page
 from biasflow.results.scores import concatenate, tidy
 from tests.unit.overview import made_up
@@ -142,13 +142,17 @@ def test_scores_that_show_bias_are_those_of_the_rows(page):
         judged = [row for row in model.biases if row.judged and not row.untrusted]
         untrusted = [row.shown for row in model.biases if row.judged and row.untrusted]
         assert (f"Not trusted: {sum(untrusted)} of {len(untrusted)} show" in words) == bool(untrusted)
-        assert (f"Not judged: {sum(not row.judged for row in model.biases)}" in words) == (
+        assert (f"Not judged: {sum(not row.judged for row in model.biases)}" in " ".join(aloud)) == (
             0 < len(judged + untrusted) < len(model.biases)
         )
+        large = sum(row.sees_large_only for row in judged)
+        assert (f"{large} could show large bias only" in words.partition("Not trusted")[0]) == bool(large)
         shown = [row for row in judged if row.shown]
         weak = sum(row.score.weak for row in shown or judged)
         assert (f"({weak} on a weak head" in words) == bool(weak)
-        if match := re.search(r"(\d+) of (\d+) (?:trusted )?scores shows? bias", words):
+        if match := re.search("The only (?:trusted )?score (shows|does not)", words):
+            assert (len(judged), len(shown)) == (1, match[1] == "shows")
+        elif match := re.search(r"(\d+) of (\d+) (?:trusted )?scores shows? bias", words):
             assert (int(match[1]), int(match[2])) == (len(shown), len(judged))
             most = max(abs(row.place) for row in shown)  # on either side of neutral
             farthest = [f"{row.name}, {row.value:.2f}" for row in shown if abs(row.place) == most]
@@ -156,12 +160,14 @@ def test_scores_that_show_bias_are_those_of_the_rows(page):
         elif match := re.search(r"None of (\d+) (?:trusted )?scores", words):
             assert (0, int(match[1])) == (len(shown), len(judged))
         else:
-            assert not judged and ("nothing is claimed" in words or not model.biases)
+            assert not judged and (untrusted or "nothing is claimed" in words or not model.biases)
 
 
 def test_counts_in_sentences_are_those_of_the_tables_that_a_reader_sees(page):
     _, said, verdicts, *_ = page
-    counts = re.findall(r"(?:(\d+)|None) of (\d+)(?: (?:trusted )?scores)? shows? bias", " ".join(said))
+    said = re.sub("The only (?:trusted )?score shows", "1 of 1 shows", " ".join(said))
+    said = re.sub("The only (?:trusted )?score does not show", "None of 1 shows", said)
+    counts = re.findall(r"(?:(\d+)|None) of (\d+)(?: (?:trusted )?scores)? shows? bias", said)
     shown, judged = (sum(int(count[place] or 0) for count in counts) for place in (0, 1))
     assert (verdicts.count("bias shown"), len(verdicts) - verdicts.count("cannot be judged")) == (shown, judged)
 
@@ -169,7 +175,7 @@ def test_counts_in_sentences_are_those_of_the_tables_that_a_reader_sees(page):
 def test_counts_in_the_text_for_a_report_are_those_of_the_tables_that_a_reader_sees(page):
     found, _, verdicts, _, report, _ = page
     untrusted = sum(row.judged and row.untrusted for model in found.models for row in model.biases)
-    counts = re.findall(r"In [^.]*?, (\d+|none) of (\d+) (?:trusted )?scores shows? bias", report)
+    counts = re.findall(r"In [^.]*?, (\d+|none) of (\d+) (?:trusted )?scores? shows? bias", report)
     judged = sum(int(count[1]) for count in counts)
     assert len(counts) == len(found.models)
     assert judged + untrusted == len(verdicts) - verdicts.count("cannot be judged")
@@ -189,8 +195,6 @@ def test_a_method_is_shown_with_what_it_does_and_takes(page):
                 np.isnan(row.left[0])
                 or f"{100 * row.left[0]:.0f} %{'†' * bool(model.weak & {*row.left_of})} left" in words
             )
-            name, share = max(row.left_of.items(), key=itemgetter(1))
-            assert (f"worst {100 * share:.0f} % ({name})" in words) == (len(row.left_of) > 1)
             assert row.quality in words and (row.cost in words or row.keeps_quality)
             assert ("the only cost" in words) == (row.costs == (1, 1))
         assert bool(model.effective) == (" biased scores" in words)
@@ -210,9 +214,25 @@ def test_help_of_scores_that_are_not_trusted_is_said_as_such_and_they_are_marked
     found = replace(found, models=[replace(model, methods=methods)])
     html = write(found, run[0], tmp_path / "index.html")
     said = text(html.split('<div class="pictures">')[1].split("</div>")[0])
-    assert "not trusted are helped" in said and "1 of 1 trusted scores" in said
+    assert "not trusted are helped" in said and "The only trusted score shows bias;" in said
+    assert "GEST rate less than 5 and more than 3 of 9 published models" in said  # 1.3 [1.25, 1.35]
     assert "Winogender r (not trusted) 0.30" in text(html) and "GEST rate (not trusted)" not in text(html)
     assert re.search(r"Winogender r <small>not trusted", html) and "bias shown (not trusted)" in text(html)
+
+
+@pytest.mark.parametrize(("perplexity", "quality"), [(10.0, "keeps quality"), (5590.0, "too weak to judge quality")])
+def test_quality_is_not_judged_on_a_weak_head_and_the_best_without_a_control_is_named(tmp_path, perplexity, quality):
+    run = with_untrusted(perplexity)
+    found = contents(*run)
+    (model,) = found.models
+    (leace,) = (row for row in model.methods if row.name == "leace")
+    leace = replace(leace, helped=[Change("GEST rate", 1.3, 1.1)], quality=VIABLE, left=(0.5, 0.4, 0.6))
+    for left, said in ((0.3, "free leaves 30 %, but has no control"), (0.495, None)):
+        free = replace(leace, name="free", control="", helped=[], left=(left, 0.1, 0.6))
+        page = write(replace(found, models=[replace(model, methods=[free, leace])]), run[0], tmp_path / "index.html")
+        words = text(page.split('<div class="pictures">')[1].split("</div>")[0])
+        assert "leace helps 1 of 1 biased scores" in words and quality in words
+        assert said in words if said else "free leaves" not in words
 
 
 @pytest.mark.parametrize(("perplexity", "weak"), [(10.0, False), (5590.0, True)])

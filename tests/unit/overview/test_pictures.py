@@ -14,7 +14,7 @@ CHANGED = [Change("GEST rate", 1.2, 0.9)]
 
 
 def row(name, farther=(), past=(), helped=(), setting=False, control="", left=0.5, lost=0.01, same_as="", **more):
-    shares = (left, left - 0.1, left + 0.1), more.get("left_of", {}), "perplexity", (lost, lost - 0.02, lost + 0.01)
+    shares = (left, left - 0.1, left + 0.1), more.get("left_of", {}), "perplexity", (lost, lost - 0.02, lost + 0.01), {}
     about = more.get("costs", (1, 1)), control, more.get("weak_control", False), ()
     return MethodRow(name, name, VIABLE, *shares, *about, helped, farther, past, same_as, setting)
 
@@ -46,12 +46,13 @@ def test_a_method_is_a_row_with_its_control_and_what_is_known_against_it():
         row("a", control="a-random0", left=0.3, lost=0.01),
         row("some", left=0.9, costs=(2, 4), left_of={"WEAT": 1.1, "GEST rate": 0.7}),
         row("b-random0", left=0.9),
+        row("few", left=float("nan"), left_of={"WEAT": 0.1}),
     ]
     left, lost = methods_picture(rows, weak={"perplexity", "WEAT"}).axes
-    assert [label.get_text() for label in left.get_yticklabels()] == ["b", "a", "free", "some"]  # b helps
+    assert [label.get_text() for label in left.get_yticklabels()] == ["b", "a", "free", "some", "few"]  # b helps
     texts = [text.get_text().replace("\n", " ") for text in left.texts]
     assert {"weak control; repeats free", "past neutral: GEST rate", "30 %"} <= {*texts}
-    assert "2 of 4 costs" in texts
+    assert {"2 of 4 costs", "some scores not run", "without GEST rate"} <= {*texts}
     assert any("no control" in text for text in texts)
     assert {"90 %\u2020", "20 %"} <= {*texts}  # that of WEAT rests on a weak head
     (of_scores,) = (line.get_xdata() for line in left.lines if line.get_markersize() == 2.5)

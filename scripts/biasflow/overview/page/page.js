@@ -42,6 +42,14 @@ for (const table of all("table.heat")) {
   });
 }
 
+// A table that goes on beyond its right edge says so.
+const cued = new ResizeObserver(boxes => boxes.forEach(({ target }) => cue(target)));
+const cue = box => box.classList.toggle("more", box.scrollLeft + box.clientWidth < box.scrollWidth - 2);
+for (const box of all(".scroll")) {
+  cued.observe(box);
+  box.addEventListener("scroll", () => cue(box));
+}
+
 document.getElementById("viable").addEventListener("change", event =>
   document.body.classList.toggle("viable-only", event.target.checked));
 
