@@ -215,7 +215,7 @@ def test_help_of_scores_that_are_not_trusted_is_said_as_such_and_they_are_marked
     html = write(found, run[0], tmp_path / "index.html")
     said = text(html.split('<div class="pictures">')[1].split("</div>")[0])
     assert "not trusted are helped" in said and "The only trusted score shows bias;" in said
-    assert "GEST rate less than 5 and more than 3 of 9 published models" in said  # 1.3 [1.25, 1.35]
+    assert "GEST rate: less than 5 and more than 3 of 9 published models" in said  # 1.3 [1.25, 1.35]
     assert "Winogender r (not trusted) 0.30" in text(html) and "GEST rate (not trusted)" not in text(html)
     assert re.search(r"Winogender r <small>not trusted", html) and "bias shown (not trusted)" in text(html)
 
