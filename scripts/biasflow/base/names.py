@@ -1,8 +1,9 @@
 """Checks names that one part of a configuration takes from another. An unknown name ends with the nearest known one."""
 
+import contextlib
 import difflib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from biasflow.base.errors import BiasflowError
 
@@ -25,6 +26,15 @@ def require(name: str, known: Mapping | Sequence, key: str, kind: str, hint: str
     if name not in known:
         hint = hint or _hint(str(name), list(known), kind)
         raise BiasflowError(f"config: key {key!r}: {name!r} is not one of the {kind}; {hint}")
+
+
+@contextlib.contextmanager
+def naming(key: str) -> Iterator[None]:
+    """Put the key of the configuration before what is wrong with the file or value that it names."""
+    try:
+        yield
+    except BiasflowError as error:
+        raise BiasflowError(f"config: key '{key}': {error}") from error
 
 
 def _hint(name: str, known: Sequence[str], kind: str) -> str:

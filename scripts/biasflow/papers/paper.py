@@ -1,7 +1,7 @@
 """The paper.yaml of a paper: its tables, figures and pages, what makes them, what of them the ledger compares with
 printed numbers, and its citation. Imports no pandas."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
@@ -148,14 +148,17 @@ class PaperText:
         }
         return {name: reason for name, reason in reasons.items() if reason}
 
-    def links(self, without: Collection[str] = ()) -> list[tuple[str, str]]:
-        """(first sentence of its caption, the file that a browser shows) of every target but those in `without`."""
-        return [
+    def on_page(self, options: Mapping, cells: Sequence[Cell]) -> dict[str, object]:
+        """What the page says of the paper: title, citation, its files that a browser shows, each with the first
+        sentence of its caption, and `not_drawn`, whose arguments are the same."""
+        not_drawn = self.not_drawn(options, cells)
+        files = [
             (first_sentence(caption)[0], next(file for file in self.files(kind, target) if file.endswith(_SHOWN)))
             for kind in _SUFFIXES
             for target, caption in self.captions(kind).items()
-            if target not in without
+            if target not in not_drawn
         ]
+        return {"title": self.title, "citation": self.citation, "files": files, "not_drawn": not_drawn}
 
 
 _EXPRESSIONS = NativeEnvironment(undefined=StrictUndefined)

@@ -8,6 +8,7 @@ metric is a further part, `<block>+1`, planned as if it were a block of its own.
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
+from operator import itemgetter
 from pathlib import Path
 
 from biasflow.base.errors import BiasflowError
@@ -83,11 +84,9 @@ def read_asked(path: str | Path) -> tuple[Part, ...]:
     if not Path(path).is_file():
         return ()
     try:
-        return tuple(
-            Part(**{key: tuple(value) if isinstance(value, list) else value for key, value in part.items()})
-            for part in read_json(path)
-        )
-    except (BiasflowError, TypeError, AttributeError) as error:
+        parts = map(itemgetter("name", "block", "group", "methods", "metrics"), read_json(path))
+        return tuple(Part(*names, tuple(methods), tuple(metrics)) for *names, methods, metrics in parts)
+    except (BiasflowError, TypeError, KeyError) as error:
         raise BiasflowError(
             f"{path} does not list the parts of blocks; delete it (blocks that were added to are then read again)"
         ) from error
@@ -96,13 +95,9 @@ def read_asked(path: str | Path) -> tuple[Part, ...]:
 def remember(path: str | Path, blocks: Iterable[Block], earlier: Sequence[Part]) -> None:
     """Write down the parts of a run that begins, below those of earlier ones, which stay also where they are not asked
     for now."""
-    names = {part.name for part in earlier}
-    new = [
-        Part(block.name, block.asked, block.group, block.methods, block.metrics)
-        for block in blocks
-        if block.name not in names
-    ]
-    if new:
+    parts = {part.name: part for part in earlier}
+    for block in blocks:
+        parts.setdefault(block.name, Part(block.name, block.asked, block.group, block.methods, block.metrics))
+    if len(parts) > len(earlier):
         with whole_file(path) as temporary:
-            parts = [asdict(part) for part in (*earlier, *new)]
-            temporary.write_text(json.dumps(parts, indent=1) + "\n", encoding="utf-8")
+            temporary.write_text(json.dumps([*map(asdict, parts.values())], indent=1) + "\n", encoding="utf-8")

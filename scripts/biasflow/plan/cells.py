@@ -5,6 +5,7 @@ A pure function of the configuration and of what lies on disk; rules look up the
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import chain
 from typing import TypeVar
 
 from biasflow.encoders.configured import EXTERNAL, Encoder
@@ -163,13 +164,8 @@ def name_of_head(head: str) -> str:
 def _no_data(absent: Mapping[str, str], asked: Asked, dataset: Dataset) -> str | None:
     """Why files cannot be had that the model is trained on, or measured on. absent: as facts.Facts."""
     read = [dataset, *(below for _, below in dataset.made_from.values())]
-    files = {
-        file
-        for source in read
-        for names in (source.files, source.scored_with)
-        for of_role in names.values()
-        for file in of_role
-    }
+    by_role = [names for source in read for names in (source.files, source.scored_with)]
+    files = {file for names in by_role for file in chain(*names.values())}
     if asked.model.task != NA:
         files |= set(asked.task.files(asked.task.kind.trained_on).values())
     return next((reason for file, reason in absent.items() if file in files), None)

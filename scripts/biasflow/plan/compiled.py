@@ -173,17 +173,10 @@ def _page_jobs(setup: Setup, plan: Plan, catalogue: Catalogue) -> Iterator[Job]:
         "tables": first_tables(plan),
         # The encoder whose measures this run calibrates; the page takes what followed from its own table.
         "calibrated": calibrated,
-        "papers": [_links(text, config["papers"][name], plan) for name, text in texts.items()],
+        "papers": [text.on_page(config["papers"][name], plan.cells) for name, text in texts.items()],
     }
     outputs = [f"{root}/{name}" for name in ("index.html", "matrix.csv", "summary.txt", *PICTURES, *tables)]
     yield Job("matrix", [], outputs, files, params)
-
-
-def _links(text: PaperText, options: Mapping, plan: Plan) -> dict[str, object]:
-    """What the page says of a paper, and which of its files it links to."""
-    not_drawn = text.not_drawn(options, plan.cells)
-    files = text.links(without=not_drawn)
-    return {"title": text.title, "citation": text.citation, "files": files, "not_drawn": not_drawn}
 
 
 def page_tables(plan: Plan) -> dict[str, str]:

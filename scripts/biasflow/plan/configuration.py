@@ -62,7 +62,7 @@ def resolve(config: Mapping, schema: Mapping) -> dict:
     """A copy of `config` with all defaults filled in; BiasflowError naming the key if it does not follow the schema."""
     resolved = {key: _of_command_line(key, value, schema) for key, value in copy.deepcopy(dict(config)).items()}
     if isinstance(resolved.setdefault("methods", {}), dict):
-        resolved["methods"] = {**resolved["methods"], **_absent(methods_of_erasers(), resolved["methods"])}
+        resolved["methods"] = {**resolved["methods"], **methods_of_erasers(), **resolved["methods"]}
     _check_lists(resolved["methods"])
     _fill(resolved, schema, schema)
     if problem := fault(resolved, schema):
@@ -152,21 +152,15 @@ def _spread_limit(config: Mapping) -> None:
 
 def _check_limits(config: Mapping) -> None:
     """BiasflowError, naming the key, for a limit of what a paper prints beside numbers of all data."""
-    for key, limit in _limits_of_papers(config):
-        if limit is not None:
+    limited = {f"tasks.{task}.": config["tasks"].get(task, {}) for task in tasks_of_papers(config)}
+    planted = config["papers"].get("planted", {}).get("tasks", {})
+    limited |= {f"papers.planted.tasks.{task}.": about for task, about in planted.items()}
+    for key, about in ({"": config, **limited} if config["papers"] else {}).items():
+        if about.get("limit") is not None:
             raise BiasflowError(
-                f"config: key '{key}': a paper's tables are of all data; leave the limit or the paper out, "
+                f"config: key '{key}limit': a paper's tables are of all data; leave the limit or the paper out, "
                 "or limit another task or a block of `ask`"
             )
-
-
-def _limits_of_papers(config: Mapping) -> Iterator[tuple[str, int | None]]:
-    if config["papers"]:
-        yield "limit", config["limit"]
-    for task in tasks_of_papers(config):
-        yield f"tasks.{task}.limit", config["tasks"].get(task, {}).get("limit")
-    for task, about in config["papers"].get("planted", {}).get("tasks", {}).items():
-        yield f"papers.planted.tasks.{task}.limit", about.get("limit")
 
 
 def _check_lists(methods: object) -> None:
@@ -179,10 +173,6 @@ def _check_lists(methods: object) -> None:
                 f"config: key 'methods.{name}': a method is a list of interventions; write [{{eraser: {eraser}}}], in "
                 "brackets or with a hyphen before it (or give it the key grid: dawkins2024)"
             )
-
-
-def _absent(defaults: Mapping, configured: Mapping) -> dict:
-    return {name: method for name, method in defaults.items() if name not in configured}
 
 
 def _subschemas(value, schema: Mapping, root: Mapping) -> Iterator[Mapping]:

@@ -103,15 +103,11 @@ def occupations(asked: Asked) -> list[Dataset]:
     names = list(asked.chosen(options["sets"], (PLANTED,), REAL_OCCUPATIONS))
     names += [CHINESE] if asked.encoder.name in options["chinese"] else []
     own_sets = {name: about for name, about in options["own"].items() if asked.encoder.name in about["encoders"]}
-    datasets = []
-    for name in [*names, *own_sets]:
-        if name in own_sets:
-            files = {"occupations": (own_sets[name]["file"],)}
-        else:
-            file, _ = OCCUPATIONS[name]
-            files = {"occupations": (asked.paths.corpus(file),)} if file else {}
-        keys = {key: own_sets[name][key] for key in ("template", "pronouns")} if name in own_sets else {}
-        datasets.append(Dataset(name, files, keys))
+    files = {name: asked.paths.corpus(file) for name in names if (file := OCCUPATIONS[name][0])}
+    datasets = [Dataset(name, {"occupations": (files[name],)} if name in files else {}) for name in names]
+    for name, about in own_sets.items():
+        keys = {key: about[key] for key in ("template", "pronouns")}
+        datasets.append(Dataset(name, {"occupations": (about["file"],)}, keys))
     return datasets
 
 

@@ -1,15 +1,14 @@
 """The external files that a run reads: which they are, and whether the files of the user's can be read."""
 
-import contextlib
 import difflib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from jsonschema import FormatChecker
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import check_path
-from biasflow.base.names import require
+from biasflow.base.names import naming, require
 from biasflow.base.paths import is_corpus_file
 from biasflow.corpora import trait_ratings
 from biasflow.corpora.catalogue import MANIFEST, Catalogue, Entry
@@ -32,69 +31,60 @@ def check_files(config: Mapping, schema: Mapping, catalogue: Catalogue) -> None:
     if problem := fault(config, schema, formats=_formats(catalogue)):
         raise BiasflowError(f"config: {problem}")
     for name, about in config["metrics"]["occtmp"]["own"].items():
-        with _named(f"metrics.occtmp.own.{name}.pronouns"):
+        with naming(f"metrics.occtmp.own.{name}.pronouns"):
             check_pronouns(*about["pronouns"])
-        with _named(f"metrics.occtmp.own.{name}.file"):
+        with naming(f"metrics.occtmp.own.{name}.file"):
             read_occupation_set(name, about["file"], template=about["template"], pronouns=about["pronouns"])
     for metric in ("weat", "seat", "ceat"):
         for name, about in config["metrics"][metric]["own"].items():
-            with _named(f"metrics.{metric}.own.{name}.file"):
+            with naming(f"metrics.{metric}.own.{name}.file"):
                 read_word_sets(about["file"], name, single=metric == "ceat")
     for name, about in config["metrics"]["trait_ratings"]["own"].items():
-        with _named(f"metrics.trait_ratings.own.{name}"):
+        with naming(f"metrics.trait_ratings.own.{name}"):
             trait_ratings.items(**{role: about[role] for role in TRAIT_LISTS})
     if word_pairs := own_pairs(config["fitting"]):
-        with _named("fitting.words.file"):
+        with naming("fitting.words.file"):
             read_word_pairs(word_pairs["file"])
     if pairs := config["fitting"]["sentence_pairs"]:
-        with _named("fitting.sentence_pairs"):
+        with naming("fitting.sentence_pairs"):
             load_sentence_pairs(pairs)
-
-
-@contextlib.contextmanager
-def _named(key: str) -> Iterator[None]:
-    """Put the key of the configuration before what is wrong with its file."""
-    try:
-        yield
-    except BiasflowError as error:
-        raise BiasflowError(f"config: key '{key}': {error}") from error
 
 
 def _formats(catalogue: Catalogue) -> FormatChecker:
     """What strings of the schema's formats must be."""
     formats = FormatChecker(formats=())
 
-    def is_file(path: object, names: Collection[str] = ()) -> bool:
-        if isinstance(path, str):
-            check_path(path)
-        if isinstance(path, str) and path not in names and not Path(path).is_file():
+    def is_file(path: str, names: Collection[str] = ()) -> bool:
+        check_path(path)
+        if path not in names and not Path(path).is_file():
             close = difflib.get_close_matches(path, names, n=1)
             raise BiasflowError(f"there is no file {path}" + (f"; did you mean {close[0]!r}?" if close else ""))
-        if isinstance(path, str) and path not in names and not Path(path).stat().st_size:
+        if path not in names and not Path(path).stat().st_size:
             raise BiasflowError(f"the file {path} is empty")
         return True
 
-    def is_folder(path: object) -> bool:
-        if isinstance(path, str):
-            check_path(path)
-        if isinstance(path, str) and not Path(path).is_dir():
+    def is_folder(path: str) -> bool:
+        check_path(path)
+        if not Path(path).is_dir():
             raise BiasflowError(f"there is no folder {path!r}")
         return True
 
-    def is_mirror(path: object) -> bool:
-        if isinstance(path, str) and is_folder(path) and not (Path(path) / MANIFEST).is_file():
+    def is_mirror(path: str) -> bool:
+        if is_folder(path) and not (Path(path) / MANIFEST).is_file():
             raise BiasflowError(f"there is no {MANIFEST} in the folder {path!r}")
         return True
 
-    def is_catalogued(path: object) -> bool:
+    def is_catalogued(path: str) -> bool:
         return is_corpus_file(path) or is_file(path, list(catalogue.files))
 
-    def is_pattern(path: object) -> bool:  # tasks look for what patterns stand for
-        return (isinstance(path, str) and is_expanded(path)) or is_catalogued(path)
+    def is_pattern(path: str) -> bool:  # tasks look for what patterns stand for
+        return is_expanded(path) or is_catalogued(path)
 
     checks = {"file": is_file, "catalogued": is_catalogued, "pattern": is_pattern, "folder": is_folder}
-    for name, check in (checks | {"mirror": is_mirror}).items():
-        formats.checks(name, raises=BiasflowError)(check)
+    for name, check in (checks | {"mirror": is_mirror}).items():  # what is no text has no format
+        formats.checks(name, raises=BiasflowError)(
+            lambda value, check=check: not isinstance(value, str) or check(value)
+        )
     return formats
 
 

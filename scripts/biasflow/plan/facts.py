@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import check_path
+from biasflow.base.names import naming
 from biasflow.base.paths import is_corpus_file
 from biasflow.corpora.documents import NEEDED, count_documents
 from biasflow.corpora.published_scores import check_kind
@@ -104,14 +105,12 @@ def _check_given(encoder: Encoder) -> None:
             for file in files:
                 if is_corpus_file(file.file):
                     continue
-                if not Path(file.file).is_file():
-                    raise BiasflowError(f"config: key '{key}': there is no file {file.file}")
-                try:
+                with naming(key):
+                    if not Path(file.file).is_file():
+                        raise BiasflowError(f"there is no file {file.file}")
                     check_path(file.file)
                     if metric != ANY and readout != VECTORS:
                         check_kind(file.file, file.column)
-                except BiasflowError as error:
-                    raise BiasflowError(f"config: key '{key}': {error}") from error
 
 
 def _why_not(encoder: Encoder) -> str | None:
@@ -140,7 +139,5 @@ def _why_not(encoder: Encoder) -> str | None:
 
 def _checked(encoder: Encoder, read: Callable[..., Result], path: str | Path) -> Result:
     """What `read` returns of a path; BiasflowError, naming the key, for what it refuses."""
-    try:
+    with naming(f"encoders.{encoder.name}.path"):
         return read(path)
-    except BiasflowError as error:
-        raise BiasflowError(f"config: key 'encoders.{encoder.name}.path': {error}") from error

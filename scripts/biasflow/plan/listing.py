@@ -99,12 +99,9 @@ def encoder_attributes(setup: Setup) -> dict[str, dict[str, object]]:
     attributes = {}
     for name, encoder in setup.encoders.items():
         about = {("parent" if key == "from" else key): value for key, value in _flat(encoder.about).items()}
-        about |= {"path": str(encoder.folder)} if encoder.folder else {}
-        about |= {"not_applied": "; ".join(encoder.not_applied)} if encoder.not_applied else {}
-        about |= {"layers": encoder.depth} if encoder.depth else {}
-        about |= {"new_heads": " ".join(encoder.new_heads)} if encoder.new_heads else {}
-        about |= {"missing": encoder.missing} if encoder.missing else {}
-        attributes[name] = about
+        known = {"path": encoder.folder, "not_applied": "; ".join(encoder.not_applied), "layers": encoder.depth}
+        known |= {"new_heads": " ".join(encoder.new_heads), "missing": encoder.missing}
+        attributes[name] = about | {key: value for key, value in known.items() if value}
     return attributes
 
 

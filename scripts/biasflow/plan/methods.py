@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from operator import itemgetter
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.names import require
+from biasflow.base.names import naming, require
 from biasflow.matrix import ELSEWHERE
 from biasflow.methods.controls import MATCHED, RANDOM
 from biasflow.methods.controls import control_of as control_of
@@ -65,10 +65,8 @@ def check_methods(methods: Mapping[str, object]) -> None:
                     f"config: key '{key}.eraser': the grid takes the first or second direction, weighted by explained "
                     f"variance, and {method['eraser']} has no such order; choose {ordered}"
                 )
-            try:
+            with naming(f"{key}.settings"):
                 chosen_settings(method["settings"])
-            except BiasflowError as error:
-                raise BiasflowError(f"config: key '{key}.settings': {error}") from error
             continue
         for number, step in enumerate(method):
             key = f"methods.{name}.{number}"
@@ -78,10 +76,10 @@ def check_methods(methods: Mapping[str, object]) -> None:
                     f"config: key '{key}.places': {step['places']!r} is no place; write all, last, last.cls, pooled, "
                     "each, layer[3] or layer[3].attention.query"
                 )
-            fitted_to = step["fitted_to"] or ERASERS[step["eraser"]].fitted_to[0]
-            if fitted_to not in ERASERS[step["eraser"]].fitted_to:
-                can = ", ".join(ERASERS[step["eraser"]].fitted_to)
-                raise BiasflowError(f"config: key '{key}.fitted_to': {step['eraser']} can be fitted to {can}")
+            eraser, can = step["eraser"], ERASERS[step["eraser"]].fitted_to
+            fitted_to = step["fitted_to"] or can[0]
+            if fitted_to not in can:
+                raise BiasflowError(f"config: key '{key}.fitted_to': {eraser} can be fitted to {', '.join(can)}")
             if fitted_to == "task" and step["places"] != "last.cls":
                 raise BiasflowError(
                     f"config: key '{key}.places': what is fitted to the task acts at last.cls; write places: last.cls"
@@ -113,15 +111,12 @@ def resolved(method: object) -> object:
     """Return a method as fits take it: what it leaves open is filled in from the registry entry of its eraser."""
     if isinstance(method, Mapping):
         return {**method, "module": module_of(ERASERS[method["eraser"]])}
-    return [
-        {
-            **step,
-            "fitted_to": step["fitted_to"] or ERASERS[step["eraser"]].fitted_to[0],
-            "module": module_of(ERASERS[step["eraser"]]),
-            **({"needs_labels": True} if ERASERS[step["eraser"]].needs_labels else {}),
-        }
-        for step in method
-    ]
+    steps = []
+    for step in method:
+        eraser = ERASERS[step["eraser"]]
+        steps.append({**step, "fitted_to": step["fitted_to"] or eraser.fitted_to[0], "module": module_of(eraser)})
+        steps[-1] |= {"needs_labels": True} if eraser.needs_labels else {}
+    return steps
 
 
 def eraser_modules(methods: Iterable[object]) -> set[str]:

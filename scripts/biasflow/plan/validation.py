@@ -75,13 +75,6 @@ def _explain(error: ValidationError, key: str) -> str:
         missing = next(name for name in error.validator_value if name not in error.instance)
         return f"key {f'{where}.{missing}' if where else missing!r} is missing"
     message = _AGAINST.get(error.validator, lambda error: error.message)(error)
-    if error.validator == "format":
-        message = str(error.cause)
-    elif error.validator == "maxLength":
-        name = f"{error.instance[:20]}..."
-        message = f"{name!r} has {len(error.instance)} characters; give at most {error.validator_value}"
-    elif error.validator == "pattern":
-        message = f"{error.instance!r} is not allowed"
     outer = error
     while outer.parent is not None and not outer.relative_path:  # an alternative of the same value
         outer = outer.parent
@@ -108,6 +101,11 @@ def _twice(error: ValidationError) -> str:
     return f"{value!r} appears twice; leave one"
 
 
+def _too_long(error: ValidationError) -> str:
+    begin = f"{error.instance[:20]}..."
+    return f"{begin!r} has {len(error.instance)} characters; give at most {error.validator_value}"
+
+
 _AGAINST = {  # what is wrong with a value, by the keyword of JSON Schema that it is against
     "type": _of_another_type,
     "uniqueItems": _twice,
@@ -115,6 +113,9 @@ _AGAINST = {  # what is wrong with a value, by the keyword of JSON Schema that i
     "minProperties": lambda error: f"it has {len(error.instance)} keys; write at least {error.validator_value}",
     "minimum": lambda error: f"{error.instance} is too small; write {error.validator_value} or more",
     "maximum": lambda error: f"{error.instance} is too large; write {error.validator_value} or less",
+    "format": lambda error: str(error.cause),
+    "maxLength": _too_long,
+    "pattern": lambda error: f"{error.instance!r} is not allowed",
 }
 
 
