@@ -102,15 +102,6 @@ def against_base(table: pd.DataFrame, keys: list[str], **viability: float | str)
     return np.where(viable(table["snli_accuracy"], accuracies, **viability), "yes", "no")
 
 
-def in_printed_order(table: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
-    """Rows by encoder and reading (in the order of INTERVENTIONS), within each in the order of the printed table 7."""
-    model = [*zip(table["level"], table["settings"], strict=True)]
-    printed = published[grid.SETTING].itertuples(index=False, name=None)
-    return arranged(table.assign(_model=model), encoder=None, interventions=grid.INTERVENTIONS, _model=printed)[
-        list(table)
-    ]
-
-
 def _note(run: Run) -> str:
     """How the grid's subspaces were fitted, and what viable means here."""
     method, viability = run.options["method"], run.options["viability"]
@@ -211,22 +202,18 @@ def subspaces(run: Run) -> pd.DataFrame:
 
 def _agreement(a: pd.Series, b: pd.Series) -> dict:
     result = correlation(a, b, "spearman")
-    pairs = np.triu_indices(len(a), k=1)
-    of_a, of_b = (np.sign(np.subtract(*side.to_numpy()[np.array(pairs)])) for side in (a, b))
+    pairs = np.array(np.triu_indices(len(a), k=1))
+    of_a, of_b = (np.sign(np.subtract(*side.to_numpy()[pairs])) for side in (a, b))
     changed = int((of_a != of_b).sum())
     verdict = f"{changed} of {len(of_a)} pairs of settings change order" if changed else "ranks unchanged"
-    numbers = {"p": result.p, "low": result.low, "high": result.high, "n": result.n}
-    return {"spearman": result.estimate, **numbers, "verdict": result.reason or verdict}
+    return vars(result) | {"spearman": result.estimate, "verdict": result.reason or verdict}
 
 
 def _best(block: pd.DataFrame, measure: str, *, ascending: bool, also: Sequence[str] = ()) -> dict:
     """The best value of a measure, its settings and other columns of that row; NaN and "" where there is none."""
-    known, columns = block.dropna(subset=measure), [measure, "settings", *also]
-    if known.empty:
-        best = dict.fromkeys(columns, np.nan) | {"settings": ""}
-    else:
-        best = known.loc[known[measure].idxmin() if ascending else known[measure].idxmax(), columns].to_dict()
-    return {f"{measure}_settings" if name == "settings" else name: value for name, value in best.items()}
+    known = block.dropna(subset=measure).sort_values(measure, ascending=ascending, kind="stable")
+    best = known.iloc[0] if len(known) else dict.fromkeys(block, np.nan) | {"settings": ""}
+    return {measure: best[measure], f"{measure}_settings": best["settings"], **{name: best[name] for name in also}}
 
 
 _ALL = "all"
@@ -299,7 +286,9 @@ def nli_intervals(run: Run) -> pd.DataFrame:
         scores[f"{column}_high"] = (column, lambda values: t_interval(values)[1])
     groups = seeds.groupby([*grid.READING, *grid.SETTING], as_index=False)
     table = groups.agg(seeds=("seed", "size"), **scores, viable_share=("viable", "mean"))
-    return grid.own_levels(run, in_printed_order(table, grid.printed_settings(run)))
+    table = grid.printed_settings(run)[grid.SETTING].merge(table)  # in the printed order
+    columns = [*grid.READING, *table.columns.drop(grid.READING)]
+    return grid.own_levels(run, arranged(table[columns], encoder=None, interventions=grid.INTERVENTIONS))
 
 
 def finetuning(run: Run) -> pd.DataFrame:

@@ -52,11 +52,8 @@ def text(run: Run) -> pd.DataFrame:
 
 
 def _why(run: Run, encoder: str, data: str) -> str:
-    return (
-        grid.not_run(run, encoder, grid.INSIDE if data in (ON_STIMULI, OF_ENCODER) else grid.NLI)
-        if encoder
-        else status(NOT_ASKED)
-    )
+    metric = grid.INSIDE if data in (ON_STIMULI, OF_ENCODER) else grid.NLI
+    return grid.not_run(run, encoder, metric) if encoder else status(NOT_ASKED)
 
 
 def _of_models(block: pd.DataFrame) -> dict[str, float]:
@@ -79,18 +76,17 @@ def _of_models(block: pd.DataFrame) -> dict[str, float]:
 
 def _counts(indexed: pd.DataFrame) -> dict[str, float]:
     """How many models have what the text says of them; NaN for scores that the encoder lacks."""
-    counts = dict.fromkeys(("attention-improved", "attention-not-improved", "weighting-improved"), np.nan)
-    counts |= dict.fromkeys(("layer-12-weighted-viable", "layer-12-unweighted-unviable"), np.nan)
-    if indexed["strength"].notna().any():
-        improved = indexed.loc[grid.ATTENTION, "strength"] < indexed.loc[grid.LAYER_11, "strength"]
-        counts |= {"attention-improved": improved.sum(), "attention-not-improved": (~improved).sum()}
-    if indexed["snli_accuracy"].notna().any():
-        pairs, twelve = weighting_pairs(indexed["snli_accuracy"]), indexed.loc[grid.LAYER_12, "viable"]
-        weighted = twelve.index.str.endswith(",1")
-        counts["weighting-improved"] = (pairs["np1"] > pairs["np0"]).sum()
-        counts["layer-12-weighted-viable"] = (weighted & (twelve == "yes")).sum()
-        counts["layer-12-unweighted-unviable"] = (~weighted & (twelve == "no")).sum()
-    return counts
+    inside, outside = (1 if indexed[name].notna().any() else np.nan for name in ("strength", "snli_accuracy"))
+    improved = indexed.loc[grid.ATTENTION, "strength"] < indexed.loc[grid.LAYER_11, "strength"]
+    pairs, twelve = weighting_pairs(indexed["snli_accuracy"]), indexed.loc[grid.LAYER_12, "viable"]
+    weighted = twelve.index.str.endswith(",1")
+    return {
+        "attention-improved": inside * improved.sum(),
+        "attention-not-improved": inside * (~improved).sum(),
+        "weighting-improved": outside * (pairs["np1"] > pairs["np0"]).sum(),
+        "layer-12-weighted-viable": outside * (weighted & (twelve == "yes")).sum(),
+        "layer-12-unweighted-unviable": outside * (~weighted & (twelve == "no")).sum(),
+    }
 
 
 def _heads(run: Run) -> dict[str, dict[str, float]]:
@@ -105,15 +101,15 @@ def _of_data(run: Run) -> dict[str, float]:
     """The sizes of StereoSet's development set and of the NLI test set, where the run has read them."""
     stimuli = run.files.get("stimuli", {}).get(grid.SWAPPED)
     pairs = run.files.get("occupation_pairs", {}).get(run.options["task"])
-    triples, occupations = stimuli and read_text_csv(stimuli), pairs and load_pairs(pairs)
-    sizes = (
-        triples["triple"].nunique() if stimuli else np.nan,
-        len(triples) if stimuli else np.nan,
-        len(occupations.occupations) if pairs else np.nan,
-        np.prod(occupations.shape) if pairs else np.nan,
-    )
     names = ("stereoset-triples", "stereoset-sentence-pairs", "occupations", "occupation-sentence-pairs")
-    return dict(zip(names, sizes, strict=True))
+    sizes = dict.fromkeys(names, np.nan)
+    if stimuli:
+        triples = read_text_csv(stimuli)
+        sizes |= {names[0]: triples["triple"].nunique(), names[1]: len(triples)}
+    if pairs:
+        occupations = load_pairs(pairs)
+        sizes |= {names[2]: len(occupations.occupations), names[3]: np.prod(occupations.shape)}
+    return sizes
 
 
 def _of_grid(run: Run) -> dict[str, float]:
@@ -196,11 +192,7 @@ def _numbers(x: pd.Series, y: pd.Series, levels: pd.Series, seeds: pd.DataFrame,
     several = seeds.shape[1] > 1 and not result.reason
     single = [correlation(x, values, rank).estimate for _, values in seeds.items() if several]
     return {
-        "estimate": result.estimate,
-        "p": result.p,
-        "n": result.n,
-        "low": result.low,
-        "high": result.high,
+        **{name: getattr(result, name) for name in ("estimate", "p", "n", "low", "high")},
         "by_level_low": low,
         "by_level_high": high,
         "seeds": seeds.shape[1],
