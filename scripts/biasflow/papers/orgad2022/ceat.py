@@ -77,11 +77,10 @@ def contexts(run: Run) -> pd.DataFrame:
 def _counted(encoder: str, counts: pd.DataFrame, tests: Iterable[AssociationTest]) -> pd.DataFrame:
     """The words of an encoder's tests, with the sets that they are in."""
     sets = {word: [] for word in counts["word"]}
-    for test in tests:
-        if sets.keys() >= set(words_of([test])):
-            for words in (getattr(test, role) for role in ROLES):
-                for word in words.examples:
-                    sets[word].append(f"{test.name} {words.category}")
+    known = [test for test in tests if sets.keys() >= set(words_of([test]))]
+    for test, role in product(known, ROLES):
+        for word in getattr(test, role).examples:
+            sets[word].append(f"{test.name} {getattr(test, role).category}")
     return counts.assign(encoder=encoder, sets=[", ".join(sets[word]) for word in counts["word"]])
 
 
@@ -129,16 +128,12 @@ def _summaries(chosen: Selection, test: str) -> pd.DataFrame:
     wide = runs.pivot(index=[*keys, "seed"], columns="metric", values="value")
     draws = runs[runs["metric"] == halves.CEAT_EFFECT].set_index([*keys, "seed"])["n"]
     wide = wide.assign(draws=draws).dropna(subset=halves.CEAT_EFFECT)
-    sides = {"two": "ceat_p_two_sided", "one": "ceat_p_one_sided"}
-    wide = wide.assign(**{side: wide[metric] < LEVEL for side, metric in sides.items()})
-    others = wide.groupby(keys).agg(
-        p_two_sided_median=("ceat_p_two_sided", "median"),
-        significant_two_sided=("two", "sum"),
-        p_one_sided_median=("ceat_p_one_sided", "median"),
-        significant_one_sided=("one", "sum"),
-        tau_squared=("ceat_tau_squared", "mean"),
-        draws=("draws", "min"),
-    )
+    others = {"tau_squared": ("ceat_tau_squared", "mean"), "draws": ("draws", "min")}
+    for side in ("two", "one"):
+        p = f"ceat_p_{side}_sided"
+        wide[side] = wide[p] < LEVEL
+        others |= {f"p_{side}_sided_median": (p, "median"), f"significant_{side}_sided": (side, "sum")}
+    others = wide.groupby(keys).agg(**others)
     changes = compare(runs[runs["metric"] == halves.CEAT_EFFECT])
     table = changes.merge(others.reset_index(), on=keys, how="left", validate="one_to_one").assign(test=test)
     table[["order", "variance"]] = [_VARIANTS[variant] for variant in table["variant"]]

@@ -3,7 +3,6 @@ encoders and within models."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import NamedTuple
 
@@ -23,8 +22,7 @@ SIGNIFICANT, EVERY = "p < 0.05", "all"  # which points stand in a row
 _KEY = ["encoder", "tested", "intrinsic", "intrinsic_variant", "points", "metric", "variant"]
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """The least-squares line y = intercept + slope x, its coefficient of determination, and the number of points."""
 
     slope: float
@@ -76,15 +74,9 @@ def fitted(run: Run, half: str, encoders: str) -> pd.DataFrame:
         "others": [*named[1:], *printed[REPLICA]],
     }
     encoders = list(dict.fromkeys(shown[encoders]))
-    stages = [halves.BEFORE, halves.AFTER]
     before, after = (
-        pd.concat(
-            [
-                _fitted(selection.points(chosen, stage, tested), stage, chosen).assign(tested=tested)
-                for tested in chosen.inputs
-            ]
-        )
-        for stage in stages
+        pd.concat(_fitted(selection.points(chosen, stage, tested), stage, chosen, tested) for tested in chosen.inputs)
+        for stage in (halves.BEFORE, halves.AFTER)
     )
     ours = before.merge(after, on=_KEY, how="outer")
     table = selection.with_labels(selection.beside(ours, _printed(chosen), _KEY, encoders), half)
@@ -97,19 +89,22 @@ def fitted(run: Run, half: str, encoders: str) -> pd.DataFrame:
         encoder=encoders,
         tested=half.inputs,
         intrinsic=[halves.COMPRESSION],
-        intrinsic_variant=[
-            reading(data).variant for data in half.probe_data for reading in (halves.mixed, halves.bits)
-        ],
+        intrinsic_variant=[measure.variant for measure in _compressions(half.probe_data)],
         points=[SIGNIFICANT, EVERY],
         key=[measure.key for measure in half.measures],
     )
     return selection.with_coded(chosen, table.assign(intrinsic_metric=table["intrinsic"].str.split().str[0]))
 
 
-def _fitted(table: pd.DataFrame, stage: str, chosen: Selection) -> pd.DataFrame:
-    """R^2 and number of points of a stage by _KEY but `tested`, of what an encoder has."""
+def _compressions(probe_data: Sequence[str]) -> list[halves.Measure]:
+    """Compression with all data, as released and in consistent units."""
+    return [reading(data) for data in probe_data for reading in (halves.mixed, halves.bits)]
+
+
+def _fitted(table: pd.DataFrame, stage: str, chosen: Selection, tested: str) -> pd.DataFrame:
+    """R^2 and number of points of a stage by _KEY, of what an encoder has."""
     effect, p = selection.ceat_columns(chosen.ceat_test)
-    compressions = [reading(data) for data in chosen.probe_data for reading in (halves.mixed, halves.bits)]
+    compressions = _compressions(chosen.probe_data)
     readings = [(halves.COMPRESSION, measure.variant, EVERY, measure.column) for measure in compressions]
     readings += [(effect, halves.CEAT_VARIANT, kept, effect) for kept in (SIGNIFICANT, EVERY)]
     rows = []
@@ -118,9 +113,8 @@ def _fitted(table: pd.DataFrame, stage: str, chosen: Selection) -> pd.DataFrame:
             if {x, measure.column} <= set(block) and block[x].notna().any():
                 shown = block[block[p] < LEVEL] if SIGNIFICANT in reading else block
                 fitted = line(shown[x], shown[measure.column])
-                rows.append((encoder, *reading, *measure.key, fitted.r_squared, fitted.n))
-    keys = [key for key in _KEY if key != "tested"]
-    return pd.DataFrame(rows, columns=[*keys, stage, f"n_{stage}"])
+                rows.append((encoder, tested, *reading, *measure.key, fitted.r_squared, fitted.n))
+    return pd.DataFrame(rows, columns=[*_KEY, stage, f"n_{stage}"])
 
 
 def printed_r_squared(chosen: Selection, tested: str) -> pd.Series:
@@ -177,11 +171,8 @@ def correlations(run: Run, half: str) -> pd.DataFrame:
         if encoder not in with_points
     ]
     frame = pd.DataFrame(rows, columns=[*_KEYS, *_NUMBERS, "n", "note"]).astype(dict.fromkeys(_NUMBERS, float))
-    frame["p_holm"] = (
-        frame.groupby(["encoder", "stage", "tested", "method"], dropna=False)["p"]
-        .transform(statistics.holm)
-        .astype(float)
-    )
+    families = frame.groupby(["encoder", "stage", "tested", "method"], dropna=False)
+    frame["p_holm"] = families["p"].transform(statistics.holm).astype(float)
     frame = selection.with_coded(chosen, frame.fillna(dict.fromkeys(_KEYS, "")))
     frame = frame[[*_KEYS[:5], "coded", *_KEYS[5:], *_NUMBERS, "n", "note"]]
     return arranged(frame if len(chosen.half.inputs) > 1 else frame.drop(columns="tested"), encoder=chosen.encoders)
@@ -217,9 +208,7 @@ def _correlated(
                 values = np.stack([result.estimate, result.estimate**2, p, result.low, result.high], axis=-1)
                 for (i, x_name), (j, y_name) in product(enumerate(x_names), enumerate(y_names)):
                     note = _why_none(result.n, result.estimate[i, j], lost)
-                    numbers = (
-                        dict.fromkeys(_MEASURED, np.nan) if note else dict(zip(_MEASURED, values[i, j], strict=True))
-                    )
+                    numbers = dict(zip(_MEASURED, values[i, j] * (np.nan if note else 1), strict=True))
                     row = {"strategies": group, "method": method, **numbers, "n": result.n, "note": note}
                     rows[x_name, y_name].append(row)
     return rows

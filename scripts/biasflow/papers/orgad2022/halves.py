@@ -139,9 +139,7 @@ class Half:
         """Return the metric of the registry that provides the measure with this key."""
         if key[0] == COMPRESSION_VALUE:
             return COMPRESSION
-        return next(
-            metric for metric, measures in self.scored_by.items() if key in {measure.key for measure in measures}
-        )
+        return next(name for name, of_metric in self.scored_by.items() if key in [one.key for one in of_metric])
 
     def undefined(self, measure: Measure) -> tuple[str, str]:
         """The key of the cells that are 0/0 in a measure of bias."""
@@ -151,10 +149,9 @@ class Half:
 
 def _half(about: Mapping) -> Half:
     """A half as halves.yaml describes it."""
-    performance = {metric: [Measure(*each) for each in of_metric] for metric, of_metric in about["performance"].items()}
-    extrinsic, variants = ([Measure(*each) for each in about[key]] for key in ("extrinsic", "variants"))
-    by_label = {measure.label: measure for measure in extrinsic}
-    measures = {"performance": performance, "extrinsic": extrinsic, "variants": variants}
+    measures = {key: [Measure(*each) for each in about[key]] for key in ("extrinsic", "variants")}
+    measures["performance"] = {key: [Measure(*each) for each in of_key] for key, of_key in about["performance"].items()}
+    by_label = {measure.label: measure for measure in measures["extrinsic"]}
     measures["in_overview"] = [by_label[label] for label in about["in_overview"]]
     measures["panels"] = [[by_label[label] for label in row] for row in about["panels"]]
     return Half(**about | measures)

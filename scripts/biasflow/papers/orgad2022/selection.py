@@ -137,8 +137,7 @@ def select(run: Run, half: halves.Half) -> Selection:
         variant=(reading["variant"] + " " + reading["part"]).str.strip(),
         model=rows["label"] + (" " + rows["setting"]).where(rows["setting"] != NA, ""),
     )[listed]
-    keys = ["seed", "head_seed", "readout_seed", "text"]
-    rows[keys] = rows[keys].fillna("").replace(NA, "")
+    rows[[*_RUN, "text"]] = rows[[*_RUN, "text"]].fillna("").replace(NA, "")
     facts = rows[(rows["metric"] == "diverged") & (rows["value"] == 1)]
     rows["lost"] = pd.MultiIndex.from_frame(rows[_FINE_TUNING]).isin(pd.MultiIndex.from_frame(facts[_FINE_TUNING]))
     lost = rows[rows["lost"]].groupby(["encoder", "model"])["seed"]
@@ -286,10 +285,9 @@ def undefined_cells(runs: pd.DataFrame, half: halves.Half) -> pd.Series:
 
     `runs`: as `extrinsic_runs` returns them. Independence and accuracy have no such cells."""
     counted = [(*half.undefined(measure), *measure.key) for measure in half.bias]
-    measured = pd.DataFrame(counted, columns=[*MEASURE, "of_metric", "of_variant"])
-    counts = runs[runs["metric"] == halves.UNDEFINED].merge(measured, on=MEASURE).drop(columns=MEASURE)
-    counts = counts.rename(columns={f"of_{key}": key for key in MEASURE})
-    return counts.groupby(["encoder", *MEASURE, *CELL])["value"].mean()
+    measured = pd.DataFrame(counted, columns=["undefined", "counts", *MEASURE])
+    counts = runs[runs["metric"] == halves.UNDEFINED].rename(columns={"metric": "undefined", "variant": "counts"})
+    return counts.merge(measured).groupby(["encoder", *MEASURE, *CELL])["value"].mean()
 
 
 def _wide(runs: pd.DataFrame, text: pd.Series, index: Sequence[str]) -> pd.DataFrame:

@@ -18,24 +18,21 @@ from biasflow.results.statistics import holm, paired_permutations
 from biasflow.results.tables import DIFFERENCE, PUBLISHED, arranged
 
 LEVEL = 0.05
+_KEY = ["encoder", *MEASURE, *CELL]
 SAMPLES = 10_000  # sign patterns drawn where there are more than 20 pairs
 
 
 def comparisons(chosen: Selection, stage: str, measures: Collection[halves.Measure]) -> pd.DataFrame:
     """Compare the `measures` at a stage, including compression, with `undefined_cells` (mean per run) and, for
     compression, the number of labels `coded`."""
-    runs = selection.extrinsic_runs(chosen, stage)
-    undefined, keys = selection.undefined_cells(runs, chosen.half), ["encoder", *MEASURE, *CELL]
-    labels = selection.coded(selection.compression_runs(chosen), *keys)
+    runs, compression = selection.extrinsic_runs(chosen, stage), selection.compression_runs(chosen)
+    undefined, labels = selection.undefined_cells(runs, chosen.half), selection.coded(compression, *_KEY)
     if stage != halves.FROZEN:
-        compression = selection.compression_runs(chosen)
         runs = pd.concat([runs, compression[compression["encoder"].isin(runs["encoder"])]], ignore_index=True)
     table = compare(runs[pd.MultiIndex.from_frame(runs[MEASURE]).isin([measure.key for measure in measures])])
-    cells = pd.MultiIndex.from_frame(table[keys])
-    return table.assign(
-        undefined_cells=undefined.reindex(cells).to_numpy(dtype=float),
-        coded=labels.reindex(cells).to_numpy(dtype=float),
-    )
+    cells = pd.MultiIndex.from_frame(table[_KEY])
+    of_cells = {"undefined_cells": undefined, "coded": labels}
+    return table.assign(**{name: of.reindex(cells).to_numpy(dtype=float) for name, of in of_cells.items()})
 
 
 def compare(runs: pd.DataFrame) -> pd.DataFrame:
@@ -47,11 +44,8 @@ def compare(runs: pd.DataFrame) -> pd.DataFrame:
     of each seed. `star`, `star_one_sided`: "yes" where p or p_one_sided < LEVEL, "" without a test."""
     blocks = [_compare_encoder(block).assign(encoder=name) for name, block in runs.groupby("encoder")]
     table = pd.concat(blocks or [_compare_encoder(runs).assign(encoder="")], ignore_index=True)
-    return table.assign(star=_stars(table["p"]), star_one_sided=_stars(table["p_one_sided"]))
-
-
-def _stars(p: pd.Series) -> np.ndarray:
-    return np.where(p.isna(), "", np.where(p < LEVEL, "yes", "no"))
+    tests = {"star": table["p"], "star_one_sided": table["p_one_sided"]}
+    return table.assign(**{name: np.where(p.isna(), "", np.where(p < LEVEL, "yes", "no")) for name, p in tests.items()})
 
 
 def _compare_encoder(runs: pd.DataFrame) -> pd.DataFrame:
@@ -85,7 +79,6 @@ def _of_defined(statistic: Callable[[np.ndarray], float], columns: np.ndarray, *
 
 
 NO_ENCODER = "no encoder"  # whose rows are those of predictors that have none
-_KEY = ["encoder", *MEASURE, *CELL]
 _STARS = ["star", "star_one_sided", "star" + PUBLISHED]
 
 
@@ -155,12 +148,14 @@ def compared(run: Run, half: str, stage: str) -> pd.DataFrame:
     )
 
 
+AGREEING = {(True, True): "both", (True, False): "two-sided", (False, True): "one-sided", (False, False): "neither"}
+
+
 def _agreeing(two_sided: str, one_sided: str, printed: str) -> str:
     """Under which reading our star is the printed one; "" without a test."""
     if "" in (two_sided, printed):
         return ""
-    same = [name for name, star in (("two-sided", two_sided), ("one-sided", one_sided)) if star == printed]
-    return "both" if len(same) == 2 else same[0] if same else "neither"
+    return AGREEING[two_sided == printed, one_sided == printed]
 
 
 CHANCE = 0.05  # how far from 1 the compression of random labels may be
@@ -285,11 +280,8 @@ def _ceat(chosen: Selection) -> pd.DataFrame:
 
 def _who(ours: object, theirs: object) -> str:
     """Which of the two has p < 0.05: "ours", "published", "both" or "neither"; "" without a test."""
-    stars = [name for name, star in (("ours", ours), ("published", theirs)) if star == "yes"]
-    if len(stars) == 2:
-        return "both"
-    tested = {ours, theirs} & {"yes", "no"}
-    return stars[0] if stars else "neither" if tested else ""
+    said = {(True, True): "both", (True, False): "ours", (False, True): "published"}
+    return said.get((ours == "yes", theirs == "yes"), "neither" if "no" in (ours, theirs) else "")
 
 
 def _missing(chosen: Selection, encoder: str, measured: Mapping[str, pd.DataFrame]) -> str:

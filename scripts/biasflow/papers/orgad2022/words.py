@@ -91,16 +91,13 @@ def baselines(run: Run) -> pd.DataFrame:
         read_item(run, role, COREFERENCE).rename(columns={"predictor": "model", "value": "mean"})
         for role in ("baseline", "pairs_baseline")
     )
-    of_sides = pairs[pairs["metric"] == COREFERENCE.printed[0].metric]
-    sides = of_sides.pivot(index="model", columns="part", values="mean")
-    known = pairs[pairs["metric"] == F1_DIFFERENCE.metric].set_index("model")["mean"]
-    differences = known.combine_first(100 * (sides["pro"] - sides["anti"])).rename("mean").reset_index()
+    values = pairs.pivot(index="model", columns=["metric", "part"], values="mean")
+    sides, known = values[COREFERENCE.printed[0].metric], pairs[pairs["metric"] == F1_DIFFERENCE.metric]
+    differences = known.set_index("model")["mean"].combine_first(100 * (sides["pro"] - sides["anti"])).dropna()
     metric, variant = F1_DIFFERENCE.key
-    tables = [
-        documents[documents["part"] == "test"].assign(variant=""),
-        differences.assign(metric=metric, variant=variant),
-    ]
-    return pd.concat(tables, ignore_index=True)[columns]
+    differences = differences.rename("mean").reset_index().assign(metric=metric, variant=variant)
+    documents = documents[documents["part"] == "test"].assign(variant="")
+    return pd.concat([documents, differences], ignore_index=True)[columns]
 
 
 def _were_read(run: Run) -> bool:
@@ -133,27 +130,22 @@ def words_table(top: pd.DataFrame, printed: pd.DataFrame, profession: str) -> pd
     `printed_found` of the `printed_words` of a gender are among them. Accuracy and majority share (what guessing the
     commoner gender would get) are means over seeds; `converged`: whether all fits of the row did."""
     rows = []
-    for iteration, table in ((ALL, top.assign(iteration=ALL)), (None, top)):
-        for (number, gender), words in table.groupby(["iteration", "gender"]):
-            fits = words.drop_duplicates("seed")
-            expected = None if printed is None else printed.loc[printed["gender"] == gender, "word"]
-            rows.append(
-                {
-                    "profession": profession,
-                    "iteration": str(number),
-                    "gender": gender,
-                    "words": ", ".join(f"{word} ({seeds})" for word, seeds in _by_seeds(words).items()),
-                    "seeds": len(fits),
-                    # Over all iterations there is no one accuracy: it falls as words are scrubbed.
-                    "accuracy": np.nan if iteration == ALL else fits["accuracy"].mean(),
-                    "majority_share": fits["majority_share"].mean(),
-                    "converged": _yes(words["converged"].all()),
-                    "printed": "" if expected is None or iteration != ALL else ", ".join(expected),
-                    "printed_words": None if expected is None else len(expected),
-                    "printed_found": None if expected is None else expected.drop_duplicates().isin(words["word"]).sum(),
-                }
-            )
-    return pd.DataFrame(rows).astype({"printed_words": "Int64", "printed_found": "Int64"})
+    groups = [*top.assign(iteration=ALL).groupby(["iteration", "gender"]), *top.groupby(["iteration", "gender"])]
+    for (iteration, gender), words in groups:
+        fits = words.drop_duplicates("seed")
+        row = {"profession": profession, "iteration": str(iteration), "gender": gender}
+        row["words"] = ", ".join(f"{word} ({seeds})" for word, seeds in _by_seeds(words).items())
+        # Over all iterations there is no one accuracy: it falls as words are scrubbed.
+        accuracy = np.nan if iteration == ALL else fits["accuracy"].mean()
+        row |= {"seeds": len(fits), "accuracy": accuracy, "majority_share": fits["majority_share"].mean()}
+        row |= {"converged": _yes(words["converged"].all()), "printed": ""}
+        if printed is not None:
+            expected = printed.loc[printed["gender"] == gender, "word"]
+            row["printed"] = ", ".join(expected) if iteration == ALL else ""
+            row |= {"printed_words": len(expected), "printed_found": len({*expected} & {*words["word"]})}
+        rows.append(row)
+    columns = ["printed_words", "printed_found"]
+    return pd.DataFrame(rows, columns=[*dict.fromkeys([*rows[0], *columns])]).astype(dict.fromkeys(columns, "Int64"))
 
 
 def gender_told(run: Run) -> pd.DataFrame:
@@ -163,36 +155,29 @@ def gender_told(run: Run) -> pd.DataFrame:
     women as men of each profession; `used`: the scrubbing of the run; `converged`: whether all fits did. One row that
     says why, where no profession has enough biographies of both genders."""
     rows = read_item(run, "gender_accuracy", keep_default_na=False)
-    table = rows.groupby(["version", "part"], sort=False, as_index=False).agg(
-        accuracy=("accuracy", "mean"),
-        sd=("accuracy", "std"),
-        majority_share=("majority_share", "mean"),
-        n=("n", "mean"),
-        seeds=("seed", "nunique"),
-        converged=("converged", "all"),
-    )
-    if table.empty:
+    if rows.empty:
         return pd.DataFrame({"status": [status("no profession has enough biographies of both genders")]})
-    table = table.assign(used=table["version"].eq(run.options.get("scrubbing")).map(_yes), status=RUN)
-    table = table.assign(converged=table["converged"].map(_yes)).astype({"n": int})
-    names = {"version": "scrubbing", "part": "profession"}
-    columns = ["version", "used", "part", "accuracy", "sd", "majority_share", "n", "seeds", "converged", "status"]
-    return table[columns].rename(columns=names)
+    rows = rows.rename(columns={"version": "scrubbing", "part": "profession"})
+    means = {name: (name, "mean") for name in ("accuracy", "majority_share", "n")}
+    others = {"sd": ("accuracy", "std"), "seeds": ("seed", "nunique"), "converged": ("converged", "all")}
+    table = rows.groupby(["scrubbing", "profession"], sort=False, as_index=False).agg(**means, **others)
+    used = table["scrubbing"].eq(run.options.get("scrubbing")).map(_yes)
+    table = table.assign(used=used, converged=table["converged"].map(_yes), status=RUN).astype({"n": int})
+    columns = ["scrubbing", "used", "profession", "accuracy", "sd", "majority_share", "n", "seeds", "converged"]
+    return table[[*columns, "status"]]
 
 
 def data(run: Run) -> pd.DataFrame:
     """The professions, used ones first: biographies by gender, share of women, labour statistics, what was dropped."""
     table = read_item(run, "professions")
     kept = table["kept"].astype(bool)
-    unmapped = np.where(kept & table["labour_share"].isna(), "not in the labour statistics", "")
-    notes = zip(table["reason"].fillna(""), unmapped, strict=True)
+    unmapped = np.where(kept & table["labour_share"].isna(), "; not in the labour statistics", "")
     table = table.assign(
-        kept=kept,
         biographies=table["women"] + table["men"],
-        used=np.where(kept, "yes", "no"),
-        note=["; ".join(filter(None, parts)) for parts in notes],
+        used=kept.map(_yes),
+        note=(table["reason"].fillna("") + unmapped).str.removeprefix("; "),
     )
-    table = table.sort_values(["kept", "profession"], ascending=[False, True], ignore_index=True)
+    table = table.sort_values(["used", "profession"], ascending=[False, True], ignore_index=True)
     table = table[["profession", "biographies", "women", "men", "share_of_women", "labour_share", "used", "note"]]
     sources = pd.read_csv(item_file(run, "sources"))
     # Of embedded biographies nothing is left out.
