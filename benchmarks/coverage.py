@@ -2,6 +2,7 @@
 tables of docs/scores/intervals.md. `python -m benchmarks.coverage FILE.csv` makes all of them anew; the tests make them
 small."""
 
+import math
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -14,7 +15,8 @@ from scipy.special import ndtri
 from benchmarks import coverage_of_measures
 from biasflow.base.tabular import write_csv
 from biasflow.metrics import fairness
-from biasflow.metrics.association import effect_interval
+from biasflow.metrics import winobias as winobias_scores
+from biasflow.metrics.association import EXACT_UP_TO, _permutation_test, effect_interval
 from biasflow.metrics.intrasentence import LABELS, NAMES, TARGETS, summary
 from biasflow.metrics.occupation import GAP, PEOPLE, Tables, correlation_interval, intervals
 from biasflow.metrics.stereoset import mean_of_top, top_interval
@@ -209,19 +211,25 @@ def claims_of_calibrations(
 
 def coverage_of_effect_sizes(
     words: int, shift: float, *, draw: str = "normal", sentences: int = 1, within: float = 0.0, replications: int
-) -> float:
+) -> dict:
     """How often `effect_interval` covers the effect size of two sets of `words` target words each, with `sentences`
-    about each word. The associations have standard deviation 1 and means that differ by `shift`; those of words are
-    drawn from DRAWS; `within` is the share of the variance that lies between the sentences about one word."""
-    rng, hits = np.random.default_rng(0), 0
+    about each word (`jackknife`), and how often bias is shown: it leaves out 0, and the one-sided p of the permutation
+    test is below 5 %, where that tries all partitions (`shown`). The associations have standard deviation 1 and means
+    that differ by `shift`; those of words are drawn from DRAWS; `within` is the share of the variance that lies between
+    the sentences about one word."""
+    rng, hits = np.random.default_rng(0), np.zeros(2)
+    tested = sentences == 1 and math.comb(2 * words, words) <= EXACT_UP_TO
     truth = shift / np.sqrt(1 + shift**2 / 4)
     about = np.repeat(np.arange(2 * words), sentences)
     for _ in range(replications):
         means = (1 - within) ** 0.5 * DRAWS[draw](rng, 2 * words) + np.repeat([shift, 0], words)
         s = means[about] + rng.normal(0, within**0.5, len(about))
         low, high, _ = effect_interval(s, words * sentences, words=about)
-        hits += low <= truth <= high
-    return hits / replications
+        hits[0] += low <= truth <= high
+        options = {"ties": "strict", "exact_up_to": EXACT_UP_TO, "samples": 1, "seed": 0}
+        p = [_permutation_test(s, words, alternative=side, **options)[0] for side in ("greater", "less") if tested]
+        hits[1] += min(p) < 0.05 and not low <= 0 <= high if tested else np.nan
+    return dict(zip(("jackknife", "shown"), hits / replications, strict=True))
 
 
 def coverage_of_targets(targets: int, items: int, spread: float, *, replications: int) -> dict:
@@ -320,14 +328,17 @@ def _of_changes(values: Sequence[np.ndarray], drawn: Sequence[np.ndarray], truth
     }
 
 
-def coverage_of_effect_changes(words: int, before: float, after: float, *, replications: int) -> dict:
+def coverage_of_effect_changes(
+    words: int, before: float, after: float, *, draw: str = "normal", replications: int
+) -> dict:
     """The same of the change of a WEAT effect size with so many words in each of the two sets. The associations of a
-    word in the two models correlate at 0.8; the means of the two sets differ by `before` and `after`."""
+    word in the two models, drawn from DRAWS, correlate at 0.8; the means of the two sets differ by `before` and
+    `after`."""
     rng = np.random.default_rng(0)
     values, drawn = np.empty((2, replications)), []
     for number in range(replications):
-        one = rng.normal(size=2 * words)
-        other = 0.8 * one + 0.6 * rng.normal(size=2 * words)
+        one = DRAWS[draw](rng, 2 * words)
+        other = 0.8 * one + 0.6 * DRAWS[draw](rng, 2 * words)
         for side, (s, shift) in enumerate(((other, after), (one, before))):
             s[:words] += shift
             values[side, number] = (s[:words].mean() - s[words:].mean()) / s.std()
@@ -444,35 +455,47 @@ OF_GAPS = {
 }
 
 
-def coverage_of_gap_changes(classifier: Classifier, kept: float, *, seeds: int = 1, replications: int) -> dict:
+def coverage_of_gap_changes(
+    classifier: Classifier, kept: float, *, seeds: int = 1, winobias: bool = False, replications: int
+) -> dict:
     """How often the interval of the change of gaps on the same people covers it, for each of OF_GAPS, and says nearer
-    or farther; kept: the share of every gap that a method leaves. Answers of all seeds and both models correlate at
-    0.81."""
+    or farther; how often that of the score before the change holds the true one. kept: the share of every gap that a
+    method leaves. Answers of all seeds and both models correlate at 0.81.
+
+    winobias: the people are sentences of which each is there with a pronoun of either gender, whose answers correlate
+    as much; half of the misses are "None", which has no gaps."""
     rng, found = np.random.default_rng(0), []
     for _ in range(replications):
         shares, expected, _ = classifier.drawn(rng)
+        expected = _with_none(expected) if winobias else expected
         people = expected.sum(axis=-1).round().astype(int)
-        before = expected / expected.sum(axis=-1, keepdims=True)
+        before = expected / np.maximum(expected.sum(axis=-1, keepdims=True), 1)
         z, y = np.repeat(np.indices(people.shape).reshape(2, -1), people.ravel(), axis=1)
-        order = rng.permutation(len(z))
-        z, y, shared, other = z[order], y[order], rng.normal(size=len(z)), rng.random(len(z))
+        alike = len(z) // 2 if winobias else len(z)  # those of one gender come before the others
+        order = np.add.outer(np.arange(0, len(z), alike), rng.permutation(alike)).ravel()
+        shared, other = rng.normal(size=alike), rng.random(alike)
+        z, y, shared, other = z[order], y[order], np.resize(shared, len(z)), np.resize(other, len(z))
         after = _with_gaps(before, kept)
         truths = [
-            _gaps_of(np.round(1e6 * people[..., None] * side).astype(np.int64), shares) for side in (after, before)
+            _gaps_of(_tables(np.round(1e6 * people[..., None] * side).astype(np.int64), winobias), shares)
+            for side in (after, before)
         ]
         true = {name: abs(truths[0][name]) - abs(truths[1][name]) for name in OF_GAPS}
         of_seeds: dict[str, list] = {name: [] for name in OF_GAPS}
+        row = {}
         for _ in range(seeds):
             sides = []
             for side in (after, before):
-                cells = fairness.cells(y, _answers(side, z, y, shared, other, rng), z, n_classes=classifier.professions)
-                table = fairness.counted(cells, n_classes=classifier.professions)
-                sides.append((_gaps_of(table, shares), intervals(Tables(table), {"train": shares}, cells)))
+                cells = fairness.cells(y, _answers(side, z, y, shared, other, rng), z, n_classes=people.shape[1])
+                tables = _tables(fairness.counted(cells, n_classes=people.shape[1]), winobias)
+                sides.append((_gaps_of(tables, shares), intervals(tables, {"train": shares}, cells)))
             for name, (*key, better) in OF_GAPS.items():
                 values = [np.array([value[name]]) for value, _ in sides]
-                drawn = [ends[tuple(key)].resampled[None] for _, ends in sides]
+                ends_of = [ends[tuple(key)] for _, ends in sides]
+                drawn = [ends.resampled[None] for ends in ends_of]
                 of_seeds[name].append(np.ravel(distance_differences(values, drawn, 0.0, better)))
-        row = {}
+                ends = ends_of[1]
+                row[f"{name} holds"] = ends.low <= truths[1][name] <= ends.high if np.isfinite(ends.low) else np.nan
         for name, ends in of_seeds.items():
             value, low, high = np.mean(ends, axis=0)
             if seeds > 1:
@@ -480,6 +503,18 @@ def coverage_of_gap_changes(classifier: Classifier, kept: float, *, seeds: int =
             row |= {name: low <= true[name] <= high, f"{name} nearer": high < 0, f"{name} farther": low > 0}
         found.append(row)
     return pd.DataFrame(found).mean().to_dict()
+
+
+def _with_none(expected: np.ndarray) -> np.ndarray:
+    """The expected table [2, 40, 40] of professions as one [2, 41, 41] of the classes of WinoBias."""
+    missed = np.where(np.eye(expected.shape[-1]), 0, expected) / 2
+    none = winobias_scores.classes().index(winobias_scores.NONE)
+    return np.insert(np.insert(expected - missed, none, missed.sum(axis=-1), axis=-1), none, 0, axis=-2)
+
+
+def _tables(counts: np.ndarray, winobias: bool) -> Tables:
+    of_winobias = winobias_scores.profession_gaps, winobias_scores.profession_separation
+    return Tables(counts, *of_winobias) if winobias else Tables(counts)
 
 
 def _with_gaps(rates: np.ndarray, kept: float) -> np.ndarray:
@@ -505,14 +540,13 @@ def _answers(
     return np.where(right, y, np.minimum(wrong, len(k) - 1))
 
 
-def _gaps_of(table: np.ndarray, shares: np.ndarray) -> dict[str, float]:
-    tpr = fairness.gaps(table).tpr
+def _gaps_of(tables: Tables, shares: np.ndarray) -> dict[str, float]:
     return {
-        "sum": tpr.gap_sum(),
-        "r": np.nan_to_num(tpr.gap_pearson(shares)),
-        "independence": fairness.independence(table),
-        "separation": fairness.separation_distances(table).total(),
-        "sufficiency": fairness.sufficiency_distances(table).total(),
+        "sum": tables.gaps.tpr.gap_sum(),
+        "r": np.nan_to_num(tables.gaps.tpr.gap_pearson(shares)),
+        "independence": fairness.independence(tables.counts),
+        "separation": tables.separation.total(),
+        "sufficiency": tables.sufficiency.total(),
     }
 
 
@@ -533,6 +567,10 @@ def _gap_changes(replications: int) -> Iterator[dict]:
     for (k, people, seeds), kept in product(((12, 20, 1), (28, 60, 1), (12, 20, 3)), (1.0, 0.5, 0.0)):
         shares = coverage_of_gap_changes(Classifier(k, people, 0.5), kept, seeds=seeds, replications=replications)
         yield {"what": "change of gaps", "professions": k, "people": people, "kept": kept, "seeds": seeds, **shares}
+    winobias = Classifier(40, 20, 0.5, spread=0.2)
+    for kept in (1.0, 0.5, 0.0):
+        shares = coverage_of_gap_changes(winobias, kept, winobias=True, replications=max(2, replications // 4))
+        yield {"what": "change of gaps of WinoBias", "sentences": 40, "kept": kept, **shares}
 
 
 def _equal_encoders(replications: int) -> Iterator[dict]:
@@ -549,9 +587,11 @@ def _changes(replications: int) -> Iterator[dict]:
     for items, (before, after) in product((32, 120, 262), ((0.0, 0.0), (0.1, 0.1), (0.1, -0.1), (0.2, 0.0))):
         shares = coverage_of_changes(items, before, after, shares=True, replications=replications)
         yield {"what": "change of a share", "items": items, "before": before, "after": after, **shares}
-    for words, (before, after) in product((8, 18), ((0.0, 0.0), (1.0, 1.0), (1.0, -1.0), (2.0, 1.0))):
-        shares = coverage_of_effect_changes(words, before, after, replications=max(2, replications // 2))
-        yield {"what": "change of a WEAT effect size", "items": words, "before": before, "after": after, **shares}
+    of_effects = ((0.0, 0.0), (1.0, 1.0), (1.0, -1.0), (2.0, 1.0))
+    for draw, words, (before, after) in product(("normal", "skewed"), (8, 18), of_effects):
+        shares = coverage_of_effect_changes(words, before, after, draw=draw, replications=max(2, replications // 2))
+        about = {"draw": draw, "items": words, "before": before, "after": after}
+        yield {"what": "change of a WEAT effect size", **about, **shares}
     for items, (before, after) in product((8, 20, 60), ((0.0, 0.0), (0.5, 0.5), (0.5, -0.5), (0.9, 0.5))):
         shares = coverage_of_correlation_changes(items, before, after, replications=max(2, replications // 2))
         yield {"what": "change of a correlation", "items": items, "before": before, "after": after, **shares}
@@ -570,11 +610,11 @@ def _correlations(replications: int) -> Iterator[dict]:
 
 def _effect_sizes(replications: int) -> Iterator[dict]:
     for draw, words, shift in product(("normal", "skewed"), (8, 18), (0.0, 0.5, 1.0, 2.0)):
-        share = coverage_of_effect_sizes(words, shift, draw=draw, replications=replications)
-        yield {"what": "WEAT effect size", "draw": draw, "words": words, "shift": shift, "jackknife": share}
+        shares = coverage_of_effect_sizes(words, shift, draw=draw, replications=replications)
+        yield {"what": "WEAT effect size", "draw": draw, "words": words, "shift": shift, **shares}
     for shift in (0.0, 0.5, 1.0, 2.0):
-        share = coverage_of_effect_sizes(8, shift, sentences=8, within=0.3, replications=replications)
-        yield {"what": "SEAT effect size", "words": 8, "shift": shift, "jackknife": share}
+        shares = coverage_of_effect_sizes(8, shift, sentences=8, within=0.3, replications=replications)
+        yield {"what": "SEAT effect size", "words": 8, "shift": shift, **shares}
 
 
 def _targets(replications: int) -> Iterator[dict]:

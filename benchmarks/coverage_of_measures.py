@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtr, ndtri
 
-from biasflow.metrics import combined_effect, coreference, divergence, gest, glue, trait_ratings
+from biasflow.metrics import combined_effect, coreference, divergence, families, gest, glue, trait_ratings
 from biasflow.metrics.perplexity import ratio_interval
 from biasflow.overview.helps import left_over
-from biasflow.results.bootstrap import Interval, ends, interval, weighted_mean
+from biasflow.results.bootstrap import Interval, ends, interval, share_interval, weighted_mean
 from biasflow.results.changes import distance_differences
 from biasflow.results.comparison import distance
 
@@ -218,6 +218,26 @@ def divergences(name: str, pairs: int, after: tuple[float, float], before: tuple
     return Design(*((50, "low") if name == "kldivs" else (100, "high")), tuple(truth), drawn())
 
 
+def probe(people: int, after: float, before: float, *, by_gender: bool) -> Design:
+    """The accuracy of probes that tell the gender of these shares of so many people, as many of either gender;
+    by_gender: drawn within each (probes by family), otherwise the share of all with Jeffreys' interval."""
+    z = np.arange(people) % 2
+
+    def score(right: np.ndarray) -> tuple[float, Interval]:
+        if by_gender:
+            ends = interval(lambda counts: families.balanced_accuracy(z, right, counts), z, strata=True)
+            return float(families.balanced_accuracy(z, right)[0]), ends
+        drawn = interval(lambda counts: weighted_mean(counts, right), np.arange(people)).resampled
+        return float(right.mean()), Interval(*share_interval(right.sum(), people), drawn)
+
+    def drawn() -> Iterator[Models]:
+        rng = np.random.default_rng(0)
+        while True:
+            yield tuple(map(score, _both(rng, people) < ndtri([[after], [before]])))
+
+    return Design(0.5, "low", (after, before), drawn())
+
+
 def traits(size: tuple[int, int], after: float, before: float, *, by_model: bool = False) -> Design:
     """Trait ratings of 53 masculine words and so many others, in 6 templates with so many traits: the associations of
     the others are higher by these in the mean, and by amounts that differ between templates (standard deviation 0.1)
@@ -277,6 +297,7 @@ def coverage_of_bias_left(
 
 def measures(replications: int) -> Iterator[dict]:
     """Rows for `benchmarks.coverage`: each measure whose distance stays, falls, or crosses neutral."""
+    of_probes = ((0.5, 0.5), (0.7, 0.7), (0.95, 0.95), (0.6, 0.7), (0.5, 0.95))
     for name, sizes, cases, design in (
         ("CEAT", (8, 18), ((0.5, 0.5), (2.0, 2.0), (1.0, -1.0), (1.0, 2.0)), ceat),
         ("DisCo", (14,), ((0.5, 0.5), (2.0, 2.0), (1.0, 2.0)), disco),
@@ -304,6 +325,8 @@ def measures(replications: int) -> Iterator[dict]:
             ((0.5, 0.5),),
             lambda *of: traits(*of, by_model=True),
         ),
+        ("probe accuracy", (100, 600), of_probes, lambda *of: probe(*of, by_gender=False)),
+        ("probe by family", (200, 600), of_probes, lambda *of: probe(*of, by_gender=True)),
         ("Pearson", (100,), ((0.8, 0.8), (0.9, 0.8)), lambda *of: correlated("pearson", *of)),
         ("Spearman", (100,), ((0.8, 0.8), (0.9, 0.8)), lambda *of: correlated("spearman", *of)),
     ):
