@@ -488,7 +488,7 @@ def coverage_of_gap_changes(
             for side in (after, before):
                 cells = fairness.cells(y, _answers(side, z, y, shared, other, rng), z, n_classes=people.shape[1])
                 tables = _tables(fairness.counted(cells, n_classes=people.shape[1]), winobias)
-                sides.append((_gaps_of(tables, shares), intervals(tables, {"train": shares}, cells)))
+                sides.append((_gaps_of(tables, shares), intervals(tables, {"train": shares}, cells, pairs=winobias)))
             for name, (*key, better) in OF_GAPS.items():
                 values = [np.array([value[name]]) for value, _ in sides]
                 ends_of = [ends[tuple(key)] for _, ends in sides]

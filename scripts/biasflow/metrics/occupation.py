@@ -127,7 +127,11 @@ class Tables:
 
 
 def occupation_rows(
-    tables: Tables, *, shares: Mapping[str, ArrayLike], people: Sequence[np.ndarray] | None = None
+    tables: Tables,
+    *,
+    shares: Mapping[str, ArrayLike],
+    people: Sequence[np.ndarray] | None = None,
+    pairs: bool = False,
 ) -> pd.DataFrame:
     """Return every extrinsic score of C classifiers: columns classifier (its number), metric, part, variant, value, n,
     low, high, resampled.
@@ -137,6 +141,7 @@ def occupation_rows(
             part in correlations
     people  for each classifier the cell of its table into which each person falls, [n] numbers of the flat table; in
             one order for all, so that their resamples are of the same people. Without them nothing is `resampled`
+    pairs   whether the second half of the people are the first half with the other gender, and so drawn with them
 
         accuracy, independence, test_size (how many people), largest_label_share (of the predictions)
         majority_share, majority_p (`labels.majority`)
@@ -157,7 +162,8 @@ def occupation_rows(
     rows = []
     for number, table in enumerate(tables.counts):
         of_women = {source: share[number] for source, share in shares.items()}
-        limits = intervals(replace(tables, counts=table), of_women, None if people is None else people[number])
+        cells = None if people is None else people[number]
+        limits = intervals(replace(tables, counts=table), of_women, cells, pairs=pairs)
         n = table.sum()
         rows += [(number, *key, values[number], n, *limits.get(key, NOWHERE)) for key, values in scores.items()]
     columns = ["classifier", "metric", "part", "variant", "value", "n", "low", "high", RESAMPLED]
@@ -165,10 +171,10 @@ def occupation_rows(
 
 
 def intervals(
-    tables: Tables, shares: Mapping[str, np.ndarray], people: np.ndarray | None = None
+    tables: Tables, shares: Mapping[str, np.ndarray], people: np.ndarray | None = None, *, pairs: bool = False
 ) -> dict[Key, Interval]:
     """Return (metric, part, variant) -> 95 % interval over people, for one classifier: counts [2, K, K], shares [K];
-    people: as in `occupation_rows`.
+    people, pairs: as in `occupation_rows`.
 
     For accuracy Jeffreys' interval, for correlations that of the correlation without the noise in the gaps
     (`correlation_interval`). Sums of absolute gaps and of distances cannot be negative, so noise inflates them: their
@@ -179,14 +185,17 @@ def intervals(
 
     Resampled are of sums what `_down_to` makes of them, and of correlations `correlation_resamples`."""
     cells = _anyone(tables.counts) if people is None else people
-    resampled = replace(tables, counts=drawn_tables(cells, tables.counts.shape, resamples=RESAMPLES))
+    counts = drawn_tables(cells, tables.counts.shape, resamples=RESAMPLES, pairs=pairs)
+    resampled = replace(tables, counts=counts)
     hits = int(np.trace(tables.counts.sum(axis=0)))
     accuracy = share_interval(hits, int(tables.counts.sum()))
     result = {("accuracy", NA, NA): Interval(*accuracy, fairness.accuracy(resampled.counts))}
     for name, rate in _rates(tables).items():
         drawn = _rates(resampled)[name].gap
+        width = np.subtract(*percentiles(drawn)) if pairs else np.nan  # a pair's answers depend on each other
+        variance = (width / 2 / ndtri(0.975)) ** 2 if pairs else rate.gap_variance
         for source, share in shares.items():
-            of_rate = share, rate.gap, rate.gap_variance
+            of_rate = share, rate.gap, variance
             ends_of_r = correlation_interval(*of_rate)
             result[f"{name}_gap_pearson", NA, source] = Interval(*ends_of_r, correlation_resamples(*of_rate, drawn))
     for within, sums_of in _SUMS.items():

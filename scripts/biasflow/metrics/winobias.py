@@ -53,7 +53,7 @@ def score(path: str | Path, *, pro: str | Path, anti: str | Path, pairs: str | P
         all of `occupation.occupation_rows` but its variants of shares: of both sides, whose classes are `classes`, with
         US labour statistics; variant: "tokens" or "released" (`predicted_professions`), alone or as "tokens-absdiff"
 
-    low, high: over pairs (F1), and over sentences. BiasflowError: what `read_pairs` and `load_clusters` refuse, and a
+    low, high: over pairs (F1, gaps, distances), and over sentences. BiasflowError: what `read_pairs` and `load_clusters` refuse, and a
     table of another number of pairs."""
     sentence_pairs = read_pairs(pro, anti)
     n, types = len(sentence_pairs), read_text_csv(pairs)["type"]
@@ -153,10 +153,11 @@ def first_mention_difference(pro: np.ndarray, anti: np.ndarray) -> tuple[np.ndar
 
 
 def class_rows(cells: np.ndarray, reading: Reading) -> pd.DataFrame:
-    """Return `occupation.occupation_rows` of `class_cells` [C, n], with the reading of the predictions as variant."""
+    """Return `occupation.occupation_rows` of `class_cells` [C, n], with the reading of the predictions as variant. The
+    second half of the sentences are the first half with the other pronoun."""
     counts = fairness.counted(cells, n_classes=len(classes()))
     tables = Tables(counts, profession_gaps, profession_separation)
-    rows = occupation_rows(tables, shares={LABOUR: professions()["share_of_women"]}, people=cells)
+    rows = occupation_rows(tables, shares={LABOUR: professions()["share_of_women"]}, people=cells, pairs=True)
     others = rows["variant"].replace(LABOUR, NA)
     return rows.assign(variant=np.where(others == NA, reading, f"{reading}-" + others))
 

@@ -125,14 +125,18 @@ def in_groups(values: ArrayLike) -> np.ndarray:
     return sums
 
 
-def drawn_tables(cells: np.ndarray, shape: tuple[int, ...], *, resamples: int, seed: int = SEED) -> np.ndarray:
+def drawn_tables(
+    cells: np.ndarray, shape: tuple[int, ...], *, resamples: int, pairs: bool = False, seed: int = SEED
+) -> np.ndarray:
     """Resamples of people, counted in a table: whole numbers [resamples, *shape].
 
-    cells [n]: into which cell of the flat table each of them falls. People are drawn in groups (`in_groups`), and in
-    the same order they are drawn alike, whatever cells they fall into."""
+    cells [n]: into which cell of the flat table each of them falls; pairs: each of the first half is drawn together
+    with one of the second half. People are drawn in groups (`in_groups`), and in the same order they are drawn alike,
+    whatever cells they fall into."""
+    units = len(cells) // 2 if pairs else len(cells)
     filled, places = np.unique(cells, return_inverse=True)
-    groups = np.zeros((min(GROUPS, len(cells)), len(filled)))
-    np.add.at(groups, (np.arange(len(cells)) % GROUPS, places), 1)
+    groups = np.zeros((min(GROUPS, units), len(filled)))
+    np.add.at(groups, (np.arange(len(cells)) % max(units, 1) % GROUPS, places), 1)
     drawn = np.zeros((resamples, int(np.prod(shape))), dtype=np.int64)
     if len(cells):
         drawn[:, filled] = _drawn((len(groups),), resamples, seed)[0] @ groups

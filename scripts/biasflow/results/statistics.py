@@ -271,7 +271,7 @@ def effect_jackknife(
     An effect size d has a largest value (2 for equal sets). So the interval is Student's t of arsinh(D / sqrt(8)),
     turned back into d, where D = d / sqrt(1 - p q d^2) is the difference of the means in standard deviations within the
     sets, p and q the shares of X and Y. The spread of D grows with D, that of its arsinh does not. (The percentiles of
-    the resamples cover large effects of 8 words in 80 %: docs/scores/intervals.md.) NaN for fewer than LEAST + 1
+    the resamples cover large effects of 8 words in 80 %.) NaN for fewer than LEAST + 1
     words."""
     everything, left_out = np.ones((1, len(of_X))), 1 - np.eye(len(of_X))
     resampled = interval(effects, ~of_X, strata=True, resamples=resamples).resampled

@@ -218,6 +218,8 @@ def test_drawn_tables_are_those_of_drawn_people():
     other = drawn_tables(np.where(np.arange(100) == 7, 3, cells), (2, 2), resamples=4000)  # one of them is elsewhere
     assert (other[:, 1, 1] - drawn[:, 1, 1] == drawn[:, 0, 0] - other[:, 0, 0]).all()
     assert (other[:, 1, 1] - drawn[:, 1, 1]).var() == pytest.approx(0.99, rel=0.1)
+    pairs = drawn_tables(np.arange(100), (2, 50), resamples=100, pairs=True)
+    assert (pairs[:, 0] == pairs[:, 1]).all() and pairs[:, 0].var() == pytest.approx(0.98, rel=0.1)
 
 
 @pytest.mark.parametrize(("effect", "n"), [(0.2, 394), (0.5, 64), (0.8, 26), (1.0, 17)])
