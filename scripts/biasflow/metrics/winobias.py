@@ -53,8 +53,8 @@ def score(path: str | Path, *, pro: str | Path, anti: str | Path, pairs: str | P
         all of `occupation.occupation_rows` but its variants of shares: of both sides, whose classes are `classes`, with
         US labour statistics; variant: "tokens" or "released" (`predicted_professions`), alone or as "tokens-absdiff"
 
-    low, high: over pairs (F1, gaps, distances), and over sentences. BiasflowError: what `read_pairs` and `load_clusters` refuse, and a
-    table of another number of pairs."""
+    low, high: over pairs (F1, gaps, distances), and over sentences. BiasflowError: what `read_pairs` and
+    `load_clusters` refuse, and a table of another number of pairs."""
     sentence_pairs = read_pairs(pro, anti)
     n, types = len(sentence_pairs), read_text_csv(pairs)["type"]
     if len(types) != n:
