@@ -144,7 +144,7 @@ def sentences(run: Run, caption: str) -> str:
             sections.append(_section(", ".join(name for name in names if name != NA), pieces))
     if not sections:
         caption += " Not run: there are no scores of tokens."
-    stops = ", ".join(_background(share) for share in (-1, 0, 1))
+    stops = ", ".join(map(_background, (-1, 0, 1)))
     return _PAGE.render(title="DensRay scores of sentences", caption=caption, stops=stops, sections=sections)
 
 
@@ -176,9 +176,8 @@ def _section(name: str, pieces: pd.DataFrame) -> dict:
 
 def _nothing(ours: placed.Rows, measure: str, method: str) -> Figure:
     """A figure that says of every encoder why it is not drawn."""
-    return draw.empty_figure(
-        "; ".join(f"{name}: {placed.not_run(ours, name, measure, method)}" for name in ours.encoders)
-    )
+    reasons = {name: placed.not_run(ours, name, measure, method) for name in ours.encoders}
+    return draw.empty_figure("; ".join(f"{name}: {reason}" for name, reason in reasons.items()))
 
 
 def _draw_layers(axes: Axes, block: pd.DataFrame, measure: str) -> None:

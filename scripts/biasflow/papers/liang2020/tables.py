@@ -3,6 +3,7 @@ quality of the models (perplexity, GLUE, paper B's measures), and how much gende
 holds."""
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -76,16 +77,13 @@ def glue_scores(ours: placed.Rows) -> pd.DataFrame:
     rows = rows[(rows["head"] == "own") & (rows["dataset"] == "validation")]
     rows = rows[(rows["strategy"] == PLAIN) | rows["strategy"].str.startswith(WITH)]
     rows = rows[rows["metric"].isin(_GLUE)]
-    when = rows["strategy"].map(lambda strategy: AT_EVALUATION if strategy == PLAIN else IN_TRAINING)
-    metric = rows["metric"].replace("glue_score", "score")
-    rows = rows.assign(set=rows["task"], strategy=when.astype(object), metric=metric)
-    keys = [*placed.KEY, "set", "strategy", "metric", "seed"]
-    edited = rows[rows["method"] != NONE]
-    untouched = rows[rows["method"] == NONE].drop(columns="strategy")
-    strategies = edited[["encoder", "set", "strategy"]].drop_duplicates()
-    untouched = untouched.merge(strategies, on=["encoder", "set"], how="left").fillna({"strategy": ""})
-    table = pd.concat([untouched, edited], ignore_index=True)[[*keys, "value"]]
-    return placed.of_shared_seeds(table, ["set", "strategy", "metric"])
+    when = np.where(rows["strategy"] == PLAIN, AT_EVALUATION, IN_TRAINING).astype(object)
+    rows = rows.assign(set=rows["task"], strategy=when, metric=rows["metric"].replace("glue_score", "score"))
+    unit, is_edited = ["set", "strategy", "metric"], rows["method"] != NONE
+    strategies = rows.loc[is_edited, ["encoder", "set", "strategy"]].drop_duplicates()
+    untouched = rows[~is_edited].drop(columns="strategy").merge(strategies, how="left").fillna({"strategy": ""})
+    table = pd.concat([untouched, rows[is_edited]], ignore_index=True)
+    return placed.of_shared_seeds(table[[*placed.KEY, *unit, "seed", "value"]], unit)
 
 
 def glue_average(ours: placed.Rows, strategy: str) -> pd.DataFrame:
@@ -111,12 +109,8 @@ def glue(run: Run) -> pd.DataFrame:
     scores = glue_scores(ours).rename(columns={"set": "task"})
     several = scores.groupby("task")["metric"].transform("nunique") > 2  # the score, and more than one metric
     grouped = scores[several | (scores["metric"] != "score")].groupby([*placed.KEY, *unit], as_index=False)["value"]
-    table = grouped.agg(
-        mean=pd.Series.mean,
-        low=lambda values: t_interval(values)[0],
-        high=lambda values: t_interval(values)[1],
-        seeds="size",
-    )
+    low, high = (lambda values, end=end: t_interval(values)[end] for end in (0, 1))
+    table = grouped.agg(mean=pd.Series.mean, low=low, high=high, seeds="size")
     return placed.finished(table, ours, "glue", unit, changes=["mean"]).astype({"seeds": "Int64"})
 
 
@@ -134,12 +128,9 @@ def intrinsic(run: Run) -> pd.DataFrame:
     changes = ["strength", "distance", "fairness", "snli_accuracy"]
     rows = placed.finished(table, ours, "intrinsic", ["stimuli"], changes=changes)
 
-    def states(column: str, measure: str) -> list[str]:
-        absent = zip(rows["encoder"], rows["method"], rows[column].isna(), strict=True)
-        return [
-            placed.not_run(ours, encoder, measure, method or None) if lacks else RUN
-            for encoder, method, lacks in absent
-        ]
+    def states(column: str, measure: str) -> pd.Series:
+        whys = [placed.not_run(ours, row.encoder, measure, row.method or None) for row in rows.itertuples()]
+        return pd.Series(whys, index=rows.index).mask(rows[column].notna(), RUN)
 
     status = rows["status"].where(rows["status"] != RUN, states("strength", "intrinsic"))
     return rows.assign(status=status, nli_status=states("nli_seeds", "nli")).astype({"nli_seeds": "Int64"})
@@ -164,12 +155,9 @@ def gender_share(run: Run) -> pd.DataFrame:
 def gender_shares(ours: placed.Rows) -> pd.DataFrame:
     """The gender shares of the untouched encoders: encoder, place, layer (its number), part ("" for its output), head
     ("" or its number), value."""
-    rows = ours.inside[ours.inside["metric"] == "gender_share"].reset_index(drop=True)
-    places = rows["part"].str.extract(_PLACE)
-    places = places.fillna({"part": "", "head": ""}).astype({"layer": int})
-    return places.assign(encoder=rows["encoder"], value=rows["value"])[
-        ["encoder", "place", "layer", "part", "head", "value"]
-    ]
+    rows = ours.inside[ours.inside["metric"] == "gender_share"]
+    places = rows["part"].str.extract(_PLACE).fillna({"part": "", "head": ""}).astype({"layer": int})
+    return rows[["encoder", "value"]].join(places).reset_index(drop=True)
 
 
 def _nli(ours: placed.Rows) -> pd.DataFrame:
@@ -246,9 +234,8 @@ def main(run: Run) -> pd.DataFrame:
     measured = {}
     for name, columns in _columns(shown).items():
         reading = {column: shown[column] for column in _SAID_BY[name]}
-        values_of = (
-            sources[name][[*placed.KEY, *columns]] if name in sources else placed.wide(bias, placed.KEY, columns)
-        )
+        values_of = sources[name] if name in sources else placed.wide(bias, placed.KEY, columns)
+        values_of = values_of[[*placed.KEY, *columns]]
         table = table.assign(**reading).merge(values_of, on=placed.KEY, how="left", validate="one_to_one")
         measured[name] = set(values_of["encoder"])
     for p in [column for column in table if column.endswith("_p_value")]:
@@ -299,7 +286,9 @@ def association(run: Run, source: str = placed.NOTEBOOKS) -> pd.DataFrame:
     table = with_bound(table, "p_value", table["partitions"])
     table["p_holm"] = table.groupby(placed.KEY)["p_value"].transform(holm).astype(float)
     table["tests"] = table.groupby(placed.KEY)["p_value"].transform("count")
-    table["verdict"] = [_verdict(p, q) for p, q in zip(table["p_value"], table["p_holm"], strict=True)]
+    cases = [table["p_value"].isna(), table["p_value"] >= _LEVEL, table["p_holm"] < _LEVEL]
+    verdicts = ["not testable", "not significant", "significant"]
+    table["verdict"] = np.select(cases, verdicts, "significant only before correction")
     table["exact"] = np.where(table["partitions"] == 0, "", np.where(table["exact"] == 1, "exact", "sampled"))
     numbers = ["effect_size", "p_value", "p_value_bound", "p_holm", "verdict", "tests", "exact", "partitions"]
     printed = _association(placed.published_rows(ours, source))
@@ -313,14 +302,6 @@ def _association(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([placed.of_metrics(rows, "weat"), placed.of_metrics(rows, "seat")])
 
 
-def _verdict(p: float, corrected: float) -> str:
-    if np.isnan(p):
-        return "not testable"
-    if p >= _LEVEL:
-        return "not significant"
-    return "significant" if corrected < _LEVEL else "significant only before correction"
-
-
 def _of_text(perplexity: pd.DataFrame, shown: Mapping[str, str | list[str]]) -> pd.DataFrame:
     """The rows of perplexity of the text and stage that the main table shows."""
     of_text = perplexity["set"] == shown["perplexity_text"]
@@ -329,12 +310,11 @@ def _of_text(perplexity: pd.DataFrame, shown: Mapping[str, str | list[str]]) -> 
 
 def _columns(shown: Mapping[str, str | list[str]]) -> dict[str, list[str]]:
     """Measure of the main table -> its own columns."""
-    tests = {
-        name: [f"{test.lower()}_{metric}" for test in names for metric in ("effect_size", "p_value", "partitions")]
-        for name, names in (("weat", shown["words"]), ("seat", shown["sentences"]))
-    }
-    columns = {"occtmp": [f"occtmp_{metric}" for metric in _MAIN_OCCTMP], **tests, "perplexity": _MAIN_PERPLEXITY}
-    columns["glue"] = ["glue_average", "glue_tasks"]
+    columns = {"occtmp": [f"occtmp_{metric}" for metric in _MAIN_OCCTMP]}
+    for name, tests in (("weat", shown["words"]), ("seat", shown["sentences"])):
+        numbers = product(map(str.lower, tests), ("effect_size", "p_value", "partitions"))
+        columns[name] = list(map("_".join, numbers))
+    columns |= {"perplexity": _MAIN_PERPLEXITY, "glue": ["glue_average", "glue_tasks"]}
     return {name: own for name, own in columns.items() if own}
 
 
@@ -343,21 +323,13 @@ def bias_rows(rows: pd.DataFrame, shown: Mapping[str, str | list[str]]) -> pd.Da
 
     `rows`: our scores or the published ones. Of perplexity only the released form, which is what is published."""
     occtmp, perplexity = rows[rows["metric"].str.startswith("occtmp_")], perplexity_rows(rows)
-    tests = [
-        of_test[of_test["set"].isin(names) & (of_test["variant"] == pooling)]
-        for of_test, names, pooling in (
-            (placed.of_metrics(rows, "weat"), shown["words"], shown["word_pooling"]),
-            (placed.of_metrics(rows, "seat"), shown["sentences"], shown["sentence_pooling"]),
-        )
-    ]
-    perplexity = _of_text(perplexity[perplexity["metric"] == "batch_perplexity"], shown)
-    return pd.concat(
-        [
-            occtmp[occtmp["set"] == shown["occtmp_set"]],
-            *(of_test.assign(metric=of_test["set"].str.lower() + "_" + of_test["metric"]) for of_test in tests),
-            perplexity,
-        ]
-    )
+    blocks = [occtmp[occtmp["set"] == shown["occtmp_set"]]]
+    for metric, tests, pooling in (("weat", "words", "word_pooling"), ("seat", "sentences", "sentence_pooling")):
+        of_test = placed.of_metrics(rows, metric)
+        of_test = of_test[of_test["set"].isin(shown[tests]) & (of_test["variant"] == shown[pooling])]
+        blocks.append(of_test.assign(metric=of_test["set"].str.lower() + "_" + of_test["metric"]))
+    blocks.append(_of_text(perplexity[perplexity["metric"] == "batch_perplexity"], shown))
+    return pd.concat(blocks)
 
 
 def _sets(present: set[str], paper: Sequence[str]) -> list[str]:
