@@ -62,17 +62,16 @@ def _write_table(function: Callable, run: Run, paths: list[Path], target: Target
     write_table(frame, *paths, caption=caption, decimals=target.decimals)
 
 
-def _write_figure(function: Callable, run: Run, paths: list[Path], _: Target) -> None:
-    save_figure(function(run), *paths)
-
-
 def _write_page(function: Callable, run: Run, paths: list[Path], target: Target) -> None:
-    page = function(run, target.caption)
     with whole_file(paths[0]) as temporary:
-        temporary.write_text(page, encoding="utf-8", newline="\n")
+        temporary.write_text(function(run, target.caption), encoding="utf-8", newline="\n")
 
 
-_WRITERS: dict[str, Callable] = {"tables": _write_table, "figures": _write_figure, "pages": _write_page}
+_WRITERS: dict[str, Callable] = {
+    "tables": _write_table,
+    "figures": lambda function, run, paths, _: save_figure(function(run), *paths),
+    "pages": _write_page,
+}
 
 
 # What printed.csv says about a number: where it stands (table), its text, deviation and star, the setting that is
@@ -193,14 +192,9 @@ def same_encoders(text: PaperText, run: Run) -> dict[str, list[str]]:
     """Encoder as printed -> the encoders of the run that are it, by the hub's id and the revision: a name says nothing,
     and what a local folder holds is not known."""
     ids, revisions = (run.attributes("encoder", attribute) for attribute in ("id", "revision"))
-    return {
-        printed: [
-            name
-            for name, repository in ids.items()
-            if _repository(repository) == _repository(about["id"]) and revisions.get(name) == about["revision"]
-        ]
-        for printed, about in text.encoders.items()
-    }
+    ours = {name: (_repository(repository), revisions.get(name)) for name, repository in ids.items()}
+    theirs = {name: (_repository(about["id"]), about["revision"]) for name, about in text.encoders.items()}
+    return {printed: [name for name, it in ours.items() if it == that] for printed, that in theirs.items()}
 
 
 def _namesakes(text: PaperText, run: Run) -> str:

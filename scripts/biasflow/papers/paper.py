@@ -4,6 +4,7 @@ printed numbers, and its citation. Imports no pandas."""
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
+from typing import TypeVar
 
 import yaml
 from jinja2 import StrictUndefined, UndefinedError
@@ -17,6 +18,7 @@ from biasflow.results.page import first_sentence
 HERE = Path(__file__).parent
 PAPER, PRINTED = "paper.yaml", "printed.csv"  # the files of a paper's folder
 DECIMALS = 4
+Kind = TypeVar("Kind")
 _SUFFIXES = {"tables": (".csv", ".tex", ".html"), "figures": (".svg", ".pdf"), "pages": (".html",)}
 KINDS = tuple(_SUFFIXES)  # of targets
 _SHOWN = (".html", ".svg")  # by a browser
@@ -142,10 +144,8 @@ class PaperText:
         """Return figure -> why it cannot be drawn, for figures none of whose cells in the plan is run.
 
         options: the paper's part of the configuration; cells: all of the plan."""
-        reasons = {
-            f"{self.name}_{name}": _lacking(self.name, target.needs, options, cells)
-            for name, target in self.figures.items()
-        }
+        figures = zip(self.targets("figures"), self.figures.values(), strict=True)
+        reasons = {name: _lacking(self.name, target.needs, options, cells) for name, target in figures}
         return {name: reason for name, reason in reasons.items() if reason}
 
     def on_page(self, options: Mapping, cells: Sequence[Cell]) -> dict[str, object]:
@@ -197,16 +197,13 @@ def _lacking(paper: str, needs: Sequence[Mapping], options: Mapping, cells: Sequ
     for need in needs:
         if "option" in need and not options.get(need["option"]):
             return f"not asked for: the key papers.{paper}.{need['option']} is not set"
-        if "metric" not in need:
-            continue
-        methods = need.get("methods")
-        fitting = [
-            cell for cell in cells if cell.metric == need["metric"] and cell.method in (methods or [cell.method])
-        ]
-        if not fitting:
-            return f"not asked for: {need['metric']}" + (f" under {' or '.join(methods)}" if methods else "")
-        if all(cell.status != RUN for cell in fitting):
-            return f"not run: {fitting[0].reason}"
+        if metric := need.get("metric"):
+            methods = need.get("methods")
+            fitting = [cell for cell in cells if cell.metric == metric and (not methods or cell.method in methods)]
+            if not fitting:
+                return f"not asked for: {metric}" + (f" under {' or '.join(methods)}" if methods else "")
+            if all(cell.status != RUN for cell in fitting):
+                return f"not run: {fitting[0].reason}"
     return ""
 
 
@@ -230,7 +227,7 @@ def load(name: str, folder: str | Path | None = None) -> PaperText:
     path = Path(folder or HERE / name, PAPER)
     if not path.is_file():
         raise BiasflowError(f"there is no paper {name!r}: no file {path}")
-    text = {"tables": {}, "figures": {}, "pages": {}} | _content(path)
+    text = {kind: {} for kind in KINDS} | _content(path)
     known = [field.name for field in fields(PaperText) if field.name not in ("name", "folder")]
     for key in sorted(set(text) - set(known)):
         raise BiasflowError(f"{path}: unknown key {key!r}; known: {', '.join(known)}")
@@ -239,27 +236,21 @@ def load(name: str, folder: str | Path | None = None) -> PaperText:
         for target, about in text[kind].items():
             if not about.made_by and not (kind == "tables" and about.rows and about.metrics):
                 raise BiasflowError(f"{path}: key '{kind}.{target}': give made_by, or for a table metrics and rows")
-    text["ledger"] = [_read(Compared, path, "ledger", _with_names(entry)) for entry in text.get("ledger", ())]
-    try:
-        return PaperText(name=name, folder=path.parent, **text)
-    except TypeError as error:
-        raise BiasflowError(f"{path}: a key is missing: {error}") from error
+    for number, entry in enumerate(text.get("ledger", ())):  # a list of names is these names on either side
+        lists = {key: {name: name for name in value} for key, value in entry.items() if isinstance(value, list)}
+        text["ledger"][number] = _read(Compared, f"{path}: key 'ledger'", {**entry, **lists})
+    return _read(PaperText, f"{path}: a key is missing", {"name": name, "folder": path.parent, **text})
 
 
-def _with_names(entry: Mapping) -> dict:
-    """An entry of the ledger whose lists of names are mappings of these names to themselves."""
-    return {key: {name: name for name in value} if isinstance(value, list) else value for key, value in entry.items()}
-
-
-def _read(kind: type, path: Path, key: str, entry: Mapping) -> Target | Compared:
+def _read(kind: type[Kind], where: str, entry: Mapping) -> Kind:
     try:
         return kind(**entry)
     except TypeError as error:
-        raise BiasflowError(f"{path}: key {key!r}: {error}") from error
+        raise BiasflowError(f"{where}: {error}") from error
 
 
 def _target(path: Path, key: str, entry: Mapping) -> Target:
-    target = _read(Target, path, key, entry)
+    target = _read(Target, f"{path}: key {key!r}", entry)
     if not target.caption:
         raise BiasflowError(f"{path}: key {key!r}: the caption is empty")
     return target if isinstance(target.caption, str) else replace(target, caption=" ".join(target.caption))

@@ -119,33 +119,25 @@ def published_rows(ours: Rows, source: str = NOTEBOOKS) -> pd.DataFrame:
 
 def placements(run: Run, names: Sequence[str]) -> dict[str, Placement]:
     """Return method -> its placement in names.csv; the untouched model has neither eraser nor places."""
-    about = {attribute: run.attributes("method", attribute) for attribute in ("eraser", "options", "places")}
+    about = [run.attributes("method", attribute) for attribute in ("eraser", "options", "places")]
     result = {}
-    for name in dict.fromkeys(names):
-        eraser, options, places = (about[attribute].get(name, "") for attribute in about)
+    for name in names:
+        eraser, options, places = (attribute.get(name, "") for attribute in about)
         result[name] = Placement(f"{eraser} ({options})" if options else eraser, places)
     return result
 
 
 def _decoded(scores: pd.DataFrame, encoders: Sequence[str], methods: Mapping[str, Placement]) -> pd.DataFrame:
-    """The rows of these encoders and methods, with stage, set and placement; after masked-LM training those of the
-    methods that were fitted before it, under their own names."""
-    rows = _staged(scores, encoders)
-    fitted = {of_pretrained(name): name for name in methods}
-    method = rows["method"].mask(rows["stage"] == FINETUNED, rows["method"].map(fitted))
-    rows = rows.assign(method=method)[method.isin(methods)]
+    """The rows of these encoders and methods, with stage, set and placement. What an encoder became by masked-LM
+    training has its name, and the methods that were fitted before it have their own."""
+    children, fitted = {name + AFTER: name for name in encoders}, {of_pretrained(name): name for name in methods}
+    before, after = (scores[scores["encoder"].isin(names)] for names in ([*encoders], children))
+    after = after.assign(encoder=after["encoder"].map(children), method=after["method"].map(fitted))
+    rows = pd.concat([before.assign(stage=PRETRAINED), after.assign(stage=FINETUNED)])
+    rows = rows[rows["method"].isin(methods)].assign(set=lambda rows: rows["dataset"])
     erasers, places = ({name: placement[i] for name, placement in methods.items()} for i in (0, 1))
     shown_places = rows["method"].map(places).where(rows["setting"] == NA, rows["setting"])
     return rows.assign(eraser=rows["method"].map(erasers), places=shown_places).reset_index(drop=True)
-
-
-def _staged(rows: pd.DataFrame, encoders: Sequence[str]) -> pd.DataFrame:
-    """The rows of these encoders, with stage and set; what an encoder became by masked-LM training has its name."""
-    children = {encoder + AFTER: encoder for encoder in encoders}
-    before, after = (rows[rows["encoder"].isin(names)] for names in (list(encoders), children))
-    after = after.assign(encoder=after["encoder"].map(children))
-    staged = pd.concat([before.assign(stage=PRETRAINED), after.assign(stage=FINETUNED)], ignore_index=True)
-    return staged.assign(set=staged["dataset"])
 
 
 def of_metrics(rows: pd.DataFrame, prefix: str) -> pd.DataFrame:
@@ -198,10 +190,10 @@ def of_shared_seeds(table: pd.DataFrame, unit: Sequence[str]) -> pd.DataFrame:
     keys = ["encoder", *unit]
     methods = table.groupby(keys)["method"].transform("nunique")
     shared = table[table.groupby([*keys, "seed"])["method"].transform("nunique") == methods]
-    for row in table.merge(shared[keys].drop_duplicates(), how="left", indicator="found").to_dict("records"):
-        if row["found"] == "left_only":
-            where = ", ".join(f"{name} {row[name]}" for name in keys)
-            raise BiasflowError(f"{where}: methods have no seed in common; ask for the same seeds of each")
+    common = pd.MultiIndex.from_frame(table[keys]).isin(pd.MultiIndex.from_frame(shared[keys]))
+    for row in table[~common].head(1).to_dict("records"):
+        where = ", ".join(f"{name} {row[name]}" for name in keys)
+        raise BiasflowError(f"{where}: methods have no seed in common; ask for the same seeds of each")
     return shared
 
 
@@ -228,13 +220,9 @@ def with_not_run(table: pd.DataFrame, ours: Rows, measure: str, printed: pd.Data
     blocks = []
     for encoder, block in table.groupby("encoder", sort=False):
         absent = [method for method in ours.methods if "method" in block and method not in set(block["method"])]
-        statuses = {method: not_run(ours, encoder, measure, method) for method in absent}
-        rows = [
-            {"encoder": encoder, "method": method, **ours.methods[method]._asdict(), "status": why}
-            for method, why in statuses.items()
-            if why != status(NOT_ASKED)
-        ]
-        blocks += [block.assign(status=RUN), pd.DataFrame(rows)]
+        rows = [(encoder, name, *ours.methods[name], not_run(ours, encoder, measure, name)) for name in absent]
+        rows = pd.DataFrame(rows, columns=[*KEY, "status"])
+        blocks += [block.assign(status=RUN), rows[rows["status"] != status(NOT_ASKED)]]
     for encoder in ours.encoders:
         if encoder in set(table["encoder"]):
             continue
