@@ -69,6 +69,13 @@ def name_lines(axes: Axes, names: Sequence[str]) -> None:
     axes.set_ylim(len(names) - 0.5, -0.5)
 
 
+def points(
+    axes: Axes, x: object, y: object, color: str, marker: str, *, faces: object = "none", **options: object
+) -> None:
+    """Marks above the grid, open unless `faces` says their colours; `options` of Axes.scatter."""
+    axes.scatter(x, y, marker=marker, facecolors=faces, edgecolors=color, **{"zorder": 3, **options})
+
+
 def name_row(axes: Axes, name: str, above: float) -> None:
     """What a row of panels shows, in bold so many points above the first of them."""
     axes.annotate(name, (0, 1), (0, above), "axes fraction", "offset points", fontsize=8, weight="bold")

@@ -39,14 +39,9 @@ def draw_doses(values: pd.DataFrame, table: pd.DataFrame) -> Figure:
             axes.axhline(row.before, color=draw.BLACK, linewidth=0.6, linestyle=":")
             axes.set_ylim(inside)
         axes.set_xticks(seeds.index[:: max(1, len(seeds) // 2)])
-    entries = [
-        draw.legend_entry(name, color=colour, linestyle=style, linewidth=1.5)
-        for name, colour, style in (
-            ("follows the dose", draw.BLUE, "-"),
-            ("not shown to follow it", draw.GREY, "-"),
-            ("before this training (if it is near)", draw.BLACK, ":"),
-        )
-    ]
+    lines = {"follows the dose": (draw.BLUE, "-"), "not shown to follow it": (draw.GREY, "-")}
+    lines["before this training (if it is near)"] = (draw.BLACK, ":")
+    entries = [draw.legend_entry(name, color=c, linestyle=style, linewidth=1.5) for name, (c, style) in lines.items()]
     title = "horizontal: dose of planted bias (-1 against the stereotypes, 0 balanced, 1 all stereotypical)"
     draw.legend_below(figure, entries, columns=3, title=title)
     return figure

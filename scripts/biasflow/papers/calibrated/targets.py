@@ -132,17 +132,10 @@ def planted(run: Run) -> pd.DataFrame:
     units = pd.concat(tables)
     units["stereotypical"] = units["times"] * (units["gender"] == units["stereotype"])
     typical = units.groupby("occupation")["stereotype"].agg(lambda genders: "/".join(sorted(set(genders))))
-    table = (
-        tables[0]
-        .groupby("occupation")
-        .agg(
-            share_of_women=("share_of_women", "first"),
-            stereotype=("occupation", lambda names: typical[names.iloc[0]]),
-            units=("times", lambda times: (times > 0).sum()),
-            held_out=("times", lambda times: (times == 0).sum()),
-            examples=("times", "sum"),
-        )
-    )
+    by_occupation = tables[0].assign(trained=tables[0]["times"] > 0).groupby("occupation")
+    table = by_occupation.agg(share_of_women=("share_of_women", "first"), units=("trained", "sum"))
+    table.insert(1, "stereotype", typical)
+    table = table.assign(held_out=by_occupation.size() - table["units"], examples=by_occupation["times"].sum())
     sums = units.groupby(["occupation", "dose"])[["stereotypical", "times"]].sum()
     shares = (sums["stereotypical"] / sums["times"]).unstack("dose")
     return table.join(shares.rename(columns="stereotypical_dose_{:g}".format)).reset_index()

@@ -41,8 +41,8 @@ def strength_distance(run: Run) -> Figure:
     rows = settings_table(run)
     blocks = _blocks(rows)
     if not blocks:
-        statuses = rows.drop_duplicates("encoder").set_index("encoder")["status"]
-        return draw.empty_figure("; ".join(f"{encoder} {status}" for encoder, status in statuses.items()))
+        statuses = rows.drop_duplicates("encoder")
+        return draw.empty_figure("; ".join(statuses["encoder"] + " " + statuses["status"]))
     layers = {name: grid.layers_of(run, block["encoder"].iloc[0]) for name, block in blocks.items()}
     if len(blocks) > 1:
         return _small(blocks, layers)
@@ -127,9 +127,7 @@ def _draw(axes: Axes, block: pd.DataFrame, measure: str, layers: int | None, *, 
     for (projection, weighted), points in block.groupby([first.where(first.isin(_PROJECTIONS), ""), n_p == "1"]):
         color, marker, _ = _PROJECTIONS.get(projection, (draw.BLACK, "o", ""))
         face = "white" if weighted else color
-        axes.scatter(
-            x[points.index], points[measure], s=size, marker=marker, facecolors=face, edgecolors=color, zorder=3
-        )
+        draw.points(axes, x[points.index], points[measure], color, marker, faces=face, s=size)
     axes.set_xlim(x.min() - 1, x.max() + 1)
     draw.light_grid(axes, "y")
 
@@ -141,9 +139,7 @@ def _scatter(axes: Axes, block: pd.DataFrame, x: str, y: str) -> None:
         points = known[known["level"] == level]
         faces = [color if viable == "yes" else "none" for viable in points["viable"]]
         size = 60 if marker in "*P" else 20  # the single models of Base and Sentence-Debias must be found in the crowd
-        axes.scatter(
-            points[x], points[y], s=size, marker=marker, facecolors=faces, edgecolors=color, linewidths=0.9, zorder=3
-        )
+        draw.points(axes, points[x], points[y], color, marker, faces=faces, s=size, linewidths=0.9)
     groups = {"all": known, "viable": known[known["viable"] == "yes"]}
     titles = [f"{name}: {_rho(points[x], points[y])}" for name, points in groups.items()]
     axes.set_title("\n".join(titles), loc="left", fontsize=8)
@@ -177,12 +173,9 @@ def _legend(blocks: Iterable[pd.DataFrame]) -> list[Line2D]:
     measures = [measure + PUBLISHED for measure in _MEASURES]
     compared = any(block[measures].notna().any(axis=None) for block in blocks)
     published = draw.legend_entry("published", marker="_", color=draw.GREY)
-    projections = _PROJECTIONS.values()
+    marks = [(f"first projection {name}", color, marker) for color, marker, name in _PROJECTIONS.values()]
     return [
-        *(
-            draw.legend_entry(f"first projection {name}", marker=marker, color=color)
-            for color, marker, name in projections
-        ),
+        *(draw.legend_entry(name, marker=marker, color=color) for name, color, marker in marks),
         draw.legend_entry("n_p = 0 (hard at SENT)", marker="o", color=draw.BLACK),
         draw.legend_entry("n_p = 1 (weighted at SENT)", marker="o", markerfacecolor="white", color=draw.BLACK),
         draw.legend_entry("Base", linestyle="--", color=draw.BLACK, linewidth=0.8),

@@ -110,15 +110,12 @@ def _x_label(chosen: Selection) -> str:
 
 def _blocks(chosen: Selection, measures: Sequence[Measure], tested: str) -> dict[str, dict[str, pd.DataFrame]]:
     """Encoder -> stage -> points, of the encoders with compression and one of the measures, before or after."""
-    stages = {stage: points(chosen, stage, tested) for stage in _STAGES}
-
-    def drawable(table: pd.DataFrame) -> bool:
-        return any(len(_known(table, _x(chosen), measure)) for measure in measures)
-
-    blocks = {
-        name: {stage: table[table["encoder"] == name] for stage, table in stages.items()} for name in chosen.encoders
-    }
-    return {name: block for name, block in blocks.items() if any(map(drawable, block.values()))}
+    tables, blocks = {stage: points(chosen, stage, tested) for stage in _STAGES}, {}
+    for name in chosen.encoders:
+        stages = {stage: table[table["encoder"] == name] for stage, table in tables.items()}
+        if any(len(_known(table, _x(chosen), measure)) for table, measure in product(stages.values(), measures)):
+            blocks[name] = stages
+    return blocks
 
 
 def _known(block: pd.DataFrame, x: str, measure: Measure) -> pd.DataFrame:
@@ -157,10 +154,7 @@ def _draw(
         if boxes:
             _draw_boxes(axes, shown, x, y, color, width=0.03 * (np.ptp(known[x]) or 1.0))
         else:
-            size = 14 if len(known) < _CROWD else 6
-            axes.scatter(
-                shown[x], shown[y], s=size, marker=marker, facecolors="none", edgecolors=color, linewidths=0.8, zorder=3
-            )
+            draw.points(axes, shown[x], shown[y], color, marker, s=14 if len(known) < _CROWD else 6, linewidths=0.8)
     fitted, models = line(known[x], known[y]), len(known.drop_duplicates(POINT))
     if models < LEAST_MODELS:
         axes.set_title(f"{title}: too few models\nfor a line ({models})", loc="left", fontsize=_TITLE)
@@ -204,7 +198,5 @@ def _marks(chosen: Selection) -> Marks:
 
 
 def _legend(marks: Marks) -> list[Line2D]:
-    return [
-        draw.legend_entry(model, marker=marker, color=color, markerfacecolor="none")
-        for model, (color, marker) in marks.items()
-    ]
+    entries = ((model, {"color": color, "marker": marker}) for model, (color, marker) in marks.items())
+    return [draw.legend_entry(model, markerfacecolor="none", **options) for model, options in entries]

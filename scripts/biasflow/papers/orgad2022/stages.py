@@ -5,6 +5,7 @@ changes and permutation tests over seeds and heads."""
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -197,18 +198,17 @@ def overview(run: Run, half: str) -> pd.DataFrame:
         difference = ours["mean"] - theirs["value"]
         # A printed star of the model that is not debiased compares it with nothing.
         stars = zip(ours["star"], theirs["star"].mask(table["model"] == NONE), strict=True)
-        return {
-            name: ours["mean"],
-            f"{name}_published": theirs["value"],
-            f"{name}_difference": difference,
-            f"{name}_difference_in_printed_sd": difference / spread.where(spread > 0),
-            f"{name}_sd": ours["sd"],
-            f"{name}_stars": [_who(*pair) for pair in stars],
-        }
+        columns = {"": ours["mean"], "_published": theirs["value"], "_difference": difference}
+        columns |= {"_difference_in_printed_sd": difference / spread.where(spread > 0), "_sd": ours["sd"]}
+        columns["_stars"] = [_who(*pair) for pair in stars]
+        return {name + end: values for end, values in columns.items()}
 
-    counts = rows_of(halves.CEAT_MEASURE, measured[halves.CEAT])
+    counts = rows_of(halves.CEAT_MEASURE, measured[halves.CEAT])[["significant", "seeds"]].astype("Int64")
     ceat = beside("ceat", halves.CEAT_MEASURE, halves.CEAT, "1")
     ceat.pop("ceat_difference_in_printed_sd")
+    in_stages = {}
+    for stage, measure in product((halves.BEFORE, halves.AFTER), half.in_overview):
+        in_stages |= beside(f"{stage}_{_name(measure)}", measure, stage, half.printed_in[stage])
     truncated = chosen.rows[chosen.rows["metric"] == "truncated"].groupby(["encoder", "model"])["value"].mean()
     models = list(zip(table["encoder"], table["model"], strict=True))
     ran = {model for frame in measured.values() for model in zip(frame["encoder"], frame["model"], strict=True)}
@@ -219,14 +219,8 @@ def overview(run: Run, half: str) -> pd.DataFrame:
         **beside("compression", halves.mixed(chosen.probe_data[0]), halves.COMPRESSION, "1"),
         **_compression_columns(chosen.probe_data, lambda measure: rows_of(measure, measured[halves.COMPRESSION])),
         **ceat,
-        ceat_significant=counts["significant"].astype("Int64"),
-        ceat_seeds=counts["seeds"].astype("Int64"),
-        **{
-            column: values
-            for stage in (halves.BEFORE, halves.AFTER)
-            for measure in half.in_overview
-            for column, values in beside(f"{stage}_{_name(measure)}", measure, stage, half.printed_in[stage]).items()
-        },
+        **counts.add_prefix("ceat_"),
+        **in_stages,
         ceat_test=chosen.ceat_test,
         truncated=truncated.reindex(models).to_numpy(),
         diverged=[chosen.diverged_seeds(*key) for key in models],

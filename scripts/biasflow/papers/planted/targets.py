@@ -146,7 +146,7 @@ def draw_calibration(run: Run) -> Figure:
     for axes, (_, values) in zip(panels, measures, strict=True):
         colour, means = COLOURS[values["group"].iloc[0]], values.groupby("bias")["value"].mean()
         axes.plot(means.index, means, color=colour, linewidth=1.5)
-        axes.scatter(values["bias"], values["value"], s=14, facecolors="white", edgecolors=colour, zorder=3)
+        draw.points(axes, values["bias"], values["value"], colour, "o", faces="white", s=14)
         axes.set_xticks(sorted(frame["bias"].unique()))
         axes.tick_params(labelbottom=True)
     figure.supxlabel("planted bias (0 none, 1 full)", fontsize=8)
