@@ -8,20 +8,14 @@ from biasflow.encoders.described import COLUMNS, table_row
 from biasflow.metrics.training import TRAININGS, facts_of
 from biasflow.results.scores import MODEL
 
-
-def main(smk) -> None:
-    with rule(smk):
-        encoders = [
-            {"encoder": name, **table_row(model_folder(smk.input[f"encoder{number}"]))}
-            for number, name in enumerate(smk.params.encoders)
-        ]
-        trainings = [
-            dict(zip(MODEL, model, strict=True)) | facts_of(path)
-            for model, path in zip(smk.params.models, smk.input.trainings, strict=True)
-        ]
-        write_csv(pd.DataFrame(encoders, columns=COLUMNS), smk.output.encoders)
-        write_csv(pd.DataFrame(trainings, columns=[*MODEL, *TRAININGS]), smk.output.trainings)
-
-
-if "snakemake" in globals():
-    main(snakemake)
+with rule(snakemake):
+    encoders = [
+        {"encoder": name, **table_row(model_folder(snakemake.input[f"encoder{number}"]))}
+        for number, name in enumerate(snakemake.params.encoders)
+    ]
+    trainings = [
+        dict(zip(MODEL, model, strict=True)) | facts_of(path)
+        for model, path in zip(snakemake.params.models, snakemake.input.trainings, strict=True)
+    ]
+    write_csv(pd.DataFrame(encoders, columns=COLUMNS), snakemake.output.encoders)
+    write_csv(pd.DataFrame(trainings, columns=[*MODEL, *TRAININGS]), snakemake.output.trainings)

@@ -8,14 +8,8 @@ from biasflow.base.paths import LOCK
 from biasflow.corpora.catalogue import Entry
 from biasflow.corpora.download import fetch
 
-
-def main(smk) -> None:
-    with rule(smk) as facts:
-        about = {"lock_file": LOCK, "local_files": smk.config["files"], "mirror": smk.config["mirror"]}
-        for entry, target in zip(smk.params.entries, smk.output, strict=True):
-            origin = fetch(Entry(**entry), Path(target), **about)
-            facts.setdefault(OF_OUTPUT, {})[target] = {"origin": asdict(origin)}
-
-
-if "snakemake" in globals():
-    main(snakemake)
+with rule(snakemake) as facts:
+    about = {"lock_file": LOCK, "local_files": snakemake.config["files"], "mirror": snakemake.config["mirror"]}
+    for entry, target in zip(snakemake.params.entries, snakemake.output, strict=True):
+        origin = fetch(Entry(**entry), Path(target), **about)
+        facts.setdefault(OF_OUTPUT, {})[target] = {"origin": asdict(origin)}

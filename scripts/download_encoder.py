@@ -10,20 +10,14 @@ from biasflow.corpora.hub import download_encoder
 from biasflow.encoders.sentence_transformers import FIRST_TOKEN, check_pooling
 from biasflow.encoders.stored import CONFIG, check_config
 
+with rule(snakemake) as facts:
+    id, revision = snakemake.params.encoder["id"], snakemake.params.encoder["revision"]
+    pooling = snakemake.params.encoder.get("pooling", FIRST_TOKEN)
 
-def main(smk) -> None:
-    with rule(smk) as facts:
-        id, revision = smk.params.encoder["id"], smk.params.encoder["revision"]
-        pooling = smk.params.encoder.get("pooling", FIRST_TOKEN)
+    def check(folder: Path) -> None:
+        check_config(folder / CONFIG)
+        check_pooling(folder, pooling, key=f"encoders.{snakemake.wildcards.encoder}.pooling")
 
-        def check(folder: Path) -> None:
-            check_config(folder / CONFIG)
-            check_pooling(folder, pooling, key=f"encoders.{smk.wildcards.encoder}.pooling")
-
-        known = read_catalogue().known_files(id, revision)
-        origin = download_encoder(id, revision, smk.output[0], lock_file=LOCK, known=known, check=check)
-        facts["origin"] = asdict(origin)
-
-
-if "snakemake" in globals():
-    main(snakemake)
+    known = read_catalogue().known_files(id, revision)
+    origin = download_encoder(id, revision, snakemake.output[0], lock_file=LOCK, known=known, check=check)
+    facts["origin"] = asdict(origin)

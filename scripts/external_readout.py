@@ -10,22 +10,16 @@ from biasflow.readouts.files import write_left_out, write_reasons
 
 UNTOUCHED = "none"
 
-
-def main(smk) -> None:
-    with rule(smk) as facts:
-        for output, readouts in zip(smk.output, smk.params.readouts, strict=True):
-            of_output = facts.setdefault(OF_OUTPUT, {})[output] = {}
-            with whole_folder(output) as folder:
-                for readout in readouts:
-                    module, path = importlib.import_module(readout["module"]), folder / readout["file"]
-                    data = dataset_files(smk.input, readout["inputs"])
-                    try:
-                        about = module.read(data.pop("given"), data, path, **readout["options"])
-                        write_left_out(path, about)
-                        of_output[readout["dataset"]] = about
-                    except AbsentError as error:
-                        write_reasons(path, {UNTOUCHED: str(error)})
-
-
-if "snakemake" in globals():
-    main(snakemake)
+with rule(snakemake) as facts:
+    for output, readouts in zip(snakemake.output, snakemake.params.readouts, strict=True):
+        of_output = facts.setdefault(OF_OUTPUT, {})[output] = {}
+        with whole_folder(output) as folder:
+            for readout in readouts:
+                module, path = importlib.import_module(readout["module"]), folder / readout["file"]
+                data = dataset_files(snakemake.input, readout["inputs"])
+                try:
+                    about = module.read(data.pop("given"), data, path, **readout["options"])
+                    write_left_out(path, about)
+                    of_output[readout["dataset"]] = about
+                except AbsentError as error:
+                    write_reasons(path, {UNTOUCHED: str(error)})

@@ -7,15 +7,9 @@ from _rule import by_role, model_folder, rule
 from biasflow.base.tabular import write_csv
 from biasflow.results.given import read_given, run_given
 
-
-def main(smk) -> None:
-    with rule(smk), tempfile.TemporaryDirectory() as folder:
-        name, encoder, output = smk.wildcards.given, smk.wildcards.encoder, Path(folder, "output.csv")
-        script = next(iter(by_role(smk.input, ["script"])["script"]), None)
-        about = {"encoder": encoder, "folder": model_folder(smk.input.encoder), "output": output, "script": script}
-        print(run_given(name, smk.params.command, **about))
-        write_csv(read_given(name, encoder, output), smk.output[0])
-
-
-if "snakemake" in globals():
-    main(snakemake)
+with rule(snakemake), tempfile.TemporaryDirectory() as folder:
+    name, encoder, output = snakemake.wildcards.given, snakemake.wildcards.encoder, Path(folder, "output.csv")
+    script = next(iter(by_role(snakemake.input, ["script"])["script"]), None)
+    about = {"encoder": encoder, "folder": model_folder(snakemake.input.encoder), "output": output, "script": script}
+    print(run_given(name, snakemake.params.command, **about))
+    write_csv(read_given(name, encoder, output), snakemake.output[0])

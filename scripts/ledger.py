@@ -11,22 +11,16 @@ from biasflow.papers.make import read_printed
 from biasflow.papers.paper import load_tables
 from biasflow.results.tables import write_table
 
-
-def main(smk) -> None:
-    with rule(smk):
-        scores, plan = scores_and_plan(smk.input.scores, smk.input.plan, smk.input.reasons)
-        names = read_text_csv(smk.input.names)
-        runs = {}
-        for name, (options, files) in smk.params.papers.items():
-            printed = read_printed(name, options.get("folder"))
-            runs[name] = Run(scores, plan, names, printed, items(smk.input, name, files), options)
-        rows = pd.concat([ledger(runs), of_items(smk.params.item_files, scores, plan)], ignore_index=True)
-        write_csv(rows, smk.output.whole)
-        tables = {"ledger": rows, "ledger_summary": summary(rows), "released_errors": released_errors(scores)}
-        for name, target in load_tables(CAPTIONS).items():
-            paths = by_role(smk.output, [name])[name]
-            write_table(tables[name], *paths, caption=target.caption, decimals=target.decimals)
-
-
-if "snakemake" in globals():
-    main(snakemake)
+with rule(snakemake):
+    scores, plan = scores_and_plan(snakemake.input.scores, snakemake.input.plan, snakemake.input.reasons)
+    names = read_text_csv(snakemake.input.names)
+    runs = {}
+    for name, (options, files) in snakemake.params.papers.items():
+        printed = read_printed(name, options.get("folder"))
+        runs[name] = Run(scores, plan, names, printed, items(snakemake.input, name, files), options)
+    rows = pd.concat([ledger(runs), of_items(snakemake.params.item_files, scores, plan)], ignore_index=True)
+    write_csv(rows, snakemake.output.whole)
+    tables = {"ledger": rows, "ledger_summary": summary(rows), "released_errors": released_errors(scores)}
+    for name, target in load_tables(CAPTIONS).items():
+        paths = by_role(snakemake.output, [name])[name]
+        write_table(tables[name], *paths, caption=target.caption, decimals=target.decimals)

@@ -20,40 +20,36 @@ from biasflow.results.matrix import matrix, without_samples
 from biasflow.results.scores import read_plan, read_scores
 from biasflow.results.tables import write_table
 
-
-def main(smk) -> None:
-    with rule(smk):
-        scores, plan = read_scores(smk.input.scores), read_plan(smk.input.plan, smk.input.reasons)
-        write_csv(matrix_table := matrix(scores, plan), smk.output.matrix)
-        matrix_table, plan, scores = map(without_samples, (matrix_table, plan, scores))  # as tables and page show them
-        names, encoders = read_text_csv(smk.input.names), read_text_csv(smk.input.encoders)
-        groups, kinds = power.families(names), {name: kind_of(names, encoders, name) for name in encoders["encoder"]}
-        calibrations = own_calibrations(encoders, smk.params.calibrated, smk.input.calibration)
-        overview = contents(matrix_table, plan, scores, groups, kinds, calibrations, dropped_of_tasks(smk.input.drops))
-        tables = {name: first_table(matrix_table, task) for name, task in smk.params.tables.items()}
-        tables["power"] = FirstTable(power.power(scores, groups), {}, power.CAPTION)
-        tables["agreement"] = FirstTable(overview.pairs, {}, agreement.CAPTION)
-        files = read_text_csv(smk.input.files)
-        paths = {name: by_role(smk.output, [f"{name}_table"])[f"{name}_table"] for name in tables}
-        for name, table in tables.items():
-            shown = {"caption": f"{table.caption} {remark(files)}".strip(), "decimals": 3, "headers": table.headers}
-            write_table(table.frame, *paths[name], **shown)
-        write_page(
-            overview,
-            smk.output.page,
-            about=about(encoders, read_text_csv(smk.input.trainings), scores, names),
-            glossary=glossary(matrix_table, names),
-            run=smk.config["run"],
-            commit=git_commit() or "",
-            papers=[PaperLinks(**links) for links in smk.params.papers],
-            tables={name: os.path.relpath(of[-1], Path(smk.output.page).parent) for name, of in paths.items()},
-            files=remark(files),
-            differing=differing(files),
-            ledger=read_text_csv(*smk.input.ledger).to_dict("records") if smk.input.ledger else [],
-        )
-        write_pictures(overview, smk.output.pictures)
-        write_summary(overview, smk.output.summary, run=smk.config["run"], page=smk.output.page)
-
-
-if "snakemake" in globals():
-    main(snakemake)
+with rule(snakemake):
+    scores, plan = read_scores(snakemake.input.scores), read_plan(snakemake.input.plan, snakemake.input.reasons)
+    write_csv(matrix_table := matrix(scores, plan), snakemake.output.matrix)
+    matrix_table, plan, scores = map(without_samples, (matrix_table, plan, scores))  # as tables and page show them
+    names, encoders = read_text_csv(snakemake.input.names), read_text_csv(snakemake.input.encoders)
+    groups, kinds = power.families(names), {name: kind_of(names, encoders, name) for name in encoders["encoder"]}
+    calibrations = own_calibrations(encoders, snakemake.params.calibrated, snakemake.input.calibration)
+    overview = contents(
+        matrix_table, plan, scores, groups, kinds, calibrations, dropped_of_tasks(snakemake.input.drops)
+    )
+    tables = {name: first_table(matrix_table, task) for name, task in snakemake.params.tables.items()}
+    tables["power"] = FirstTable(power.power(scores, groups), {}, power.CAPTION)
+    tables["agreement"] = FirstTable(overview.pairs, {}, agreement.CAPTION)
+    files = read_text_csv(snakemake.input.files)
+    paths = {name: by_role(snakemake.output, [f"{name}_table"])[f"{name}_table"] for name in tables}
+    for name, table in tables.items():
+        shown = {"caption": f"{table.caption} {remark(files)}".strip(), "decimals": 3, "headers": table.headers}
+        write_table(table.frame, *paths[name], **shown)
+    write_page(
+        overview,
+        snakemake.output.page,
+        about=about(encoders, read_text_csv(snakemake.input.trainings), scores, names),
+        glossary=glossary(matrix_table, names),
+        run=snakemake.config["run"],
+        commit=git_commit() or "",
+        papers=[PaperLinks(**links) for links in snakemake.params.papers],
+        tables={name: os.path.relpath(of[-1], Path(snakemake.output.page).parent) for name, of in paths.items()},
+        files=remark(files),
+        differing=differing(files),
+        ledger=read_text_csv(*snakemake.input.ledger).to_dict("records") if snakemake.input.ledger else [],
+    )
+    write_pictures(overview, snakemake.output.pictures)
+    write_summary(overview, snakemake.output.summary, run=snakemake.config["run"], page=snakemake.output.page)

@@ -7,22 +7,16 @@ from biasflow.papers.frames import Run, scores_and_plan
 from biasflow.papers.make import make_paper, read_printed
 from biasflow.papers.paper import load
 
-
-def main(smk) -> None:
-    with rule(smk):
-        text = load(smk.params.paper, smk.params.options.get("folder"))
-        scores, plan = scores_and_plan(smk.input.scores, smk.input.plan, smk.input.reasons)
-        run = Run(
-            scores=scores,
-            plan=plan,
-            names=read_text_csv(smk.input.names),
-            printed=read_printed(text.name, text.folder),
-            files=items(smk.input, text.name, smk.params.item_files),
-            options=smk.params.options,
-        )
-        about_files = remark(read_text_csv(smk.input.files))
-        make_paper(text, run, by_role(smk.output, smk.output.keys()), remark=about_files)
-
-
-if "snakemake" in globals():
-    main(snakemake)
+with rule(snakemake):
+    text = load(snakemake.params.paper, snakemake.params.options.get("folder"))
+    scores, plan = scores_and_plan(snakemake.input.scores, snakemake.input.plan, snakemake.input.reasons)
+    run = Run(
+        scores=scores,
+        plan=plan,
+        names=read_text_csv(snakemake.input.names),
+        printed=read_printed(text.name, text.folder),
+        files=items(snakemake.input, text.name, snakemake.params.item_files),
+        options=snakemake.params.options,
+    )
+    about_files = remark(read_text_csv(snakemake.input.files))
+    make_paper(text, run, by_role(snakemake.output, snakemake.output.keys()), remark=about_files)

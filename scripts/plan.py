@@ -7,14 +7,8 @@ from biasflow.plan.facts import gather
 from biasflow.plan.listing import cells_table, names_table
 from biasflow.plan.setup import Setup
 
-
-def main(smk) -> None:
-    with rule(smk):
-        setup = Setup(smk.config, gather(smk.config))
-        planned = plan(setup)
-        write_csv(cells_table(planned), smk.output.plan)
-        write_csv(names_table(setup, planned), smk.output.names)
-
-
-if "snakemake" in globals():
-    main(snakemake)
+with rule(snakemake):
+    setup = Setup(snakemake.config, gather(snakemake.config))
+    planned = plan(setup)
+    write_csv(cells_table(planned), snakemake.output.plan)
+    write_csv(names_table(setup, planned), snakemake.output.names)

@@ -5,14 +5,8 @@ from pathlib import Path
 
 from _rule import by_role, rule
 
-
-def main(smk) -> None:
-    with rule(smk) as facts:
-        step = smk.params.prepare
-        outputs = {role: Path(path) for role, path in smk.output.items()}
-        module = importlib.import_module(step["module"])
-        facts |= module.prepare(by_role(smk.input, step["roles"]), outputs, **step["options"])
-
-
-if "snakemake" in globals():
-    main(snakemake)
+with rule(snakemake) as facts:
+    step = snakemake.params.prepare
+    outputs = {role: Path(path) for role, path in snakemake.output.items()}
+    module = importlib.import_module(step["module"])
+    facts |= module.prepare(by_role(snakemake.input, step["roles"]), outputs, **step["options"])

@@ -2,30 +2,24 @@
 
 from _rule import by_role, rule
 
+with rule(snakemake) as facts:
+    from biasflow.base.files import whole_folder
+    from biasflow.base.records import checkpoint_folder
+    from biasflow.corpora.documents import read_documents
+    from biasflow.encoders.device import resolve_deterministic, resolve_device
+    from biasflow.training.pretrain import pretrain
 
-def main(smk) -> None:
-    with rule(smk) as facts:
-        from biasflow.base.files import whole_folder
-        from biasflow.base.records import checkpoint_folder
-        from biasflow.corpora.documents import read_documents
-        from biasflow.encoders.device import resolve_deterministic, resolve_device
-        from biasflow.training.pretrain import pretrain
-
-        device = resolve_device(smk.params.device, gpus=smk.resources.gpu)
-        facts["deterministic"] = resolve_deterministic(smk.params.deterministic, device)
-        with whole_folder(smk.output[0]) as folder:
-            texts = by_role(smk.input, ["texts"])["texts"]
-            metrics = pretrain(
-                [document for text in texts for document in read_documents(text)],
-                folder,
-                vocabulary=smk.input.get("vocabulary") or None,
-                device=device.type,
-                threads=smk.threads,
-                work=checkpoint_folder(smk.output[0]),
-                **smk.params.encoder,
-            )
-        facts |= {"device": str(device), "seed": smk.params.encoder["seed"], "metrics": metrics}
-
-
-if "snakemake" in globals():
-    main(snakemake)
+    device = resolve_device(snakemake.params.device, gpus=snakemake.resources.gpu)
+    facts["deterministic"] = resolve_deterministic(snakemake.params.deterministic, device)
+    with whole_folder(snakemake.output[0]) as folder:
+        texts = by_role(snakemake.input, ["texts"])["texts"]
+        metrics = pretrain(
+            [document for text in texts for document in read_documents(text)],
+            folder,
+            vocabulary=snakemake.input.get("vocabulary") or None,
+            device=device.type,
+            threads=snakemake.threads,
+            work=checkpoint_folder(snakemake.output[0]),
+            **snakemake.params.encoder,
+        )
+    facts |= {"device": str(device), "seed": snakemake.params.encoder["seed"], "metrics": metrics}

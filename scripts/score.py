@@ -15,41 +15,35 @@ from biasflow.registry import TRAINING
 from biasflow.results.changes import COLUMNS, digest_of_items, resampled_measures
 from biasflow.results.scores import HOLES, concatenate, tidy, with_silent, write_scores
 
-
-def main(smk) -> None:
-    with rule(smk):
-        tables, drawn, holes, failed = [], [], [], []
-        for job in smk.params.jobs:
-            readout = Path(smk.input[job["readout"]]) / job["file"]
-            reasons = reasons_of(readout)
-            if not set(job["methods"]) <= set(reasons):
-                files = {role: path for role, (path,) in dataset_files(smk.input, job["inputs"]).items()}
-                try:
-                    score = scorer(importlib.import_module(job["module"]), job["metric"])
-                    rows = score(readout, **files, **job["options"])
-                    rows = rows[rows["method"].isin(job["methods"])]  # those of another metric may be read beside them
-                    if job["metric"] != TRAINING:  # which is of the fine-tuning, whatever it is measured under
-                        reasons = with_silent(reasons, job["methods"], rows["method"])
-                    # A training names its own parts.
-                    datasets = [marked(name, job["limits"]) for name in rows["dataset"]] if "dataset" in rows else None
-                    keys = {**smk.params.model, "dataset": datasets or job["dataset"]}
-                    come_from, left_out = dataset_files(smk.input, job["items"]), left_out_of(readout).reasons
-                    items = digest_of_items(come_from, job["chosen_by"], left_out)
-                    drawn.append(resampled_measures(rows, job["measures"], items, **keys))
-                    tables.append(tidy(rows, **keys))
-                    left_out = left_out_rows(readout, job["metric"], [*dict.fromkeys(rows["method"])])
-                    tables.append(tidy(left_out.assign(dataset=job["dataset"]), **smk.params.model))
-                except Exception as error:  # its own: the other scores are kept
-                    reasons = dict.fromkeys(job["methods"], reason_of(error, smk.log[0])) | reasons
-                    failed += [] if isinstance(error, AbsentError) else [error]
-            about = {**smk.params.model, "metric": job["metric"], "dataset": job["dataset"]}
-            holes += [about | {"method": name, "reason": reasons[name]} for name in job["methods"] if name in reasons]
-        if failed and len(failed) == len(smk.params.jobs):
-            raise failed[0]
-        write_scores(concatenate(tables), smk.output.scores)
-        write_csv(pd.DataFrame(holes, columns=HOLES), smk.output.reasons)
-        write_parquet(pd.concat([pd.DataFrame(columns=COLUMNS), *drawn]), smk.output.resamples)
-
-
-if "snakemake" in globals():
-    main(snakemake)
+with rule(snakemake):
+    tables, drawn, holes, failed = [], [], [], []
+    for job in snakemake.params.jobs:
+        readout = Path(snakemake.input[job["readout"]]) / job["file"]
+        reasons = reasons_of(readout)
+        if not set(job["methods"]) <= set(reasons):
+            files = {role: path for role, (path,) in dataset_files(snakemake.input, job["inputs"]).items()}
+            try:
+                score = scorer(importlib.import_module(job["module"]), job["metric"])
+                rows = score(readout, **files, **job["options"])
+                rows = rows[rows["method"].isin(job["methods"])]  # those of another metric may be read beside them
+                if job["metric"] != TRAINING:  # which is of the fine-tuning, whatever it is measured under
+                    reasons = with_silent(reasons, job["methods"], rows["method"])
+                # A training names its own parts.
+                datasets = [marked(name, job["limits"]) for name in rows["dataset"]] if "dataset" in rows else None
+                keys = {**snakemake.params.model, "dataset": datasets or job["dataset"]}
+                come_from, left_out = dataset_files(snakemake.input, job["items"]), left_out_of(readout).reasons
+                items = digest_of_items(come_from, job["chosen_by"], left_out)
+                drawn.append(resampled_measures(rows, job["measures"], items, **keys))
+                tables.append(tidy(rows, **keys))
+                left_out = left_out_rows(readout, job["metric"], [*dict.fromkeys(rows["method"])])
+                tables.append(tidy(left_out.assign(dataset=job["dataset"]), **snakemake.params.model))
+            except Exception as error:  # its own: the other scores are kept
+                reasons = dict.fromkeys(job["methods"], reason_of(error, snakemake.log[0])) | reasons
+                failed += [] if isinstance(error, AbsentError) else [error]
+        about = {**snakemake.params.model, "metric": job["metric"], "dataset": job["dataset"]}
+        holes += [about | {"method": name, "reason": reasons[name]} for name in job["methods"] if name in reasons]
+    if failed and len(failed) == len(snakemake.params.jobs):
+        raise failed[0]
+    write_scores(concatenate(tables), snakemake.output.scores)
+    write_csv(pd.DataFrame(holes, columns=HOLES), snakemake.output.reasons)
+    write_parquet(pd.concat([pd.DataFrame(columns=COLUMNS), *drawn]), snakemake.output.resamples)

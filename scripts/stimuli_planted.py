@@ -4,12 +4,8 @@ from _rule import rule
 from biasflow.base.tabular import write_csv
 from biasflow.planted.stereoset import triples
 
-
-def main(smk) -> None:
-    with rule(smk) as facts:
-        facts["seed"] = smk.params.seed
-        write_csv(triples(seed=smk.params.seed, n=smk.params.triples, seen=smk.params.seen), smk.output[0])
-
-
-if "snakemake" in globals():
-    main(snakemake)
+with rule(snakemake) as facts:
+    facts["seed"] = snakemake.params.seed
+    write_csv(
+        triples(seed=snakemake.params.seed, n=snakemake.params.triples, seen=snakemake.params.seen), snakemake.output[0]
+    )

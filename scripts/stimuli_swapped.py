@@ -5,11 +5,5 @@ from biasflow.base.tabular import write_csv
 from biasflow.corpora.stereoset import read_stereoset
 from biasflow.text.gender_swap import swap_stimuli
 
-
-def main(smk) -> None:
-    with rule(smk):
-        write_csv(swap_stimuli(read_stereoset(smk.input.stereoset)), smk.output[0])
-
-
-if "snakemake" in globals():
-    main(snakemake)
+with rule(snakemake):
+    write_csv(swap_stimuli(read_stereoset(snakemake.input.stereoset)), snakemake.output[0])

@@ -7,16 +7,10 @@ from biasflow.corpora.documents import write_documents
 from biasflow.corpora.wikitext import contents, read_articles, running_text, sentences_of
 from biasflow.stimuli.gendered_words import FAMILY, read_gendered_words
 
-
-def main(smk) -> None:
-    with rule(smk):
-        articles = read_articles(smk.input.articles)
-        with whole_file(smk.output.running) as temporary:
-            temporary.write_text(running_text(smk.input.articles), encoding="utf-8", newline="")
-        write_documents(sentences_of(articles), smk.output.sentences)
-        write_documents(sentences_of(articles, whole=True), smk.output.whole_sentences)
-        write_csv(contents(articles, read_gendered_words(FAMILY, [smk.input.words])), smk.output.about)
-
-
-if "snakemake" in globals():
-    main(snakemake)
+with rule(snakemake):
+    articles = read_articles(snakemake.input.articles)
+    with whole_file(snakemake.output.running) as temporary:
+        temporary.write_text(running_text(snakemake.input.articles), encoding="utf-8", newline="")
+    write_documents(sentences_of(articles), snakemake.output.sentences)
+    write_documents(sentences_of(articles, whole=True), snakemake.output.whole_sentences)
+    write_csv(contents(articles, read_gendered_words(FAMILY, [snakemake.input.words])), snakemake.output.about)

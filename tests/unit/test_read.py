@@ -1,8 +1,7 @@
 """The scripts that read and score several things in one job: one that fails is told, and the others are kept."""
 
 import contextlib
-import importlib
-import sys
+import runpy
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -40,17 +39,10 @@ def items(error: str) -> pd.DataFrame:
 
 @pytest.fixture
 def script(monkeypatch):
-    """A script's module, whose job is not recorded."""
+    """Runs a script as Snakemake does; its job is not recorded."""
     monkeypatch.syspath_prepend(str(SCRIPTS))
-
-    def imported(name: str):
-        module = importlib.import_module(name)
-        monkeypatch.setattr(module, "rule", lambda smk: contextlib.nullcontext({}))
-        return module
-
-    yield imported
-    for name in ("read", "score"):
-        sys.modules.pop(name, None)
+    monkeypatch.setattr("_rule.rule", lambda smk: contextlib.nullcontext({}))
+    return lambda name, smk: runpy.run_path(str(SCRIPTS / f"{name}.py"), {"snakemake": smk})
 
 
 @pytest.fixture
@@ -63,7 +55,8 @@ def read(script, folder, tmp_path, monkeypatch):  # noqa: F811
             {**common, "file": f"{error}.parquet", "options": {"items": __name__, "of": {"error": error}}}
             for error in errors
         ]
-        script("read").main(
+        script(
+            "read",
             SimpleNamespace(
                 input=Inputs(model=str(folder / "model")),
                 output=["results/run/readouts/x"],
@@ -71,7 +64,7 @@ def read(script, folder, tmp_path, monkeypatch):  # noqa: F811
                 wildcards=SimpleNamespace(training="pretrained"),
                 resources=SimpleNamespace(gpu=0),
                 params=SimpleNamespace(readout=readouts, device="cpu", deterministic=True),
-            )
+            ),
         )
         return Path("results/run/readouts/x")
 
@@ -109,11 +102,11 @@ def test_a_metric_that_fails_leaves_the_scores_of_the_others(script, read):
         log=["logs/score.log"],
         params=SimpleNamespace(jobs=jobs, model=model),
     )
-    script("score").main(smk)
+    script("score", smk)
     assert set(read_scores("scores.csv")["metric"]) == {"sss_score"}
     reasons = pd.read_csv("reasons.csv").set_index("metric")["reason"]
     assert reasons["gest"].startswith(FAILED) and reasons["gest"].endswith("(log: logs/score.log)")
     assert reasons["prediction_quality"] == f"{FAILED}odd (log: logs/x.log)"
     smk.params.jobs = jobs[1:2]
     with pytest.raises(BiasflowError, match="stereotype"):
-        script("score").main(smk)
+        script("score", smk)
