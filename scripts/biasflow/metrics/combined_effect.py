@@ -23,9 +23,9 @@ holds for nearly any combined effect that is not 0.
 Sources: Guo and Caliskan (2021, CEAT), DerSimonian and Laird (1986), Orgad et al. (2022, sec. 3.1: paper C)."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -46,20 +46,18 @@ LEAST = 2  # words of a set: one alone has no spread
 RESAMPLES, INTERVAL_DRAWS = 1000, 500
 
 
-@dataclass(frozen=True)
-class CombinedEffect:
+class CombinedEffect(NamedTuple):
     """The effect size of CEAT, combined over all draws of contexts, and its test against 0.
 
     effect_size: CES. With z = CES / SE: p_one_sided = P(Z > z), as released; p_two_sided = 2 P(Z > |z|), as the article
     on CEAT writes. tau_squared: variance of the effect between draws beyond their own variances, at least 0. draws: N.
-    If it cannot be computed, the numbers are NaN, draws is 0 and `reason` says why; otherwise `reason` is ""."""
+    If it cannot be computed, the numbers are NaN and draws is 0."""
 
     effect_size: float = math.nan
     p_one_sided: float = math.nan
     p_two_sided: float = math.nan
     tau_squared: float = math.nan
     draws: int = 0
-    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -67,19 +65,13 @@ class EffectDraws:
     """The effect sizes of N draws of contexts, in one order of roles.
 
     s: associations [N, |X| + |Y|] of the targets; effects: effect sizes [N]; spread: squared spread of s [N] with ddof;
-    sizes: (|X|, |Y|). If there are no effect sizes, the three arrays are empty and `reason` says why."""
+    sizes: (|X|, |Y|). If there are no effect sizes, the three arrays are empty."""
 
     s: np.ndarray
     effects: np.ndarray
     spread: np.ndarray
     sizes: tuple[int, int]
     ddof: int
-    reason: str = ""
-
-    @classmethod
-    def absent(cls, sizes: tuple[int, int], ddof: int, reason: str) -> "EffectDraws":
-        """No draws, for this reason."""
-        return cls(np.empty((0, sum(sizes))), np.empty(0), np.empty(0), sizes, ddof, reason)
 
     def variances(self, variance: str) -> np.ndarray:
         """Return the variance V of every draw, [N], in a reading of the module's docstring."""
@@ -91,7 +83,7 @@ class EffectDraws:
 
         A word is left out, or drawn within its set, in all of the first INTERVAL_DRAWS draws: more draws of the same
         contexts would not make it narrower, since words differ more than draws do."""
-        if self.reason:
+        if not len(self.effects):
             return dict.fromkeys(VARIANCES, NOWHERE)
         s, (x, y) = self.s[:INTERVAL_DRAWS].T, self.sizes  # [words, draws]
         s, scale = s - s.mean(axis=0), np.sqrt((x + y - self.ddof) / (x + y))
@@ -113,9 +105,8 @@ class EffectDraws:
         return dict(zip(VARIANCES, map(Interval, low, high, resampled), strict=True))
 
     def combined(self, variance: str = "spread") -> CombinedEffect:
-        """Combine the draws by `random_effects` with `variances(variance)`; without draws NaN, with the reason."""
-        variances = self.variances(variance)
-        return CombinedEffect(reason=self.reason) if self.reason else random_effects(self.effects, variances)
+        """Combine the draws by `random_effects` with `variances(variance)`; NaN without draws."""
+        return random_effects(self.effects, self.variances(variance)) if len(self.effects) else CombinedEffect()
 
 
 def score(path: str | Path) -> pd.DataFrame:
@@ -163,12 +154,8 @@ def draw_effects(cosines: ArrayLike, sizes: tuple[int, int, int, int], *, ddof: 
     ddof     of the standard deviation in ES and V (released: 1)"""
     cosines = np.asarray(cosines)
     x, y, a, b = sizes
-    reason = _untestable(cosines, sizes)
-    if reason:
-        return {
-            order: EffectDraws.absent(set_sizes, ddof, reason)
-            for order, set_sizes in zip(ORDERS, ((x, y), (a, b)), strict=True)
-        }
+    if min(sizes) < LEAST:
+        cosines = np.full_like(cosines, np.nan)
     of_targets = cosines[..., :a].mean(axis=2, dtype=float) - cosines[..., a:].mean(axis=2, dtype=float)
     of_attributes = cosines[:, :x].mean(axis=1, dtype=float) - cosines[:, x:].mean(axis=1, dtype=float)
     return {"concepts": effects_of(of_targets, (x, y), ddof), "genders": effects_of(of_attributes, (a, b), ddof)}
@@ -185,30 +172,14 @@ def random_effects(effects: ArrayLike, variances: ArrayLike) -> CombinedEffect:
     effects, variances = np.asarray(effects, dtype=float), np.asarray(variances, dtype=float)
     combined, error, tau_squared = _combined(effects, variances)
     z = combined / error
-    return CombinedEffect(
-        effect_size=float(combined),
-        p_one_sided=float(ndtr(-z)),
-        p_two_sided=float(2 * ndtr(-abs(z))),
-        tau_squared=float(tau_squared),
-        draws=len(effects),
-    )
-
-
-def _untestable(cosines: np.ndarray, sizes: Sequence[int]) -> str:
-    """Why the sets have no effect size, or ""."""
-    for name, size in zip("XYAB", sizes, strict=True):
-        if size < LEAST:
-            return f"set {name} has fewer than two words"
-    missing = np.isnan(cosines).any(axis=(1, 2)).sum()
-    return f"in {missing} of {len(cosines)} draws a word has a zero vector, which has no cosine" if missing else ""
+    return CombinedEffect(*map(float, (combined, ndtr(-z), 2 * ndtr(-abs(z)), tau_squared)), draws=len(effects))
 
 
 def effects_of(s: np.ndarray, sizes: tuple[int, int], ddof: int) -> EffectDraws:
-    """ES and squared spread of every draw from the associations of its targets, s [draws, |X| + |Y|]."""
-    equal = np.ptp(s, axis=1) <= ROUNDING
-    if equal.any():
-        reason = f"in {equal.sum()} of {len(s)} draws every target word has the same association"
-        return EffectDraws.absent(sizes, ddof, reason)
+    """ES and squared spread of every draw from the associations of its targets, s [draws, |X| + |Y|]. None at all if in
+    some draw a word has no cosine (a zero vector), or every target word the same association."""
+    if not (np.ptp(s, axis=1) > ROUNDING).all():
+        s = s[:0]
     std = s.std(axis=1, ddof=ddof)
     effects = (s[:, : sizes[0]].mean(axis=1) - s[:, sizes[0] :].mean(axis=1)) / std
     return EffectDraws(s, effects, std**2, sizes, ddof)

@@ -1,7 +1,6 @@
 """Coreference F1, and its difference between genders (the formulas of F1 stand with the task, which uses them, too)."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -10,27 +9,11 @@ from numpy.typing import ArrayLike
 
 from biasflow.corpora.conll import Clusters, Document, read_conll, without_singletons
 from biasflow.readouts.predicted_clusters import TEST, load_clusters
-from biasflow.results.bootstrap import RESAMPLED, RESAMPLES, SEED, Interval, interval
+from biasflow.results.bootstrap import RESAMPLED, Interval, interval
 from biasflow.tasks.coreference.f1 import METRICS as METRICS
 from biasflow.tasks.coreference.f1 import agreement as agreement
 from biasflow.tasks.coreference.f1 import conll_average
 from biasflow.tasks.coreference.f1 import conll_f1 as conll_f1
-
-
-@dataclass(frozen=True)
-class F1Difference:
-    """CoNLL F1 on both sides of n pairs of documents, in points (0 to 100), and the difference `value` = pro - anti.
-
-    [low, high]: 95 % percentile bootstrap interval of `value`, of the differences `resampled`. Numbers, or arrays
-    for many predictions."""
-
-    pro: float | np.ndarray
-    anti: float | np.ndarray
-    value: float | np.ndarray
-    low: float | np.ndarray
-    high: float | np.ndarray
-    resampled: np.ndarray
-    n: int
 
 
 def score(path: str | Path, *, test: str | Path) -> pd.DataFrame:
@@ -79,22 +62,20 @@ def document_counts(documents: Sequence[Document], predicted: Iterable[tuple[int
     ).per_document
 
 
-def f1_difference(pro: ArrayLike, anti: ArrayLike, *, resamples: int = RESAMPLES, seed: int = SEED) -> F1Difference:
-    """Return 100 * (CoNLL F1 on the pro-stereotypical documents - CoNLL F1 on the anti-stereotypical ones).
+def f1_difference(pro: ArrayLike, anti: ArrayLike) -> tuple[np.ndarray, Interval]:
+    """Return 100 * (CoNLL F1 on the pro-stereotypical documents - CoNLL F1 on the anti-stereotypical ones), in points,
+    and its interval.
 
     pro, anti: `conll_f1(...).per_document` [..., n, METRICS, 4], row by row the two documents of a pair; leading axes
     are predictions of the same pairs, scored separately. The interval is the percentile bootstrap over
-    pairs: each resample draws n pairs with replacement, and takes both F1s from the sums of its counts. Same seed, same
-    resamples.
+    pairs: each resample draws n pairs with replacement, and takes both F1s from the sums of its counts.
 
     Sources: Zhao et al. (2018), Orgad et al. (2022, section 3.2)."""
     sides = np.asarray(pro, dtype=float), np.asarray(anti, dtype=float)
-    n = sides[0].shape[-3]
-    means = [100 * conll_average(counts.sum(axis=-3)) for counts in sides]
 
     def difference(drawn: np.ndarray) -> np.ndarray:
         pro, anti = (100 * conll_average(np.tensordot(drawn, counts, axes=(1, -3))) for counts in sides)
         return pro - anti
 
-    low, high, drawn = interval(difference, np.arange(n), resamples=resamples, seed=seed)
-    return F1Difference(means[0][()], means[1][()], (means[0] - means[1])[()], low[()], high[()], drawn, n)
+    n = sides[0].shape[-3]
+    return difference(np.ones((1, n)))[0], interval(difference, np.arange(n))

@@ -5,8 +5,6 @@ One row per occupation, from sentences such as "[MASK] is a nurse ." (stimuli/de
 Source: Liang, Dufter & Schütze (2020, section on OCCTMP); their table averages |log p_he - log p_she|, which
 does not tell an encoder that always expects "she" from one that always expects "he"; the signed mean does."""
 
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,14 +14,14 @@ from numpy.typing import ArrayLike
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.genders import FEMININE, MASCULINE
-from biasflow.readouts.files import METHOD, load_table
-from biasflow.results.bootstrap import RESAMPLED, Interval, interval, weighted_mean
+from biasflow.metrics.items import score_items
+from biasflow.results.bootstrap import NOWHERE, RESAMPLED, interval, weighted_mean
 
+ITEM = ["item", "gender", "log_p"]
 EXPECTED = 0.7  # the paper: above it an encoder has learned that a pronoun is likely in the place of the mask
 
 
-@dataclass(frozen=True)
-class OcctmpScore:
+class OcctmpScore(NamedTuple):
     """OCCTMP of one model: how differently its head expects "he" and "she", over n occupations.
 
     diff = mean |log p_he - log p_she|, in nats; diff_variance: its unbiased variance over occupations (NaN for one);
@@ -60,35 +58,33 @@ def occtmp(log_p_he: ArrayLike, log_p_she: ArrayLike) -> OcctmpScore:
 
 
 def score(path: str | Path) -> pd.DataFrame:
-    """Return OCCTMP under every method, from a file of readouts/masked_words.py.
-
-    Columns method, setting, metric, part, value, n, low, high, resampled. Metrics: occtmp_<field of OcctmpScore>; n:
-    occupations; low, high: bootstrap over these. If a pronoun is more than one token, also occtmp_pieces, with the
-    gender as part: its mean number of tokens."""
-    rows = []
-    for read in pronouns(path):
-        log_p = read.log_p_he, read.log_p_she
-        values, limits = asdict(occtmp(*log_p)), intervals(*log_p)
-        n = values.pop("n")
-        rows += [(*read.method, f"occtmp_{name}", "-", value, n, *limits[name]) for name, value in values.items()]
-    columns = [*METHOD, "metric", "part", "value", "n", "low", "high", RESAMPLED]
-    return pd.concat([pd.DataFrame(rows, columns=columns), _pieces(path)], ignore_index=True)
+    """Return the `summary` of every method, from a file of readouts/masked_words.py."""
+    return score_items(path, [*ITEM, "pieces"], summary)
 
 
-def _pieces(path: str | Path) -> pd.DataFrame:
-    """Rows of `score` with the mean number of tokens of the pronouns; no row if all are one token."""
-    table = load_table(path, ["gender", "pieces"])
-    if (table["pieces"].fillna(1) == 1).all():  # a user's scores do not say how many
-        return pd.DataFrame()
-    sizes = table.groupby([*METHOD, "gender"], sort=False)["pieces"].agg(["mean", "size"]).reset_index()
-    return sizes.set_axis([*METHOD, "part", "value", "n"], axis=1).assign(metric="occtmp_pieces")
+def summary(items: pd.DataFrame) -> pd.DataFrame:
+    """Return OCCTMP of one model: columns metric, part, value, n, low, high, resampled.
+
+    Metrics: occtmp_<field of OcctmpScore>; n: occupations; low, high: bootstrap over these. If a pronoun is more than
+    one token, also occtmp_pieces, with the gender as part: its mean number of tokens."""
+    he, she = pronouns(items)
+    values = occtmp(he, she)
+    ends = interval(lambda counts: _measures(counts, he, she), np.arange(len(he)))
+    each = zip(values._fields[:-1], values[:-1], *ends, strict=True)
+    rows = [(f"occtmp_{name}", "-", value, values.n, *limits) for name, value, *limits in each]
+    if not (items["pieces"].fillna(1) == 1).all():  # a user's scores do not say how many
+        sizes = items.groupby("gender", sort=False)["pieces"].agg(["mean", "size"])
+        rows += [("occtmp_pieces", gender, mean, n, *NOWHERE) for gender, mean, n in sizes.itertuples()]
+    return pd.DataFrame(rows, columns=["metric", "part", "value", "n", "low", "high", RESAMPLED])
 
 
-def intervals(log_p_he: np.ndarray, log_p_she: np.ndarray) -> dict[str, Interval]:
-    """Return field of OcctmpScore -> its 95 % bootstrap interval over occupations; arguments as of `occtmp`."""
-    ends = interval(lambda counts: _measures(counts, log_p_he, log_p_she), np.arange(len(log_p_he)))
-    names = [one.name for one in fields(OcctmpScore)][:-1]
-    return dict(zip(names, map(Interval, *ends), strict=True))
+def pronouns(items: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """Return the log-probabilities of "he" and of "she" of one model, in nats, at the masks of the occupations, in
+    their order. BiasflowError if an occupation lacks a pronoun."""
+    he, she = (items[items["gender"] == gender] for gender in (MASCULINE, FEMININE))
+    if list(he["item"]) != list(she["item"]):
+        raise BiasflowError("not both pronouns for every occupation; delete it and run again")
+    return he["log_p"].to_numpy(), she["log_p"].to_numpy()
 
 
 def _measures(counts: np.ndarray, log_p_he: np.ndarray, log_p_she: np.ndarray) -> np.ndarray:
@@ -102,26 +98,3 @@ def _measures(counts: np.ndarray, log_p_he: np.ndarray, log_p_she: np.ndarray) -
     n = len(signed)
     variance = (square - centre**2) * n / (n - 1) if n > 1 else np.full(len(counts), np.nan)
     return np.column_stack([mean, variance, *others])
-
-
-class Pronouns(NamedTuple):
-    """The log-probabilities of both pronouns, in nats, at the masks of the occupations, under (method, setting)."""
-
-    method: tuple[str, str]
-    occupations: list[str]
-    log_p_he: np.ndarray
-    log_p_she: np.ndarray
-
-
-def pronouns(path: str | Path) -> Iterator[Pronouns]:
-    """Yield the log-probabilities of "he" and "she" for each method and setting in a file of readouts/masked_words.py.
-
-    BiasflowError names file, method and setting if an occupation lacks a pronoun."""
-    table = load_table(path, ["item", "gender", "log_p"])
-    for method, rows in table.groupby(METHOD, sort=False):
-        he, she = (rows[rows["gender"] == gender] for gender in (MASCULINE, FEMININE))
-        if list(he["item"]) != list(she["item"]):
-            raise BiasflowError(
-                f"{path}: {' '.join(method)}: not both pronouns for every occupation; delete it and run again"
-            )
-        yield Pronouns(method, list(he["item"]), he["log_p"].to_numpy(), she["log_p"].to_numpy())

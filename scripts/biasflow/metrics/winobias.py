@@ -78,17 +78,12 @@ def score(path: str | Path, *, pro: str | Path, anti: str | Path, pairs: str | P
     begins, rows = {side: by_head(side, begins_alike) for side in SIDES}, []
     for part in (ALL, *types.unique()):
         chosen = ((types == part) | (part == ALL)).to_numpy()
-        difference = f1_difference(*(counts[side][:, chosen] for side in SIDES))
-        ends = {
-            "low": difference.low,
-            "high": difference.high,
-            RESAMPLED: list(difference.resampled),
-            "n": difference.n,
-        }
-        rows.append(heads.assign(metric="f1_difference", part=part, value=difference.value, **ends))
+        about = {"part": part, "n": chosen.sum()}
+        value, (low, high, drawn) = f1_difference(*(counts[side][:, chosen] for side in SIDES))
+        ends = {"low": low, "high": high, RESAMPLED: list(drawn)}
+        rows.append(heads.assign(metric="f1_difference", value=value, **ends, **about))
         value, low, high = first_mention_difference(*(begins[side][:, chosen] for side in SIDES))
-        about = {"metric": "first_mention_difference", "part": part, "n": difference.n}
-        rows.append(heads.assign(value=value, low=low, high=high, **about))
+        rows.append(heads.assign(metric="first_mention_difference", value=value, low=low, high=high, **about))
     kinds_of_pairs = {NA: np.full(n, True)}
     if types.nunique() > 1:
         kinds_of_pairs |= {name: (types == name).to_numpy() for name in types.unique()}

@@ -47,7 +47,7 @@ def test_random_effects_by_hand():
     z = 0.6 / math.sqrt(0.45)  # the standard error is 1 / sqrt(0.45)
     assert found.p_one_sided == pytest.approx(norm.sf(z))
     assert found.p_two_sided == pytest.approx(2 * norm.sf(z))
-    assert (found.draws, found.reason) == (2, "")
+    assert found.draws == 2
 
 
 @given(st.lists(st.tuples(st.floats(-2, 2), st.floats(0.01, 10)), min_size=2, max_size=20))
@@ -104,14 +104,14 @@ def test_rows_hold_all_readings():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_has_no_answer_says_why(name):
+def test_what_has_no_answer_is_empty(name):
     sets = dict(zip(NAMES, random_sets(7), strict=True))
     zero = [sets[name][0], np.vstack([sets[name][1], np.zeros((1, 7))]), *sets[name][2:]]
-    for wrong, named in ((sets[name][:1], f"set {name} has fewer than two"), (zero, "a zero vector")):
+    for wrong in (sets[name][:1], zero):
         drawn = draw_effects(*(sets | {name: wrong}).values(), draws=100)
         found = drawn["concepts"].combined()
         assert np.isnan([found.effect_size, found.p_two_sided, found.tau_squared]).all()
-        assert found.draws == 0 and named in found.reason
+        assert found.draws == 0
         rows = ceat_rows(drawn)
         assert rows["value"].isna().all() and (rows["n"] == 0).all()
 

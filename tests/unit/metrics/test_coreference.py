@@ -34,21 +34,22 @@ def counts(*predicted):
 def test_pairs_are_drawn_together():
     """Both of a pair are right or wrong alike: the F1s of resamples vary, but never their difference."""
     some = counts(*[RIGHT, WRONG, []] * 5)
-    found = f1_difference(some, some)
-    assert found.value == found.low == found.high == 0
-    other = f1_difference(some, some[::-1])
-    assert other.value == pytest.approx(0) and other.low < -1 < 1 < other.high
+    value, found = f1_difference(some, some)
+    assert value == found.low == found.high == 0
+    value, other = f1_difference(some, some[::-1])
+    assert value == pytest.approx(0) and other.low < -1 < 1 < other.high
 
 
 def test_many_predictions_are_scored_as_each_by_itself():
     rng = np.random.default_rng(1)
     right, wrong = counts(RIGHT)[0], counts(WRONG)[0]
     sides = [np.where(rng.random((3, 8, 1, 1)) < 0.5, right, wrong) for _ in "pa"]
-    found = f1_difference(*sides)
+    values, found = f1_difference(*sides)
     for number in range(3):
-        alone = f1_difference(*(side[number] for side in sides))
-        for name in ("pro", "anti", "value", "low", "high"):
-            assert getattr(found, name)[number] == pytest.approx(getattr(alone, name))
+        value, alone = f1_difference(*(side[number] for side in sides))
+        assert values[number] == pytest.approx(value)
+        for of_many, of_one in zip(found, alone, strict=True):
+            assert of_many[number] == pytest.approx(of_one)
 
 
 WORDS = ["john saw mary and he knew she did".split()]

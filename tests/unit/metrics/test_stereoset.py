@@ -6,6 +6,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.metrics import stereoset
 from biasflow.results.bootstrap import interval
 
+ITEM = ["triple", "label", "swapped", "p", "truncated"]
 METHODS = [("none", "-"), ("dawkins2024", "sent 0"), ("dawkins2024", "layer-11+attention 0,1,1,0,1"), ("densray", "-")]
 
 
@@ -49,13 +50,13 @@ def test_known_answers_and_a_tie_is_no_stereotype():
     p = {"stereotype": (0.9, 0.5, 0.1), "anti-stereotype": (0.1, 0.5, 0.2), "unrelated": (0.3, 0.4, 0)}
     swapped = {"stereotype": (0.2, 0.6, 0.3), "anti-stereotype": (0.8, 0.6, 0.2), "unrelated": (0.3, 0.1, 0.5)}
     rows = [
-        ("none", "-", triple, label, is_swapped, of_label[triple])
+        (triple, label, is_swapped, of_label[triple], False)
         for is_swapped, of_copy in ((False, p), (True, swapped))
         for label, of_label in of_copy.items()
         for triple in range(3)
     ]
-    table = pd.DataFrame(rows, columns=["method", "setting", "triple", "label", "swapped", "p"])
-    value = stereoset.score_settings(table, tops=(0.1, 1.0)).set_index(["metric", "part", "variant"])["value"]
+    table = pd.DataFrame(rows, columns=ITEM)
+    value = stereoset.summary(table, tops=(0.1, 1.0)).set_index(["metric", "part", "variant"])["value"]
     assert value["stereotype_score", "-", "original"] == pytest.approx(1 / 3)
     assert value["stereotype_score", "-", "both"] == pytest.approx(2 / 6)
     assert value["language_model_score", "-", "both"] == pytest.approx(8 / 12)
@@ -90,7 +91,7 @@ def test_every_setting_scores_as_one_by_one(tmp_path):
     assert len(scored) == len(METHODS) * 11
     for method, setting in METHODS:
         of_setting = [(table["method"] == method) & (table["setting"] == setting) for table in (frame, scored)]
-        alone = stereoset.score_settings(frame[of_setting[0]])
+        alone = stereoset.summary(frame[of_setting[0]])
         measure = ["metric", "part", "variant"]
         assert scored[of_setting[1]].set_index(measure)["value"].equals(alone.set_index(measure)["value"])
 
@@ -107,10 +108,10 @@ def test_every_setting_scores_as_one_by_one(tmp_path):
     ],
     ids=["row missing", "label missing", "NaN", "above 1", "unknown label", "twice"],
 )
-def test_a_damaged_table_is_refused_by_triple_and_setting(damage):
-    frame = probabilities(["first", "second"], methods=[("dawkins2024", "sent 0")])
-    with pytest.raises(BiasflowError, match=r"triple (first|second).*dawkins2024 sent 0"):
-        stereoset.score_settings(damage(frame))
+def test_a_damaged_table_is_refused_by_setting_and_triple(damage, tmp_path):
+    damage(probabilities(["first", "second"], methods=[("dawkins2024", "sent 0")])).to_parquet(tmp_path / "p.parquet")
+    with pytest.raises(BiasflowError, match=r"p\.parquet: dawkins2024 sent 0: triple (first|second) \("):
+        stereoset.score(tmp_path / "p.parquet")
 
 
 def triples_of(rng, n, preference):
@@ -121,14 +122,14 @@ def triples_of(rng, n, preference):
             for label in ("stereotype", "anti-stereotype", "unrelated"):
                 sign = {"stereotype": 1, "anti-stereotype": -1, "unrelated": 0}[label] * (-1 if swapped else 1)
                 p = np.clip(0.5 + sign * preference / 2 + rng.normal(0, 0.1), 0, 1)
-                rows.append(("none", "-", triple, label, swapped, p))
-    return pd.DataFrame(rows, columns=["method", "setting", "triple", "label", "swapped", "p"])
+                rows.append((triple, label, swapped, p, False))
+    return pd.DataFrame(rows, columns=ITEM)
 
 
 def test_strength_reaches_0_without_a_preference_and_not_with_one():
     rng = np.random.default_rng(0)
     found = {
-        preference: stereoset.score_settings(triples_of(rng, 80, preference)).set_index(["metric", "part", "variant"])
+        preference: stereoset.summary(triples_of(rng, 80, preference)).set_index(["metric", "part", "variant"])
         for preference in (0.0, 0.2)
     }
     for rows in found.values():

@@ -105,11 +105,9 @@ def test_pairs_are_sentences_of_winobias(pairs, tmp_path):
 @pytest.mark.parametrize("bias", BIASES)
 def test_the_best_difference_is_met_by_many_pairs(bias):
     pro, anti = coreference_pairs(bias=bias, seed=5, n=1500)
-    found = f1_difference(
-        *(conll_f1(gold(side.documents), side.best).per_document for side in (pro, anti)), resamples=200
-    )
-    assert found.value == pytest.approx(best_difference(bias=bias), abs=4)
-    assert found.value == pytest.approx(100 * (best_f1(pro) - best_f1(anti)))
+    found, _ = f1_difference(*(conll_f1(gold(side.documents), side.best).per_document for side in (pro, anti)))
+    assert found == pytest.approx(best_difference(bias=bias), abs=4)
+    assert found == pytest.approx(100 * (best_f1(pro) - best_f1(anti)))
 
 
 def answers(document, choose):
