@@ -55,6 +55,17 @@ def whole_file(path: str | Path) -> AbstractContextManager[Path]:
     return _whole(Path(path), is_folder=False)
 
 
+def write_text(path: str | Path, text: str) -> None:
+    """Write a text in UTF-8 as it is, whole or not at all."""
+    with whole_file(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="")
+
+
+def write_json(path: str | Path, value: object, **options) -> None:
+    """Write a value as JSON, whole or not at all; options: of json.dumps."""
+    write_text(path, json.dumps(value, **{"indent": 1} | options) + "\n")
+
+
 def whole_folder(path: str | Path) -> AbstractContextManager[Path]:
     """A context with a temporary folder beside `path`; on success it takes the place of `path`, on failure it is
     removed. Leftovers are removed as by `whole_file`."""

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.files import sha256, whole_file
+from biasflow.base.files import sha256, write_json
 
 RESULTS = "results"
 STORED = (".snakemake", "storage")  # where Snakemake's storage plugins put the files of a job
@@ -68,7 +68,7 @@ def write_record(about: Mapping) -> None:
         plain = {key: value for key, value in plain.items() if key not in lists} | {SHARED: _share(file, lists)}
     if len(json.dumps(plain["sha256"])) > LONG:
         plain["sha256"] = _share(file, plain["sha256"])
-    write_json(file, {**plain, SEAL: digest_of(plain)})
+    write_json(file, {**plain, SEAL: digest_of(plain)}, sort_keys=True)
 
 
 def read_record(path: str | Path) -> dict | None:
@@ -111,7 +111,7 @@ def _share(record: Path, value: Mapping) -> str:
     digest = digest_of(value)
     file = _shared_file(record, digest)
     if digest_of(_read(file)) != digest:  # absent, or damaged
-        write_json(file, value)
+        write_json(file, value, sort_keys=True)
     return digest
 
 
@@ -132,12 +132,6 @@ def _read(file: Path) -> dict | None:
 
 def _shared_file(record: Path, digest: str) -> Path:
     return Path(*record.parts[:3], SHARED, f"{digest}.json")
-
-
-def write_json(file: Path, value: Mapping) -> None:
-    """Write a mapping as JSON with sorted keys, whole or not at all."""
-    with whole_file(file) as temporary:
-        temporary.write_text(json.dumps(value, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 
 def upstream(results: Iterable[str | Path], read: Callable[[str], dict | None] = read_record) -> Iterator[dict]:

@@ -17,7 +17,7 @@ def init(
     """Write a configuration for an encoder, to edit and run.
 
     Says what cannot be measured on it and why. For a first page use `biasflow measure`."""
-    from biasflow.base.files import whole_file
+    from biasflow.base.files import write_text
     from biasflow.plan.choices import first_configuration
 
     if not output.parent.is_dir():
@@ -25,8 +25,7 @@ def init(
     if output.exists():
         raise BiasflowError(f"{output} is there already, and is left as it is; name another file with -o")
     first = first_configuration(folder, str(output))
-    with whole_file(output) as temporary:
-        temporary.write_text(first.text, encoding="utf-8")
+    write_text(output, first.text)
     if first.unedited:
         say(first.unedited)
     for text in first.not_applied:

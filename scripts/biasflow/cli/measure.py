@@ -68,7 +68,7 @@ def _source(encoder: str) -> tuple[str, str]:
 def _write(file: Path, text: str, keys: dict, files: list[str], settings: list[str]) -> None:
     """Write the configuration once it can be planned with those before it; one that names the same encoder stays as it
     is. BiasflowError where another one lies there."""
-    from biasflow.base.files import whole_file
+    from biasflow.base.files import write_text
     from biasflow.plan.compiled import prepared
 
     if file.exists() and not keys.items() <= configuration([str(file)], None)[0].items():
@@ -76,5 +76,4 @@ def _write(file: Path, text: str, keys: dict, files: list[str], settings: list[s
     config, _ = configuration([*files, *[str(file)] * file.exists()], settings)
     prepared(config | keys)
     if not file.exists():
-        with whole_file(file) as temporary:
-            temporary.write_text(text, encoding="utf-8")
+        write_text(file, text)

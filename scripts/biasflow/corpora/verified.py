@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from filelock import FileLock
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.files import is_parquet, whole_file
+from biasflow.base.files import is_parquet, write_json
 from biasflow.base.records import read_record
 
 if TYPE_CHECKING:  # slow to load, and a download needs none
@@ -55,8 +55,7 @@ def agree(lock_file: str | Path, downloads: Mapping[str, Mapping]) -> None:
                 )
         wanted = dict(sorted({**known, **{name: dict(came) for name, came in downloads.items()}}.items()))
         if wanted != known:
-            with whole_file(lock_file) as part:
-                part.write_text(json.dumps(wanted, indent=2) + "\n", encoding="utf-8")
+            write_json(lock_file, wanted, indent=2)
 
 
 def _read(lock_file: Path) -> dict:

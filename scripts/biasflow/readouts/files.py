@@ -16,7 +16,7 @@ import pandas as pd
 from safetensors import SafetensorError, safe_open
 
 from biasflow.base.errors import FAILED, AbsentError, BiasflowError, headline
-from biasflow.base.files import read_json, reserve, whole_file
+from biasflow.base.files import read_json, reserve, whole_file, write_json
 from biasflow.base.left_out import LeftOut
 from biasflow.base.provenance import may_pass
 from biasflow.base.tabular import read_parquet, read_text_csv, write_csv
@@ -161,8 +161,7 @@ def reason_of(error: Exception, log: str | Path) -> str:
 def write_left_out(path: str | Path, facts: Mapping[str, object]) -> None:
     """Write which items the readout at `path` leaves out, from what its module returned; no file where it has all."""
     if left_out := facts.get(LeftOut.FACT):
-        with whole_file(_left_out(path)) as temporary:
-            temporary.write_text(json.dumps(left_out, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        write_json(_left_out(path), left_out, ensure_ascii=False)
 
 
 def left_out_of(path: str | Path) -> LeftOut:

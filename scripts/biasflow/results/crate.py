@@ -4,7 +4,6 @@ What was planned: the workflow, its steps (rules) and tools (rules with their co
 run, one for each job with what it read and wrote, and one of Snakemake for each job that it started."""
 
 import base64
-import json
 import mimetypes
 import os
 import shutil
@@ -17,7 +16,7 @@ from rocrate.model.data_entity import DataEntity
 from rocrate.model.entity import Entity
 from rocrate.rocrate import ROCrate
 
-from biasflow.base.files import whole_file, whole_folder
+from biasflow.base.files import whole_folder, write_json
 from biasflow.base.provenance import git_commit
 from biasflow.base.shipped import ROOT
 from biasflow.results.jobs import METADATA, WORKFLOW, Job, gone, read_jobs, written_files
@@ -49,8 +48,7 @@ def write_crate(folder: str) -> list[str]:
                 shutil.copytree(source, copy / source.name, ignore=shutil.ignore_patterns("__pycache__"))
             else:
                 shutil.copy(source, copy)
-    with whole_file(Path(folder, METADATA)) as temporary:
-        temporary.write_text(json.dumps(metadata, indent=1) + "\n", encoding="utf-8")
+    write_json(Path(folder, METADATA), metadata)
     messages = [f"{folder}/{METADATA}: {len(jobs)} jobs, {len(written_files(jobs))} files"]
     if lost := gone(jobs, folder):
         messages.append(f"{len(lost)} files were deleted or made again after a job had read them, such as {lost[0]}")
@@ -185,8 +183,9 @@ def _time(time) -> str:
 
 def _add(crate: ROCrate, identifier: str, kind: str, **properties: object) -> Entity:
     """A thing that is no file. An empty list is left out, and one of a single value is that value."""
-    entity = crate.add(ContextEntity(crate, identifier, {"@type": kind}))
-    for name, value in properties.items():
-        if value != []:
-            entity[name] = value[0] if isinstance(value, list) and len(value) == 1 else value
-    return entity
+    about = {
+        name: value[0] if isinstance(value, list) and len(value) == 1 else value
+        for name, value in properties.items()
+        if value != []
+    }
+    return crate.add(ContextEntity(crate, identifier, {"@type": kind} | about))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.files import whole_file, whole_folder
+from biasflow.base.files import whole_folder, write_text
 from biasflow.base.tabular import write_csv, write_parquet
 from biasflow.registry import METRICS
 from biasflow.results.comparison import AGAINST, DISTANCE_CHANGED
@@ -35,9 +35,7 @@ def described(scores: pd.DataFrame) -> pd.DataFrame:
 
 def _write_json(frame: pd.DataFrame, path: Path) -> None:
     """A list with an object for each score; a number that there is not is null."""
-    with whole_file(path) as temporary:
-        text = frame.to_json(orient="records", indent=1, double_precision=15, force_ascii=False)
-        temporary.write_text(text + "\n", encoding="utf-8")
+    write_text(path, frame.to_json(orient="records", indent=1, double_precision=15, force_ascii=False) + "\n")
 
 
 FORMATS: Mapping[str, tuple[str, Callable[[pd.DataFrame, Path], None]]] = {  # name -> suffix of the file, its writer
@@ -50,6 +48,11 @@ FORMATS: Mapping[str, tuple[str, Callable[[pd.DataFrame, Path], None]]] = {  # n
 SCHEMA_VERSION = "0.3.0"
 LOCAL = "local"  # stands for the developer of an encoder that is not from the hub
 _NOT_PORTABLE = re.compile(r'[<>:"/\\|?*\x00-\x1f]')  # not allowed in the names of folders
+_DIRECTIONS = {  # what `lower_is_better` cannot say
+    "low": "lower is better",
+    "high": "higher is better",
+    "neutral": "nearer to the neutral value (metric_parameters) is better; neither lower nor higher is",
+}
 _WITHIN = ["head", "head_seed", "split_seed", "readout_seed"]  # keys that tell scores of one measure of a model apart
 
 
@@ -121,7 +124,7 @@ def _results(rows: pd.DataFrame) -> Iterator[dict]:
             "evaluation_name": row["dataset"] if row["dataset"] != NA else row["metric"],
             "source_data": {"dataset_name": row["dataset"], "source_type": "other"},
             "metric_config": {
-                "evaluation_description": _direction(better),
+                "evaluation_description": _DIRECTIONS.get(better, "no direction is better"),
                 "metric_id": f"biasflow.{row['metric']}",
                 "metric_name": row["label"] or row["metric"],
                 "metric_parameters": {key: told[key] for key in ("part", "variant") if key in told} | neutral,
@@ -140,12 +143,3 @@ def _version() -> str:
         return version("biasflow")
     except PackageNotFoundError:
         return "unknown"
-
-
-def _direction(better: str) -> str:
-    """What `lower_is_better` cannot say."""
-    return {
-        "low": "lower is better",
-        "high": "higher is better",
-        "neutral": "nearer to the neutral value (metric_parameters) is better; neither lower nor higher is",
-    }.get(better, "no direction is better")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_float_dtype, is_numeric_dtype
 
-from biasflow.base.files import whole_file
+from biasflow.base.files import whole_file, write_text
 from biasflow.base.tabular import without_formulas
 from biasflow.results.latex import (
     LONG_TEXT,  # up to which a column does not wrap
@@ -104,8 +104,7 @@ def write_table(
         (tex_path, latex_table(shown, headers=headers, numeric=numeric, caption=caption, label=f"tab:{name}")),
         (html_path, html_table(brief, headers=headers, numeric=numeric, roles=roles, caption=caption, title=name)),
     ):
-        with whole_file(path) as temporary:
-            temporary.write_text(text, encoding="utf-8", newline="\n")
+        write_text(path, text)
 
 
 def readable(column: str) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.files import filled_lines, whole_file
+from biasflow.base.files import filled_lines, write_json
 from biasflow.text.articles import article, article_by_sound
 
 FORMS = ("the", "a")
@@ -191,8 +191,7 @@ def select(
 
 def save_pairs(pairs: OccupationPairs, path: str | Path) -> None:
     """Write the words of `pairs` as JSON; load_pairs gives them back."""
-    with whole_file(path) as temporary:
-        temporary.write_text(json.dumps(asdict(pairs), indent=1) + "\n", encoding="utf-8")
+    write_json(path, asdict(pairs))
 
 
 def load_pairs(path: str | Path) -> OccupationPairs:

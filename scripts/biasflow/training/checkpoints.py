@@ -12,7 +12,7 @@ import torch
 
 from biasflow.base.code import code_digest
 from biasflow.base.errors import BiasflowError
-from biasflow.base.files import sha256, whole_file, whole_folder
+from biasflow.base.files import sha256, whole_folder, write_json
 from biasflow.base.provenance import versions
 from biasflow.base.records import contents
 from biasflow.base.shipped import ROOT
@@ -80,8 +80,7 @@ def claim(work: Path, settings: Mapping[str, object]) -> None:
                 f"{now.get(other[0])}); restore it to go on from them, or delete the folder to start afresh."
             )
     work.mkdir(parents=True, exist_ok=True)
-    with whole_file(mark) as temporary:  # a run that is killed here must not leave checkpoints that nobody can claim
-        temporary.write_text(json.dumps(settings, indent=1) + "\n", encoding="utf-8")
+    write_json(mark, settings)  # a run that is killed here must not leave checkpoints that nobody can claim
 
 
 def _flat(settings: Mapping[str, object], prefix: str = "") -> dict[str, object]:
@@ -138,8 +137,7 @@ def complete_folder(folder: Path) -> Iterator[Path]:
 
 def mark_complete(folder: Path) -> None:
     """Write down what a folder holds (`is_kept`)."""
-    with whole_file(folder / COMPLETE) as temporary:
-        temporary.write_text(json.dumps(_digests(folder), indent=1) + "\n", encoding="utf-8")
+    write_json(folder / COMPLETE, _digests(folder))
 
 
 def _digests(folder: Path) -> dict[str, str]:
