@@ -1,13 +1,11 @@
 """Checks names that one part of a configuration takes from another. An unknown name ends with the nearest known one."""
 
 import contextlib
-import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from biasflow.base.errors import BiasflowError
+from biasflow.base.errors import BiasflowError, nearest
 
-FEW = 12  # names that a message lists; of more it has the nearest, and says where all are
 # What is referred to -> where all are listed, or how one is added.
 LISTED = {
     "methods": "`biasflow list methods` lists them, and the key `methods` defines more",
@@ -20,12 +18,13 @@ REVISION = 'REVISION is a commit of 40 hexadecimal digits, which the hub shows u
 
 
 def require(name: str, known: Mapping | Sequence, key: str, kind: str, hint: str = "") -> None:
-    """Raise BiasflowError unless `name` is known; it names the key, the nearest known name, and where all are listed.
+    """Raise BiasflowError unless `name` is known; it names the key, the nearest known names, and where all are listed.
 
     kind: what the names stand for, in the plural ("metrics"); hint: what to say in place of these names."""
     if name not in known:
-        hint = hint or _hint(str(name), list(known), kind)
-        raise BiasflowError(f"config: key {key!r}: {name!r} is not one of the {kind}; {hint}")
+        meant = nearest(str(name), list(known)) or "none is defined"
+        listed = "" if meant.endswith("?") or kind not in LISTED else f"; {LISTED[kind]}"
+        raise BiasflowError(f"config: key {key!r}: {name!r} is not one of the {kind}; {hint or meant + listed}")
 
 
 @contextlib.contextmanager
@@ -35,15 +34,3 @@ def naming(key: str) -> Iterator[None]:
         yield
     except BiasflowError as error:
         raise BiasflowError(f"config: key '{key}': {error}") from error
-
-
-def _hint(name: str, known: Sequence[str], kind: str) -> str:
-    listed = LISTED.get(kind, "the list is there")
-    if close := difflib.get_close_matches(name, known, n=1):
-        return f"did you mean {close[0]!r}?"
-    if not known:
-        return f"none is defined: {listed}"
-    if len(known) <= FEW:
-        return f"there are: {', '.join(known)}"
-    nearest = difflib.get_close_matches(name, known, n=1, cutoff=0)[0]
-    return f"the nearest of {len(known)} is {nearest!r}; {listed}"

@@ -195,3 +195,11 @@ def check_unchanged(inputs: Mapping[str, str], planned: Mapping[str, str]) -> No
 def digest_of(value: object) -> str:
     """Return the sha256 of a value as JSON with sorted keys; types that JSON lacks are taken as text."""
     return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def digest_of_each(values: Iterable[object]) -> str:
+    """Return the sha256 of the `digest_of` of values in their order, of which one is in memory at a time."""
+    digest = hashlib.sha256()
+    for value in values:
+        digest.update(digest_of(value).encode())
+    return digest.hexdigest()

@@ -1,16 +1,32 @@
 """Tensors as safetensors files: equal contents give equal bytes."""
 
+import contextlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Union
 
 import numpy as np
+from safetensors import SafetensorError, safe_open
+
+from biasflow.base.errors import BiasflowError
 
 if TYPE_CHECKING:  # slow to load, and arrays need none
     import torch
 
 LENGTH = 8  # bytes at the beginning of a file that hold the length of its header
+
+
+@contextlib.contextmanager
+def open_tensors(
+    path: str | Path, what: str, *, framework: str = "np", advice: str = "delete it and run again"
+) -> Iterator[safe_open]:
+    """The open file of tensors; whatever goes wrong while it is read is one BiasflowError that names it."""
+    try:
+        with safe_open(path, framework=framework) as file:
+            yield file
+    except (SafetensorError, OSError, KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise BiasflowError(f"{path}: not a whole {what} ({error}); {advice}") from error
 
 
 def save_tensors(

@@ -3,11 +3,8 @@
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file
 
-from biasflow.base.errors import BiasflowError
-from biasflow.base.tensors import save_tensors
+from biasflow.base.tensors import open_tensors, save_tensors
 
 HEAD = "head.safetensors"
 
@@ -19,9 +16,6 @@ def save_head(weight: torch.Tensor, bias: torch.Tensor, folder: str | Path) -> N
 
 def load_head(folder: str | Path) -> tuple[torch.Tensor, torch.Tensor]:
     """Weight [labels, hidden] and bias [labels] of the linear layer that was saved with the encoder in `folder`."""
-    path = Path(folder) / HEAD
-    try:
-        tensors = load_file(path)
-        return tensors["weight"], tensors["bias"]
-    except (SafetensorError, OSError, KeyError) as error:
-        raise BiasflowError(f"{path}: no linear layer can be read ({error}); fine-tune the encoder again.") from error
+    advice = "fine-tune the encoder again"
+    with open_tensors(Path(folder) / HEAD, "linear layer", framework="pt", advice=advice) as file:
+        return file.get_tensor("weight"), file.get_tensor("bias")

@@ -1,6 +1,5 @@
 """Texts as a tokenizer encodes them, tokenised once: in memory, or in a file that many jobs read."""
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,12 +7,12 @@ from itertools import chain
 from pathlib import Path
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
 from transformers import PreTrainedTokenizerBase
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import whole_file
-from biasflow.base.tensors import save_tensors
+from biasflow.base.records import digest_of, digest_of_each
+from biasflow.base.tensors import open_tensors, save_tensors
 
 TOGETHER = 1000  # texts that are tokenised at once
 BOUNDS, CUT = "bounds", "cut"  # arrays of the file beside the columns
@@ -93,12 +92,9 @@ def load_tokens(
     """What `tokenise` would return, from a file of `save_tokens`; its arrays stay on the disk until they are used.
 
     BiasflowError for a damaged file, and for one of another tokenizer, other texts or another length."""
-    try:
-        with safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}
-            arrays = {name: file.get_tensor(name).numpy() for name in sorted(file.keys())}
-    except (SafetensorError, OSError) as error:
-        raise BiasflowError(f"{path}: the tokens cannot be read ({error}); delete the file and run again.") from error
+    with open_tensors(path, "file of tokens", framework="pt") as file:
+        metadata = file.metadata() or {}
+        arrays = {name: file.get_tensor(name).numpy() for name in sorted(file.keys())}
     for name, value in _origin(tokenizer, texts, max_length).items():
         if metadata.get(name) != value:
             raise BiasflowError(f"{path}: the tokens are those of another {name}; delete the file and run again.")
@@ -108,24 +104,15 @@ def load_tokens(
 def _origin(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], max_length: int) -> dict[str, str]:
     """All that decides the tokens of texts, by digests."""
     return {
-        "tokenizer": _digest([_state(tokenizer)]),
-        "text": _digest(texts),
+        "tokenizer": digest_of(_state(tokenizer)),
+        "text": digest_of_each(texts),
         "max_length": str(max_length),
     }
 
 
-def _state(tokenizer: PreTrainedTokenizerBase) -> str:
+def _state(tokenizer: PreTrainedTokenizerBase) -> dict[str, object]:
     """What a tokenizer makes of a text, without the options of its latest call, which a fast one keeps."""
     fast = tokenizer.is_fast
     state = json.loads(tokenizer.backend_tokenizer.to_str()) if fast else {"vocabulary": tokenizer.get_vocab()}
     attributes = {name: getattr(tokenizer, name) for name in ("model_input_names", "truncation_side")}
-    return json.dumps({**state, **attributes, "truncation": None, "padding": None}, sort_keys=True)
-
-
-def _digest(texts: Iterable[str]) -> str:
-    """Of texts and of where one ends and the next begins."""
-    digest = hashlib.sha256()
-    for text in texts:
-        encoded = text.encode()
-        digest.update(len(encoded).to_bytes(8, "little") + encoded)
-    return digest.hexdigest()
+    return {**state, **attributes, "truncation": None, "padding": None}

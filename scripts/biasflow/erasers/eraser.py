@@ -1,18 +1,16 @@
 """A fitted eraser: an affine map of low rank that takes something out of a vector."""
 
-import contextlib
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError, safe_open
 from torch.nn.functional import pad
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import whole_file
-from biasflow.base.tensors import save_tensors
+from biasflow.base.tensors import open_tensors, save_tensors
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +149,7 @@ def save_erasers(erasers: Mapping[str, Eraser], path: str | Path, metadata: Mapp
 
 def load_erasers(path: str | Path, names: Collection[str] | None = None) -> dict[str, Eraser]:
     """Read the erasers that `save_erasers` wrote, all or those named; BiasflowError names a file of another kind."""
-    with _reading(path) as file:
+    with open_tensors(path, "file of erasers", framework="pt") as file:
         of_eraser: dict[str, list[str]] = {}
         for key in sorted(file.keys()):
             of_eraser.setdefault(key.rpartition("/")[0], []).append(key)
@@ -163,15 +161,5 @@ def load_erasers(path: str | Path, names: Collection[str] | None = None) -> dict
 
 def load_metadata(path: str | Path) -> dict[str, str]:
     """Read the metadata that `save_erasers` wrote."""
-    with _reading(path) as file:
+    with open_tensors(path, "file of erasers") as file:
         return file.metadata() or {}
-
-
-@contextlib.contextmanager
-def _reading(path: str | Path) -> Iterator[safe_open]:
-    """The open safetensors file; whatever goes wrong while it is read is one BiasflowError that names it."""
-    try:
-        with safe_open(path, framework="pt") as file:
-            yield file
-    except (SafetensorError, OSError, KeyError, ValueError) as error:
-        raise BiasflowError(f"{path}: not a whole file of erasers ({error}); delete it and run again") from error

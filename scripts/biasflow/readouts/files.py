@@ -13,14 +13,14 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from safetensors import SafetensorError, safe_open
+from safetensors import safe_open
 
 from biasflow.base.errors import FAILED, AbsentError, BiasflowError, headline
 from biasflow.base.files import read_json, reserve, whole_file, write_json
 from biasflow.base.left_out import LeftOut
 from biasflow.base.provenance import may_pass
 from biasflow.base.tabular import read_parquet, read_text_csv, write_csv
-from biasflow.base.tensors import save_tensors
+from biasflow.base.tensors import open_tensors, save_tensors
 
 Axis = Sequence[tuple[str, str]]  # (method, setting), in the order of the first axis of every array
 METHOD = ["method", "setting"]  # the first columns of every table
@@ -80,36 +80,24 @@ def by_method(path: str | Path, name: str) -> Iterator[tuple[tuple[str, str], np
     array, and `meta`. One method's array is in memory; the file is read, not mapped, so that it does not count either.
 
     BiasflowError as `load_arrays`."""
-    try:
-        with safe_open(path, framework="np") as file:  # it compares the file's length with what the header says
-            axis, meta = _axis_and_meta(file.metadata())
-        with open(path, "rb") as stream:
-            header = json.loads(stream.read(int.from_bytes(stream.read(8), "little")))
-            of_array, types = header[name], {stored: dtype for dtype, stored in DTYPES.items()}
-            stream.seek(of_array["data_offsets"][0], os.SEEK_CUR)
-            shape = of_array["shape"][1:]
-            for method in axis:
-                array = np.fromfile(stream, types[of_array["dtype"]], prod(shape))
-                yield method, array.reshape(shape), meta
-    except (SafetensorError, OSError, KeyError, ValueError) as error:
-        raise _damaged(path, error) from error
+    # open_tensors compares the file's length with what the header says.
+    with open_tensors(path, "readout") as file, open(path, "rb") as stream:
+        axis, meta = _axis_and_meta(file.metadata())
+        header = json.loads(stream.read(int.from_bytes(stream.read(8), "little")))
+        of_array, types = header[name], {stored: dtype for dtype, stored in DTYPES.items()}
+        stream.seek(of_array["data_offsets"][0], os.SEEK_CUR)
+        shape = of_array["shape"][1:]
+        for method in axis:
+            yield method, np.fromfile(stream, types[of_array["dtype"]], prod(shape)).reshape(shape), meta
 
 
 def load_arrays(path: str | Path, *, framework: str = "np") -> Arrays:
     """Read what `save_arrays` or `array_on_disk` wrote; BiasflowError names a file that is no such thing.
 
     framework "np": arrays in memory; "pt": tensors that stay on the disk, of which what is used is read."""
-    try:
-        with safe_open(path, framework=framework) as file:
-            axis, meta = _axis_and_meta(file.metadata())
-            arrays = {name: file.get_tensor(name) for name in sorted(file.keys())}
-        return Arrays(arrays, axis, meta)
-    except (SafetensorError, OSError, KeyError, ValueError) as error:
-        raise _damaged(path, error) from error
-
-
-def _damaged(path: str | Path, error: Exception) -> BiasflowError:
-    return BiasflowError(f"{path}: not a whole readout ({error}); delete it and run again")
+    with open_tensors(path, "readout", framework=framework) as file:
+        axis, meta = _axis_and_meta(file.metadata())
+        return Arrays({name: file.get_tensor(name) for name in sorted(file.keys())}, axis, meta)
 
 
 def _axis_and_meta(about: Mapping[str, str] | None) -> tuple[tuple[tuple[str, str], ...], Mapping[str, object]]:

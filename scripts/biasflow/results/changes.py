@@ -5,8 +5,6 @@ resample by resample, a method minus the untouched model, and a method minus its
 interval of a difference would be many times as wide, and where a method moves a score past neutral it would be too
 narrow."""
 
-import hashlib
-import json
 import logging
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -16,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from biasflow.base.files import sha256
-from biasflow.base.records import contents
+from biasflow.base.records import contents, digest_of
 from biasflow.registry import Measure
 from biasflow.results.bootstrap import RESAMPLED, ends
 from biasflow.results.comparison import AGAINST, CHANGED, DISTANCE_CHANGED, distance, distances
@@ -45,8 +43,7 @@ def digest_of_items(
     """What is equal for scores of the same items in the same order, and of no others: of the contents of the files that
     they come from (by role), of the options that choose them, and of the names of those that were left out."""
     digests = {role: [sha256(file) for path in paths for file in contents(path)] for role, paths in files.items()}
-    about = json.dumps([digests, dict(chosen_by), sorted(left_out)], sort_keys=True)
-    return hashlib.sha256(about.encode()).hexdigest()
+    return digest_of([digests, dict(chosen_by), sorted(left_out)])
 
 
 def resampled_measures(

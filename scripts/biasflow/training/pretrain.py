@@ -1,9 +1,8 @@
 """A BERT trained from scratch: WordPiece vocabulary, masked-LM and next-sentence heads, transformers' training loop."""
 
-import hashlib
 import json
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from transformers import (
 from transformers.masking_utils import create_bidirectional_mask
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.records import digest_of, digest_of_each
 from biasflow.corpora.documents import check_documents
 from biasflow.encoders.device import full, half, on_gpu, resolve_device, trained_in
 from biasflow.encoders.examples import IGNORED, Pairs, Sentences, by_length, draw_pairs, masked_batch, pack
@@ -98,8 +98,9 @@ def pretrain(
         pairs = by_length(pairs, batch_size=batch_size, rng=rng)
         collator = Collator(sentences, pairs, tokenizer, mask_share, np.random.default_rng([seed, 1]))
         course = {"seed": seed, "steps": steps, "batch_size": batch_size, "learning_rate": learning_rate}
-        decided = course | {"mask_share": mask_share, "documents": _digest(documents), "config": config.to_dict()}
-        decided |= {"vocabulary": _digest([tokenizer.get_vocab()]), **computed_by(model.device, [__file__])}
+        decided = course | {"mask_share": mask_share, "config": config.to_dict()}
+        decided |= {"documents": digest_of_each(documents), "vocabulary": digest_of(tokenizer.get_vocab())}
+        decided |= computed_by(model.device, [__file__])
         with checkpoints(work, decided) as work:
             PreTraining(model, collator, pool, work=work, **course).run()
             held_out = Sentences.of(tokenizer, held_out)
@@ -250,14 +251,6 @@ def _split(documents: Sequence[Sequence[str]], rng: np.random.Generator) -> tupl
     n = max(2, min(HELD_OUT_MOST, int(HELD_OUT_SHARE * len(usable))))
     order = rng.permutation(len(usable))
     return [usable[k] for k in np.sort(order[n:])], [usable[k] for k in np.sort(order[:n])]
-
-
-def _digest(values: Iterable[object]) -> str:
-    """The SHA-256 of what can be written as JSON, in this order."""
-    digest = hashlib.sha256()
-    for value in values:
-        digest.update(json.dumps(value, sort_keys=True).encode() + b"\n")
-    return digest.hexdigest()
 
 
 def _evaluate(

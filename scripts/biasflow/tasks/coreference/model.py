@@ -6,13 +6,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError, safe_open
 from torch import nn
 from torch.nn.functional import binary_cross_entropy_with_logits, pad
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from biasflow.base.errors import BiasflowError
-from biasflow.base.tensors import save_tensors
+from biasflow.base.tensors import open_tensors, save_tensors
 from biasflow.corpora.conll import Clusters, Document, without_singletons
 from biasflow.encoders.batches import longest_input
 from biasflow.encoders.device import half
@@ -137,14 +135,10 @@ def scorer_facts(scorer: CoarseToFine, reading: Reading) -> dict[str, object]:
 
 def load_scorer(path: str | Path) -> tuple[CoarseToFine, Reading]:
     """Load the scorer that `save_scorer` wrote, in evaluation mode; BiasflowError names a file of another kind."""
-    try:
-        with safe_open(path, "pt") as file:
-            facts = json.loads(file.metadata()["scorer"])
-            weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - no mapping
+    with open_tensors(path, "scorer", framework="pt", advice="train the model again") as file:
+        facts = json.loads(file.metadata()["scorer"])
         scorer = CoarseToFine(facts["hidden"], Sizes(**facts["sizes"]))
-        scorer.load_state_dict(weights)
-    except (SafetensorError, OSError, KeyError, TypeError, ValueError, RuntimeError) as error:
-        raise BiasflowError(f"{path}: no scorer can be read ({error}); train the model again.") from error
+        scorer.load_state_dict({name: file.get_tensor(name) for name in file.keys()})  # noqa: SIM118 - no mapping
     return scorer.eval(), Reading(**facts["reading"])
 
 

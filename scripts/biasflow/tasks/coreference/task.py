@@ -3,11 +3,11 @@
 What is saved is the encoder with scorer.safetensors beside it; `model.load_coreference` opens it, `model.predict` asks
 it for clusters, `heads` trains scorers anew on it."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from biasflow.base.records import digest_of_each
 from biasflow.corpora.conll import Corpus, Document, read_conll, without_singletons
 from biasflow.encoders.device import flushed_denormals, mark_trained, resolve_device
 from biasflow.encoders.edit import edited
@@ -60,7 +60,7 @@ def train(
         train_pieces, dev = with_words(pieces[:split]), Examples(validation, pieces[split:])
         carried = fit_method(trained.eval(), tokenizer, method)
         decided = {"recipe": asdict(asked), "seed": seed, "method": carried.claim(), "strategy": asdict(known)}
-        decided |= {"data": [_digest(documents), _digest(validation)]}
+        decided["data"] = [digest_of_each(document.text for document in part) for part in (documents, validation)]
         decided |= origin(encoder_folder, trained.device, [__file__, known.part("__file__")])
         parts = [
             Part(encoder, asked.encoder_rate, asked.warmup, asked.weight_decay),
@@ -90,11 +90,3 @@ def _mended(corpora: Sequence[Corpus]) -> dict[str, int]:
         "repeated": sum(corpus.repeated for corpus in corpora),
         "singletons": len(clusters) - len(without_singletons(clusters)),
     }
-
-
-def _digest(documents: Sequence[Document]) -> str:
-    """Of the documents in their order."""
-    digest = hashlib.sha256()
-    for document in documents:
-        digest.update(document.text.encode())
-    return digest.hexdigest()
