@@ -1,4 +1,4 @@
-"""The catalogue of external files (biasflow/data/corpora.yaml; tests check it against corpora.schema.yaml)."""
+"""The catalogue of external files (biasflow/data/corpora.yaml; tests check it against a schema)."""
 
 import os
 import re

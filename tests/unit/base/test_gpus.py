@@ -140,4 +140,4 @@ def test_every_script_takes_the_gpu_that_its_job_was_given():
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "resolve_device":
                 found[path.stem] = {keyword.arg: ast.unparse(keyword.value) for keyword in node.keywords}
     assert set(found) == {"pretrain", "continue_encoder", "finetune", "fit_methods", "read"}
-    assert all(keywords == {"gpus": "smk.resources.gpu"} for keywords in found.values())
+    assert all(keywords == {"gpus": "snakemake.resources.gpu"} for keywords in found.values())

@@ -16,10 +16,8 @@ from biasflow.corpora.verified import COLUMNS, Origin, origin_of, remark
 
 
 def test_the_catalogue_is_as_its_schema_says():
-    catalogue, schema = (
-        yaml.load(shipped(f"data/{name}.yaml").read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
-        for name in ("corpora", "corpora.schema")
-    )
+    files = shipped("data/corpora.yaml"), Path(__file__).with_name("corpora.schema.yaml")
+    catalogue, schema = (yaml.load(file.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader) for file in files)
     jsonschema.validate(catalogue, schema, jsonschema.Draft202012Validator)
 
 
