@@ -1,6 +1,5 @@
 """All extrinsic scores of occupation classifiers, from their tables of counts (paper C, Orgad et al. 2022)."""
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -30,7 +29,6 @@ from biasflow.results.bootstrap import (
 # The source of the share of women in a profession: the training split (in the paper's text), the test split (in its
 # code), or US labour statistics (its figure 7).
 *_, LABOUR = SHARES = ("train", "test", "labour")
-log = logging.getLogger(__name__)
 
 NA = "-"  # a key of the table of scores that does not apply
 PEOPLE_OF = "people"  # the column of a readout that says who is counted
@@ -52,7 +50,7 @@ def score(path: str | Path, *, professions: str | Path | None = None) -> pd.Data
     no scores with these. BiasflowError names a file that is no such table, and a profession without shares."""
     names = [*METHOD, "head", "head_seed", "split_seed"]
     shares = [f"share_{part}" for part in ("train", "test")]
-    table = load_table(path, [*names[2:], "gender", "gold", "predicted", "biographies", *shares], [PEOPLE_OF])
+    table = load_table(path, [*names[2:], "gender", "gold", "predicted", "biographies", *shares, PEOPLE_OF])
     classes = sorted({*table["gold"], *table["predicted"]})
     classifier = table.groupby(names, sort=False).ngroup().to_numpy()
     gold, predicted = (pd.Categorical(table[column], classes).codes for column in ("gold", "predicted"))
@@ -65,15 +63,7 @@ def score(path: str | Path, *, professions: str | Path | None = None) -> pd.Data
         share[classifier, gold] = table[f"share_{part}"]
     if professions is not None:
         of_women[LABOUR] = read_labour_shares(professions).reindex(classes).to_numpy(float)
-    people = None
-    if PEOPLE_OF in table:
-        people = _in_order(table[PEOPLE_OF], classifier, np.ravel_multi_index(cells[1:], counts.shape[1:]))
-    else:
-        log.warning(
-            "%s: was made by an older version and does not hold who is counted: its gaps have no paired changes; "
-            "delete it and run again for these",
-            path,
-        )
+    people = _in_order(table[PEOPLE_OF], classifier, np.ravel_multi_index(cells[1:], counts.shape[1:]))
     rows = occupation_rows(Tables(counts), shares=of_women, people=people)
     heads = table[names].drop_duplicates(ignore_index=True)
     return heads.iloc[rows.pop("classifier")].reset_index(drop=True).join(rows)
