@@ -33,7 +33,6 @@ from biasflow.training.versions import (
     Versions,
     blanked,
     gendered_words,
-    padded,
     tokenised,
     typical_gender_preferences,
 )
@@ -58,10 +57,9 @@ class PlantedExamples:
     seed: int
 
     def __call__(self, numbers: Sequence[int]) -> dict[str, torch.Tensor]:
-        rows = [self.masked(number) for number in numbers]
-        return padded([ids for ids, _ in rows], self.tokenizer) | {
-            "labels": pad_sequence([torch.from_numpy(labels) for _, labels in rows], True, IGNORED)
-        }
+        ids, labels = zip(*map(self.masked, numbers), strict=True)
+        batch = self.tokenizer.pad({"input_ids": list(ids)}, padding_side="right", return_tensors="pt")
+        return {**batch, "labels": pad_sequence([torch.from_numpy(row) for row in labels], True, IGNORED)}
 
     def masked(self, number: int) -> tuple[np.ndarray, np.ndarray]:
         """The token ids of an example with its masks, special tokens around it, and the labels."""

@@ -8,11 +8,10 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 import torch
-from torch.nn.utils.rnn import pad_sequence
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from biasflow.base.genders import FEMALE, MALE
-from biasflow.encoders.batches import encode, require_offsets
+from biasflow.encoders.batches import encode, padded, require_offsets
 from biasflow.encoders.examples import special_tokens
 from biasflow.encoders.masked_lm import log_p_of, logits_at
 from biasflow.planted.units import WORD
@@ -54,15 +53,6 @@ def gendered_words(versions: Versions) -> list[int]:
     """The numbers of the words in which the versions of a unit differ."""
     one, other = (versions[gender].words() for gender in (FEMALE, MALE))
     return [number for number in one if one[number] != other.get(number)]
-
-
-def padded(texts: Sequence[np.ndarray], tokenizer: PreTrainedTokenizerBase) -> dict[str, torch.Tensor]:
-    """Texts of token ids as one batch: input_ids and attention_mask, both [texts, tokens of the longest]."""
-    ids = [torch.from_numpy(text) for text in texts]
-    return {
-        "input_ids": pad_sequence(ids, True, tokenizer.pad_token_id),
-        "attention_mask": pad_sequence([torch.ones_like(text) for text in ids], True, 0),
-    }
 
 
 def _version(tokenizer: PreTrainedTokenizerBase, text: str) -> Version:
@@ -123,11 +113,10 @@ def typical_gender_preferences(
         numbers = scored[start : start + BATCH]
         some = [units[number] for number in numbers]
         sizes = [len(unit.places) for unit in some]
-        batch = padded([np.array(unit.ids) for unit in some], tokenizer)
+        batch = padded({"input_ids": [unit.ids for unit in some]}, range(len(some)), model, tokenizer)
         chosen = torch.zeros_like(batch["input_ids"], dtype=torch.bool)
         chosen[np.repeat(np.arange(len(some)), sizes), np.concatenate([unit.places for unit in some])] = True
-        batch = {name: value.to(model.device) for name, value in batch.items()}
-        logits = logits_at(model, batch, chosen.to(model.device))
+        logits = logits_at(model, batch, chosen)
         rows = torch.arange(len(logits), device=model.device)
         typical, other = (
             log_p_of(logits, rows, torch.tensor(np.concatenate(ids), device=model.device))
