@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from biasflow.base.errors import BiasflowError
+from biasflow.base.errors import BiasflowError, check_choice
 from biasflow.base.files import filled_lines
 from biasflow.base.genders import OF_WORDS
 from biasflow.base.tabular import table_rows
@@ -157,8 +157,7 @@ def occupation_sentences(occupations: Sequence[str], template: str = "released")
     ("[MASK]是一个会计。") or "said" ("The accountant said that [MASK] was late."); their pronouns are in PRONOUNS.
     BiasflowError: another template, or an occupation that is absent or empty.
     """
-    if template not in TEMPLATES:
-        raise BiasflowError(f"occupation template {template!r} is unknown; choose from {', '.join(TEMPLATES)}.")
+    check_choice("occupation template", template, TEMPLATES)
     if not len(occupations):
         raise BiasflowError("occupations: there are none; name at least one.")
     for number, occupation in enumerate(occupations, start=1):

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from biasflow.base.errors import BiasflowError
+from biasflow.base.errors import BiasflowError, check_choice
 from biasflow.base.genders import WOMEN_FIRST
 
 How = Literal["subsampling", "oversampling"]
@@ -54,8 +54,7 @@ def rows(
 
     A label with one gender in validation is left out of it (and logged); in training it is a TooFewError. BiasflowError
     for a strategy that is none of STRATEGIES."""
-    if name not in STRATEGIES:
-        raise BiasflowError(f"strategy {name!r} is no balancing; choose one of {', '.join(STRATEGIES)}.")
+    check_choice("strategy of balancing", name, STRATEGIES)
     rng = np.random.RandomState(seed)
     options = vars(STRATEGIES[name]) | {"rng": rng}
     balanced = balance(labels, genders, train, part=part_of("train", seed), **options)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from biasflow.base.errors import BiasflowError
+from biasflow.base.errors import BiasflowError, check_choice
 from biasflow.base.files import filled_lines, write_json
 from biasflow.text.articles import article, article_by_sound
 
@@ -53,8 +53,7 @@ class OccupationPairs:
     form: str
 
     def __post_init__(self):
-        if self.form not in FORMS:
-            raise BiasflowError(f"occupation pairs: form: {self.form!r} is none of {', '.join(FORMS)}.")
+        check_choice("occupation pairs: form", self.form, FORMS)
         check_words(self.masculine, self.feminine)
         _check_distinct("occupation", self.occupations)
         _check_distinct("template", self.templates)

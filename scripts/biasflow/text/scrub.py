@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from typing import Literal
 
-from biasflow.base.errors import BiasflowError
+from biasflow.base.errors import check_choice
 from biasflow.base.shipped import shipped
 from biasflow.base.tabular import read_text_csv
 from biasflow.text.gender_lexicon import WORD
@@ -51,8 +51,7 @@ def scrub_all(
     texts: Sequence[str], names: Sequence[Sequence[str]] | None = None, *, terms: Terms = "pronouns"
 ) -> list[str]:
     """Scrub many texts; names: the name parts of each text, or None if they are unknown."""
-    if terms not in TERMS:
-        raise BiasflowError(f"scrubbing: terms {terms!r} is none of {', '.join(TERMS)}.")
+    check_choice("scrubbing: terms", terms, TERMS)
     scrubbed = list(texts) if names is None else [_without(*pair) for pair in zip(texts, names, strict=True)]
     if terms == "released":
         return [RELEASED.sub(BLANK, text) for text in scrubbed]
