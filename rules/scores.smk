@@ -61,10 +61,10 @@ rule plan:
         mem_mb=memory(1000),
         runtime=10,
     params:
-        code=code_of("plan", "plan"),
+        code=code_of("plan", "planned"),
         digest=param_of("plan", "digest"),
     script:
-        "../scripts/plan.py"
+        "../scripts/planned.py"
 
 
 rule describe:

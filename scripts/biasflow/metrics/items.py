@@ -58,21 +58,13 @@ def left_out_rows(readout: str | Path, metric: str, methods: Sequence[str]) -> p
     return pd.DataFrame(rows, columns=["method", "part", "value", "n"]).assign(metric=LEFT_OUT, variant=metric)
 
 
-def truncated_rows(axis: Sequence[tuple[str, str]], cut: int, texts: int, **keys: str) -> pd.DataFrame:
-    """Return a row of the metric `truncated` for each (method, setting): value, the number of texts cut, and n, of all.
-
-    There is no row if no text was cut. keys: whole columns, such as head."""
-    if not cut:
-        return pd.DataFrame()
-    rows = pd.DataFrame(list(axis), columns=METHOD)
-    return rows.assign(metric=TRUNCATED, value=float(cut), n=texts, **keys)
-
-
 def truncated_of_heads(predictions: Arrays, **keys: str) -> pd.DataFrame:
-    """Return `truncated_rows` of every head of a readout of predictions: for the model's own head the predicted texts,
-    for a retrained head its training texts."""
-    counts = predictions.meta.get(TRUNCATED, {})
-    rows = [truncated_rows(predictions.axis, *counts[head], head=head, **keys) for head in counts]
+    """Return a row of the metric `truncated` for each head of a readout of predictions and (method, setting): value,
+    the number of texts cut, and n, of all: for the model's own head the predicted texts, for a retrained head its
+    training texts. No row for a head if no text was cut. keys: whole columns, such as part."""
+    axis, counts = pd.DataFrame(list(predictions.axis), columns=METHOD), predictions.meta.get(TRUNCATED, {})
+    of_head = {head: {"metric": TRUNCATED, "value": float(cut), "n": texts} for head, (cut, texts) in counts.items()}
+    rows = [axis.assign(**about, head=head, **keys) for head, about in of_head.items() if about["value"]]
     return pd.concat(rows, ignore_index=True) if rows else pd.DataFrame()
 
 

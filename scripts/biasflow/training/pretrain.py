@@ -98,8 +98,8 @@ def pretrain(
         pairs = by_length(pairs, batch_size=batch_size, rng=rng)
         collator = Collator(sentences, pairs, tokenizer, mask_share, np.random.default_rng([seed, 1]))
         course = {"seed": seed, "steps": steps, "batch_size": batch_size, "learning_rate": learning_rate}
-        decided = course | {"mask_share": mask_share, "config": config.to_dict()}
-        decided |= {"documents": digest_of_each(documents), "vocabulary": digest_of(tokenizer.get_vocab())}
+        decided = course | {"mask_share": mask_share, "documents": digest_of_each(documents)}
+        decided |= {"config": config.to_dict(), "vocabulary": digest_of(tokenizer.get_vocab())}
         decided |= computed_by(model.device, [__file__])
         with checkpoints(work, decided) as work:
             PreTraining(model, collator, pool, work=work, **course).run()
