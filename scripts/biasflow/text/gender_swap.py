@@ -185,9 +185,10 @@ def _swap(sentence: str, lexicon: Lexicon, known: frozenset[str]) -> str:
 def _fit_possessive(parts: list[str], edit: Edit) -> None:
     """Make the sign of the possessive behind a swapped word fit its new end: ladies' room, gentlemen's room."""
     word, gap, plural = parts[edit.stop - 1], parts[edit.stop], edit.text.lower().endswith("s")
+    follows = "".join(parts[edit.stop + 1 : edit.stop + 2]).lower()  # nothing at the end of a sentence
     if word.lower().endswith("s") and not plural and gap[:1] in APOSTROPHES and gap[1:2].isspace():
         parts[edit.stop] = f"{gap[0]}{'S' if word.isupper() else 's'}{gap[1:]}"
-    elif word.lower().endswith("men") and plural and gap in APOSTROPHES and parts[edit.stop + 1].lower() == "s":
+    elif word.lower().endswith("men") and plural and gap in APOSTROPHES and follows == "s":
         parts[edit.stop + 1] = ""
 
 
