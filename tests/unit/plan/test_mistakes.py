@@ -286,7 +286,7 @@ MISTAKES = [
     (block(encoders=["owm"]), "ask.block.encoders'.*owm.*'own'"),
     (block(metrics=["strenght"]), "ask.block.metrics'.*'strength'"),
     (block(metrics=["distance"]), "ask.block.metrics'.*a measure of the metric strength"),
-    (block(methods=["foo"]), r"ask.block.methods'; there are: (\S+, ){9}\S+ and \d+ more; `biasflow list methods`"),
+    (block(methods=["foo"]), r"ask.block.methods'.*; there are: (\S+, ){9}\S+ and \d+ more; `biasflow list methods`"),
     (bios(task="biso"), "ask.block.task'.*'bios'"),
     (bios(("tasks", {})), "ask.block.task': 'bios' is not one of the tasks; none is defined"),
     (block(metrics=["fairness"], trainings=["finetuned"]), "ask.block.task"),
