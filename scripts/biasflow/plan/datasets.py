@@ -45,12 +45,8 @@ TEXT_SOURCES = {
 FORMS_OF_TEXT = ("", ".sentences", ".swapped", ".sentences.swapped")
 STIMULI_SOURCES = {"stereoset-swapped": "stereoset-dev", **AUTHORS_STIMULI}
 GENDER, ALL, BOTH = "gender", "all", "both"  # bias types of StereoSet, and both of its tests together
-TRAITS = {
-    "character-positive": 4,
-    "character-negative": 4,
-    "personality-positive": 5,
-    "personality-negative": 5,
-}  # factors
+FACTORS = {"character": 4, "personality": 5}
+TRAITS = {f"{kind}-{sign}": factors for kind, factors in FACTORS.items() for sign in ("positive", "negative")}
 TRAIT_LISTS = ("words", "traits", "templates")  # of the user's
 OWN_PAIRS = "own"  # gendered words of the user's, or words of two other groups
 
@@ -86,15 +82,10 @@ def text_name(encoder: Encoder, text: str | None) -> str:
 def stimuli(asked: Asked) -> list[Dataset]:
     """The gender-swapped triples that Strength and Distance are read on."""
     options = asked.options["strength"]
-    return [
-        Dataset(
-            name,
-            {"stimuli": (asked.paths.data(f"stimuli/{name}.csv"),)},
-            {"batch_size": options["batch_size"]},
-            {"tops": options["tops"]},
-        )
-        for name in asked.chosen(options["stimuli"], (PLANTED,), REAL_STIMULI)
-    ]
+    reading, scoring = {"batch_size": options["batch_size"]}, {"tops": options["tops"]}
+    names = asked.chosen(options["stimuli"], (PLANTED,), REAL_STIMULI)
+    files = {name: {"stimuli": (asked.paths.data(f"stimuli/{name}.csv"),)} for name in names}
+    return [Dataset(name, files[name], reading, scoring) for name in names]
 
 
 def occupations(asked: Asked) -> list[Dataset]:
@@ -165,13 +156,11 @@ def _test(asked: Asked, name: str, kind: str, **options: object) -> Dataset:
 
 def gest_sentences(asked: Asked) -> list[Dataset]:
     """The sentences of GEST, which differ in one word, or embedded ones."""
-    options = {"maskings": ["differing"]}
-    names = asked.chosen(asked.options["gest"]["sentences"], (PLANTED,), GEST)
     datasets = [
-        _in_planted_language("gest", **options)
+        _in_planted_language("gest", maskings=["differing"])
         if name == PLANTED
-        else _listed(asked, name, "gest", {"sentences": name}, **options)
-        for name in names
+        else _listed(asked, name, "gest", {"sentences": name}, maskings=["differing"])
+        for name in asked.chosen(asked.options["gest"]["sentences"], (PLANTED,), GEST)
     ]
     return _with_l2r(asked, "gest", datasets, maskings=["differing-l2r"])
 

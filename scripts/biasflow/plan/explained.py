@@ -112,8 +112,7 @@ def _chain(jobs: Jobs, outputs: Iterable[str]) -> Iterator[str]:
 
 def _by_folder(files: Iterable[str]) -> list[str]:
     """Files, those of a folder that has three or more of them by its name."""
-    folders = Counter(str(Path(file).parent) for file in files)
-    names = {file: str(Path(file).parent) for file in files if folders[str(Path(file).parent)] > 2}
-    return list(
-        dict.fromkeys(f"{names[file]}/ ({folders[names[file]]} files)" if file in names else file for file in files)
-    )
+    folders = {file: str(Path(file).parent) for file in files}
+    counts = Counter(folders.values())
+    names = {file: f"{name}/ ({counts[name]} files)" for file, name in folders.items() if counts[name] > 2}
+    return list(dict.fromkeys(names.get(file, file) for file in files))

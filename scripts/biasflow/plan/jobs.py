@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import NamedTuple
 
 from biasflow.base.errors import BiasflowError
@@ -116,10 +117,8 @@ class Job:
     @cached_property
     def files(self) -> list[str]:
         """All input files, each once."""
-        lists = (
-            [files] if isinstance(files, str) else files for files in (*self.inputs.values(), *self.caches.values())
-        )
-        return list(dict.fromkeys(file for files in lists for file in files))
+        by_role = (*self.inputs.values(), *self.caches.values())
+        return list(dict.fromkeys(chain(*([files] if isinstance(files, str) else files for files in by_role))))
 
 
 class Jobs:

@@ -56,13 +56,8 @@ class Digests:
 def _state(path: str) -> dict[str, int]:
     """What the file system says of a file's content; links are followed."""
     about = Path(path).stat()
-    return {
-        "device": about.st_dev,
-        "inode": about.st_ino,
-        "size": about.st_size,
-        "modified": about.st_mtime_ns,
-        "changed": about.st_ctime_ns,
-    }
+    times = {"modified": about.st_mtime_ns, "changed": about.st_ctime_ns}
+    return {"device": about.st_dev, "inode": about.st_ino, "size": about.st_size, **times}
 
 
 class UserFiles:
