@@ -6,7 +6,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from biasflow.papers.calibrated.values import ALL
+from biasflow.papers.calibrated.targets import calibration
+from biasflow.papers.calibrated.values import ALL, measured
+from biasflow.papers.frames import Run
 from biasflow.papers.judge import follows
 from biasflow.registry import INSIDE
 from biasflow.results import figures as draw
@@ -22,11 +24,12 @@ def _name(row) -> str:
 
 
 @draw.style()
-def draw_doses(values: pd.DataFrame, table: pd.DataFrame) -> Figure:
-    """Each row of the table that has values against the dose: a panel per row, a thin line per seed, a thick one for
-    their mean; blue if it follows the dose. values: of `values.measured`; table: of `targets.judged`."""
+def doses(run: Run) -> Figure:
+    """Each row of the calibration that has values against the dose: a panel per row, a thin line per seed, a thick one
+    for their mean; blue if it follows the dose."""
+    table = calibration(run)
     rows = list(table.assign(follows=follows(table)).dropna(subset="slope").itertuples())
-    by_row = dict(iter(values.groupby(["measure", "occupations"])))
+    by_row = dict(iter(measured(run).groupby(["measure", "occupations"])))
     figure, panels = draw.titled_panels([_name(row) for row in rows])
     for axes, row in zip(panels, rows, strict=True):
         block = by_row[row.measure, row.occupations]
@@ -45,6 +48,11 @@ def draw_doses(values: pd.DataFrame, table: pd.DataFrame) -> Figure:
     title = "horizontal: dose of planted bias (-1 against the stereotypes, 0 balanced, 1 all stereotypical)"
     draw.legend_below(figure, entries, columns=3, title=title)
     return figure
+
+
+def followed(run: Run) -> Figure:
+    """The rank correlation of every row of the calibration with the dose."""
+    return draw_followed({run.options["encoder"]: calibration(run)})
 
 
 @draw.style()

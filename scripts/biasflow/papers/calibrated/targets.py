@@ -6,10 +6,8 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 from scipy import stats
 
-from biasflow.papers.calibrated.figures import draw_doses, draw_followed
 from biasflow.papers.calibrated.values import ALL, CONTROL, HELD_OUT, measured
 from biasflow.papers.derived import calibrated_encoders
 from biasflow.papers.frames import Run
@@ -139,13 +137,3 @@ def planted(run: Run) -> pd.DataFrame:
     sums = units.groupby(["occupation", "dose"])[["stereotypical", "times"]].sum()
     shares = (sums["stereotypical"] / sums["times"]).unstack("dose")
     return table.join(shares.rename(columns="stereotypical_dose_{:g}".format)).reset_index()
-
-
-def doses(run: Run) -> Figure:
-    """Return every row of the calibration against the dose."""
-    return draw_doses(measured(run), calibration(run))
-
-
-def followed(run: Run) -> Figure:
-    """Return the rank correlation of every row of the calibration with the dose."""
-    return draw_followed({run.options["encoder"]: calibration(run)})

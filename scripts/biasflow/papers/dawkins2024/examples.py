@@ -18,15 +18,8 @@ from biasflow.results.tables import merge_published
 _SENTENCES = shipped("papers/dawkins2024/examples.csv")
 _OTHER_LABEL = {STEREOTYPE: ANTI, ANTI: STEREOTYPE, UNRELATED: UNRELATED}
 _EXAMPLE = ["example", "chosen", "triple", "swapped", "sentence_a", "sentence_b", "label"]
-_MENDED = ["example", "triple", "authors_triple", "change", "label", "original_context"]
-_MENDED += [
-    "original_next_sentence",
-    "p_original",
-    "authors_context",
-    "authors_next_sentence",
-    "p_authors",
-    "p_difference",
-]
+_MENDED = ["example", "triple", "authors_triple", "change", "label", "original_context", "original_next_sentence"]
+_MENDED += ["p_original", "authors_context", "authors_next_sentence", "p_authors", "p_difference"]
 _CHANGES = "stereoset-changes"
 
 
@@ -159,15 +152,12 @@ def _choose(table: int, sentences: pd.DataFrame, printed: pd.DataFrame) -> dict[
     present = _printed_triples(sentences, printed)
     taken, chosen = set(present.values()), {}
     for name, (rule, order) in zip(printed["example"].unique(), _rules(table, sentences), strict=True):
-        if name in present:
-            chosen[name] = (present[name], grid.PRINTED)
-            continue
-        triple = next((triple for triple in order if triple not in taken), None)
+        triple = present.get(name) or next((triple for triple in order if triple not in taken), None)
         if triple is None:
             examples = printed["example"].nunique()
             raise BiasflowError(f"table {table}: too few triples in the stimuli for {examples} examples; give more")
         taken.add(triple)
-        chosen[name] = (triple, rule)
+        chosen[name] = (triple, grid.PRINTED if name in present else rule)
     return chosen
 
 

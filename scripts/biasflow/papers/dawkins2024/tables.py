@@ -136,9 +136,8 @@ def best_of_levels(rows: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
 
     Of equal values the first in printed order counts. What was not run stays empty, and so does the fairness of a
     level without a viable model, with a `note`."""
-    main = rows[
-        rows["interventions"] == grid.AFTER
-    ]  # further readings do not change what is measured before fine-tuning
+    # Further readings do not change what is measured before fine-tuning.
+    main = rows[rows["interventions"] == grid.AFTER]
     intrinsic = dict(list(main.groupby([*grid.BLOCK, "level"], sort=False)))
     best = []
     for (*block_keys, interventions, level), block in rows.groupby([*grid.BLOCK, "interventions", "level"], sort=False):
@@ -279,11 +278,9 @@ def nli_intervals(run: Run) -> pd.DataFrame:
     seed."""
     seeds = grid.nli(run)
     seeds["viable"] = against_base(seeds, ["encoder", "seed"], **run.options["viability"]) == "yes"
-    scores = {}
-    for column in grid.SCORES:
-        scores[column] = (column, pd.Series.mean)
-        scores[f"{column}_low"] = (column, lambda values: t_interval(values)[0])
-        scores[f"{column}_high"] = (column, lambda values: t_interval(values)[1])
+    low, high = (lambda values, end=end: t_interval(values)[end] for end in (0, 1))
+    aggregates = {"": pd.Series.mean, "_low": low, "_high": high}
+    scores = {column + end: (column, how) for column in grid.SCORES for end, how in aggregates.items()}
     groups = seeds.groupby([*grid.READING, *grid.SETTING], as_index=False)
     table = groups.agg(seeds=("seed", "size"), **scores, viable_share=("viable", "mean"))
     table = grid.printed_settings(run)[grid.SETTING].merge(table)  # in the printed order

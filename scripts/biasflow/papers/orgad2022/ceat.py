@@ -88,13 +88,10 @@ def dropped_words(counts: Mapping[str, pd.DataFrame], tests: Mapping[str, Associ
     """Return for each encoder and test the `words_dropped` for lack of contexts, and the `least_contexts` of other
     words. counts: encoder -> word, used (contexts of it)."""
     rows = []
-    for encoder, table in counts.items():
-        used = dict(zip(table["word"], table["used"], strict=True))
-        for name, test in tests.items():
-            words = words_of([test])
-            lacking = [word for word in words if not used[word]]
-            least = min((used[word] for word in words if used[word]), default=0)
-            rows.append((encoder, name, ", ".join(lacking), least))
+    for (encoder, table), (name, test) in product(counts.items(), tests.items()):
+        used = table.set_index("word")["used"][words_of([test])]
+        least = used[used > 0].min() if used.any() else 0
+        rows.append((encoder, name, ", ".join(used.index[used == 0]), least))
     return pd.DataFrame(rows, columns=["encoder", "test", "words_dropped", "least_contexts"])
 
 
