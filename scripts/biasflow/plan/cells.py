@@ -187,11 +187,8 @@ def _not_under(about: object, asked: Asked, method: str, metric: str, dataset: D
         return f"{asked.block.key}.task: methods.{method} is fitted to a task of kind {' or '.join(gendered)}"
     reads_states = _states_read(metric, dataset)
     if unseen := unseen_setting(about, reads_states, layers):
-        setting, places = unseen
-        which = "it" if setting == NA else setting
-        return (
-            f"methods.{method}: {which} acts at {places} only, so it cannot change {reads_states}, which {metric} reads"
-        )
+        acts = f"{'it' if unseen[0] == NA else unseen[0]} acts at {unseen[1]} only"
+        return f"methods.{method}: {acts}, so it cannot change {reads_states}, which {metric} reads"
     return None
 
 

@@ -123,7 +123,7 @@ def _contexts(setup: Setup, catalogue: Catalogue, encoder: Encoder) -> Iterator[
     lists = {CEAT: {"words": CEAT_WORDS}} | {name: {"own": about["file"]} for name, about in options["own"].items()}
     for name, words in lists.items():
         inputs = {**words, "encoder": encoder_files(setup, encoder.name), "text": text}
-        outputs = [setup.paths.contexts(encoder.name, name), setup.paths.context_counts(encoder.name, name)]
+        outputs = [path(encoder.name, name) for path in (setup.paths.contexts, setup.paths.context_counts)]
         yield Job("ceat_contexts", [encoder.name, name], outputs, inputs, params)
 
 

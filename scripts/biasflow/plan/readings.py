@@ -206,9 +206,7 @@ def _scored(paths: Paths, scores: tuple[Score, ...]) -> tuple[dict, dict, list[s
 
 def _item_files(dataset: Dataset) -> Files:
     """The files from which the items of a dataset come, by role: its own, and those of what it is made from."""
-    below = {
-        f"{role}-{name}": paths
-        for role, (_, other) in dataset.made_from.items()
-        for name, paths in _item_files(other).items()
-    }
-    return {**dataset.files, **below}
+    files = dict(dataset.files)
+    for role, (_, other) in dataset.made_from.items():
+        files |= {f"{role}-{name}": paths for name, paths in _item_files(other).items()}
+    return files

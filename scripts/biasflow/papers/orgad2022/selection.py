@@ -344,9 +344,8 @@ def beside(ours: pd.DataFrame, printed: pd.DataFrame, keys: Sequence[str], encod
     still empty. An encoder without any row gets one, to say why."""
     ours, printed = (frame[frame["encoder"].isin(encoders)] for frame in (ours, printed))
     values = [name for name in printed if name not in keys]
-    table = with_all(
-        merge_published(ours.assign(status=RUN), printed, on=keys, values=values, printed_only=True), encoders
-    )
+    table = merge_published(ours.assign(status=RUN), printed, on=keys, values=values, printed_only=True)
+    table = with_all(table, encoders)
     return table.astype(dict.fromkeys([*keys, "status"], object)).fillna(dict.fromkeys([*keys, "status"], ""))
 
 

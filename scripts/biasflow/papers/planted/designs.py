@@ -94,6 +94,7 @@ def shares(cells: np.ndarray) -> dict[str, float]:
 
 
 BACK, SHORT, BEYOND, AWAY = "as if never there", "falls short", "goes beyond", "moves away"
+NOISY = "too noisy to say"
 NOT_SEEN = "the measure does not see the bias"
 
 
@@ -132,9 +133,7 @@ def _closed(never: np.ndarray, both: np.ndarray, sign: int) -> dict[str, object]
     present, erased = both.T
     closed = (present - erased).mean() / (present.mean() - never.mean())
     low, high = ratio_interval(present, erased, never)
-    verdict = (
-        AWAY if high < 0 else SHORT if high < 1 else BEYOND if low > 1 else BACK if low > 0 else "too noisy to say"
-    )
+    verdict = AWAY if high < 0 else SHORT if high < 1 else BEYOND if low > 1 else BACK if low > 0 else NOISY
     return {"closed": float(closed), "low": low, "high": high, "verdict": verdict}
 
 
