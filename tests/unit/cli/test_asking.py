@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.records import PROVENANCE
+from biasflow.base.tabular import write_csv, write_parquet
 from biasflow.cli import app
 from biasflow.cli.app import as_options, configuration
 from biasflow.results.scores import tidy, write_scores
@@ -195,3 +196,43 @@ def test_export(folder):
     (record,) = Path("one-every-eval-ever/data/biasflow-one/local/bert").iterdir()
     assert record.suffix == ".json"
     assert "did you mean 'same'" in fault("export", "one", "--format", "json", "--metric", "sme")
+
+
+def scores_of_items(folder: Path) -> pd.DataFrame:
+    """A finished run of one published model, of which two numbers were printed and a third differs from ours."""
+    run = folder / "results/conformance"
+    (run / PROVENANCE).mkdir(parents=True)
+    (run / PROVENANCE / "a.json").write_text("{}")
+    items = pd.DataFrame({"id": ["a", "b", "c", "d"], "log_p_first": [-1.5, -2.5, -3.5, -4.5], "log_p_second": -3.5})
+    (run / "readouts/bert/pretrained/all/likelihoods").mkdir(parents=True)
+    write_parquet(items, run / "readouts/bert/pretrained/all/likelihoods/pairs.parquet")
+    printed = [("preferred", "0.50", "reproduced"), ("not_less", "0.75", "reproduced"), ("other", "1", "off")]
+    ledger = pd.DataFrame(printed, columns=["measure", "printed", "status"])
+    write_csv(ledger.assign(ours_encoder="bert", row="pairs; -", variant="-", unit=""), run / "ledger.csv")
+    return items
+
+
+def test_a_scorer_with_a_mistake_hears_which_of_its_numbers_differ(folder):
+    assert "has no ledger.csv" in fault("check-scorer", "mine", "--run", "one")
+    items = scores_of_items(folder)
+    assert said("check-scorer", "mine").startswith("mine: items of 1 models; fill")
+    pd.testing.assert_frame_equal(pd.read_csv("mine/bert/pairs.csv"), items)
+    numbers = pd.read_csv("mine/numbers.csv", dtype=str)
+    assert numbers["measure"].tolist() == ["preferred", "not_less"]
+
+    def check(scorer):
+        difference = (lambda table: table["log_p_first"] - table["log_p_second"])(pd.read_csv("mine/bert/pairs.csv"))
+        values = {name: str(value) for name, value in scorer(difference).items()}
+        numbers.assign(yours=numbers["measure"].map(values)).to_csv("mine/numbers.csv", index=False)
+        return result("check-scorer", "mine")
+
+    right = check(lambda d: {"preferred": (d > 0).mean(), "not_less": (d >= 0).mean()})
+    assert right.exit_code == 0 and right.output.startswith("2 of 2 numbers agree")
+    ties = check(lambda d: {"preferred": (d >= 0).mean()})
+    assert ties.exit_code == 1
+    assert ties.output.splitlines()[0].startswith("bert, pairs; -, preferred: printed 0.50, yours 0.75; off by")
+    assert "0 of 1 numbers agree with the printed ones; 1 have no value" in ties.output
+    check(lambda d: {"preferred": "half"})
+    assert "line 2: column yours: 'half' is no number" in fault("check-scorer", "mine")
+    Path("mine/numbers.csv").unlink()
+    assert "name a new folder" in fault("check-scorer", "mine")
