@@ -53,18 +53,18 @@ class BiasRow:
     @property
     def sees_large_only(self) -> bool:
         """Whether no bias is shown, and would hardly have been (in 80 of 100 cases) below LARGE."""
-        measure = MEASURES[self.score.cell.measure]
-        seen = abs(places(measure.neutral + self.score.cell.smallest_seen, measure))
-        return self.judged and not self.shown and bool(seen > LARGE)
+        cell, measure = self.score.cell, MEASURES[self.score.cell.measure]
+        return (
+            self.judged and not self.shown and bool(abs(places(measure.neutral + cell.smallest_seen, measure)) > LARGE)
+        )
 
     @property
     def beyond(self) -> dict[str, int]:
         """Of a score that shows bias, how many published models are beyond its interval: "less" or "more" -> of how
-        many it shows less, or more, bias; without those that are 0."""
+        many it shows less, or more, bias."""
         near, far = sorted(map(abs, (self.low, self.high)))
-        counts = {"less": int((np.abs(self.published_places) > far).sum())}
-        counts["more"] = int((np.abs(self.published_places) < near).sum())
-        return {which: count for which, count in counts.items() if count}
+        distances = np.abs(self.published_places)
+        return {"less": int((distances > far).sum()), "more": int((distances < near).sum())}
 
 
 def places(values: ArrayLike, measure: Measure) -> np.ndarray:

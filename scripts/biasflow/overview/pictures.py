@@ -205,9 +205,8 @@ def two_runs_picture(rows: Sequence[TwoSided], runs: Sequence[str]) -> Figure:
             axes.annotate(brief(side.value) + " more" * is_more, (1.03, height), weight=weight, **beside)
     sides = [side for row in rows for side in row.sides]
     _scale(axes, [row.name for row in rows], sides)
-    marks = ({"marker": marker, "color": colour} for colour, marker in OF_RUNS)
-    entries = [(_short(run, 30), True, mark) for run, mark in zip(runs, marks, strict=True)]
-    entries += [
+    entries = [
+        *((_short(run, 30), True, {"color": of[0], "marker": of[1]}) for run, of in zip(runs, OF_RUNS, strict=True)),
         ("filled: bias shown", any(side.shown for side in sides), {"marker": "o", "color": GREY}),
         ("more: more biased, beyond the interval", any(row.more is not None for row in rows), {}),
         ("pale: not trusted", any(side.untrusted for side in sides), {}),

@@ -54,7 +54,8 @@ class TwoSided:
 def two_runs(folders: Sequence[Path], tables: Sequence[pd.DataFrame]) -> list[TwoSided]:
     """The measures of bias that both runs have. tables: their scores. A run without names.csv, or without resamples,
     has no seeds, or no known items; without encoders.csv it is not known which of its scores are trusted."""
-    rows = apart(*tables, tuple(map(_resamples, folders)), tuple(map(_families, folders)))
+    seeds = tuple(families(_table(folder / "names.csv")) for folder in folders)
+    rows = apart(*tables, tuple(map(_resamples, folders)), seeds)
     rows = without_samples(rows.assign(measure=rows["metric"]))
     rows["header"] = headers(rows)
     several = len(rows.drop_duplicates(["encoder", "task", "strategy"])) > 1
@@ -105,10 +106,6 @@ def _resamples(folder: Path) -> pd.DataFrame:
     """The resamples of the run's untouched scores."""
     tables = (read_parquet(path) for path in sorted(folder.glob("scores/**/*.resamples.parquet")))
     return pd.concat([pd.DataFrame(columns=COLUMNS), *(table[table["method"] == NONE] for table in tables)])
-
-
-def _families(folder: Path) -> dict[str, str]:
-    return families(_table(folder / "names.csv"))
 
 
 def _table(path: Path) -> pd.DataFrame:
