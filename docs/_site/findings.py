@@ -1,8 +1,9 @@
 """The tables and the figures of docs/findings that come from stored results of runs (data/cards of the package).
 
     python docs/_site/findings.py             writes them (part of `make cards`)
-    python docs/_site/findings.py RUN NAME    stores the scores of a finished run (its folder) of config/probes.yaml on
-                                              the encoder NAME
+    python docs/_site/findings.py RUN         stores the scores of published models of a finished run (its folder) of
+                                              config/conformance.yaml
+    python docs/_site/findings.py RUN NAME    stores those of config/probes.yaml on the encoder NAME
 
 A page marks each table by a line such as <!-- table: inside -->; the lines of the table that follow it are replaced."""
 
@@ -17,7 +18,7 @@ from matplotlib.figure import Figure
 from reference import ROOT, markdown_table
 
 from biasflow.base.tabular import write_csv
-from biasflow.overview.calibrated import LABELS, follows, smallest_dose, stored
+from biasflow.overview.calibrated import CARDS, LABELS, follows, smallest_dose, stored
 from biasflow.papers.calibrated.figures import draw_followed
 from biasflow.registry import METRICS, OUTSIDE
 from biasflow.results import figures as draw
@@ -63,11 +64,42 @@ def _draw_published() -> Figure:
     panels = figure.subplots(len(groups), 1, height_ratios=heights)
     for axes, (card, rows) in zip(panels, groups.items(), strict=True):
         axes.axvline(MEASURES[card].neutral, color=draw.BLACK, linewidth=0.8)
+        axes.hlines(rows["encoder"], rows["low"], rows["high"], color=draw.BLUE, linewidth=1)
         axes.plot(rows["value"], rows["encoder"], "o", color=draw.BLUE, markersize=4)
         axes.set_title(LABELS[card], loc="left")
         axes.margins(0.08, 0.6 / len(rows))
         draw.light_grid(axes, "x")
     return figure
+
+
+# Data of which scores of single items are published -> what stands behind the name of a model on the page.
+PUBLISHED = {"gest-paper": "", "bec-pro-english": ""}
+PUBLISHED |= {
+    f"crows-pairs-gender{of}": said for of, said in [("", ""), ("-english", "revised"), ("-french", "French")]
+}
+PUBLISHED |= {f"stereoset-{part}": "" for part in ("blanks", "sentences")}
+PUBLISHED |= {f"stereoset-{part}-portuguese": "Portuguese" for part in ("blanks", "sentences")}
+BEFORE = r"^(gest|bec-pro|crows-pairs|stereoset)(-revised|-french|-portuguese)?-"  # the name of a model
+
+
+def store_published(run: Path) -> None:
+    """Store the scores of published models with their intervals, on the items of gender."""
+    scores = pd.read_csv(run / "scores.csv", dtype={"part": str, "variant": str})
+    scores = scores[scores["dataset"].isin(PUBLISHED) & ~scores["encoder"].str.contains(r"-after|ensemble|sentiment")]
+    keys = [
+        (card, MEASURES[card].part, variant)
+        for card in stored("published")["card"].unique()
+        for variant in (MEASURES[card].variant, *MEASURES[card].or_variants)
+    ]
+    rows = scores.merge(
+        pd.DataFrame(keys, columns=["card", "part", "variant"]).assign(metric=lambda rows: rows["card"])
+    )
+    notes = rows["dataset"].map(PUBLISHED)
+    names = rows["encoder"].str.replace(BEFORE, "", regex=True)
+    names = names.mask(rows["card"].str.startswith("bec_pro"), "bert-base-uncased")
+    rows = rows.assign(encoder=names.where(notes == "", names + " (" + notes + ")"))
+    write_csv(rows[["card", "dataset", "encoder", "value", "low", "high", "n"]], CARDS / "published.csv")
+    stored.cache_clear()
 
 
 PROBES = FOLDER / "probes.csv"
@@ -245,7 +277,9 @@ def _interval(low: float, high: float) -> str:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
+    if len(sys.argv) == 2:
+        store_published(Path(sys.argv[1]))
+    elif len(sys.argv) > 2:
         store_probes(Path(sys.argv[1]), sys.argv[2])
     for path, text in pages().items():
         path.write_text(text, encoding="utf-8")
