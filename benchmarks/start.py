@@ -20,9 +20,9 @@ def processor_seconds(*modules: str) -> float:
 def bench_start(*, repeats: int = 3) -> Iterator[dict]:
     """A readout of a model against torch alone, one of stored vectors too, and a scoring job against pandas alone."""
     jobs = {
-        "readout with a model": ("torch", "scripts.read", module_of(READOUTS["vectors"])),
-        "readout of stored vectors": ("torch", "scripts.read", module_of(READOUTS["probes"])),
-        "scoring job": ("pandas", "scripts.score", module_of(METRICS["weat"])),
+        "readout with a model": ("torch", "biasflow.readouts.source", module_of(READOUTS["vectors"])),
+        "readout of stored vectors": ("torch", "biasflow.readouts.source", module_of(READOUTS["probes"])),
+        "scoring job": ("pandas", "biasflow.results.changes", module_of(METRICS["weat"])),
     }
     for name, (least, *modules) in jobs.items():
         works = [("_rule", *modules), (least,)]
