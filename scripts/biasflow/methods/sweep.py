@@ -98,6 +98,23 @@ def _read_by_head(model: nn.Module, batch: Mapping[str, torch.Tensor]) -> torch.
 
 
 @torch.inference_mode()
+def sweep(
+    model: nn.Module,
+    batch: Mapping[str, torch.Tensor],
+    settings: Sequence[Setting],
+    subspaces: Subspaces,
+    reports: Reports | None = None,
+) -> torch.Tensor:
+    """Return the logits of every setting, [settings, batch, classes], equal to those with hooks (see `edit.edited`).
+
+    Computed `as_trained`. Arguments and errors as in `grid_vectors`; the model must have a next-sentence or a
+    classification head."""
+    with as_trained(model):
+        vectors = grid_vectors(model, batch, settings, subspaces, reports)
+    return taps.classify(model, full(vectors))
+
+
+@torch.inference_mode()
 def grid_vectors(
     model: nn.Module,
     batch: Mapping[str, torch.Tensor],

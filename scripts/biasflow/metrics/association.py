@@ -17,6 +17,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from biasflow.base.errors import BiasflowError, check_choice
+from biasflow.metrics.combined_effect import ceat as ceat  # CEAT, the test of words in context
 from biasflow.readouts.files import METHOD, Axis, load_arrays
 from biasflow.results.bootstrap import NOWHERE, RESAMPLED, Interval, weighted_mean
 from biasflow.results.statistics import effect_jackknife

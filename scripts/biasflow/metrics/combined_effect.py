@@ -23,6 +23,7 @@ holds for nearly any combined effect that is not 0.
 Sources: Guo and Caliskan (2021, CEAT), DerSimonian and Laird (1986), Orgad et al. (2022, sec. 3.1: paper C)."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -32,6 +33,8 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.special import ndtr  # scipy.stats would take a second to load
 
+from biasflow.base.errors import check_choice
+from biasflow.readouts.cosines import drawn_cosines
 from biasflow.readouts.files import METHOD, by_method
 from biasflow.results.bootstrap import NOWHERE, RESAMPLED, Interval, weighted_mean
 from biasflow.results.statistics import effect_jackknife
@@ -128,6 +131,33 @@ def score(path: str | Path) -> pd.DataFrame:
             words.append({**words[-1], "metric": "split_words", "value": meta["split"]})
     rows = pd.concat([*tables, pd.DataFrame(words)], ignore_index=True)
     return rows.assign(metric="ceat_" + rows["metric"])
+
+
+def ceat(
+    X: Sequence[ArrayLike],
+    Y: Sequence[ArrayLike],
+    A: Sequence[ArrayLike],
+    B: Sequence[ArrayLike],
+    *,
+    draws: int = 10_000,
+    seed: int = 0,
+    order: str = "concepts",
+    variance: str = "spread",
+    ddof: int = 1,
+) -> CombinedEffect:
+    """Combined effect size of CEAT; X, Y, A, B: one array [occurrences, d] per word, occurrences may differ.
+
+    Formulas and options as in the module's docstring; ddof is that of the std in ES and V (released: 1). Deterministic
+    by `seed`. With one occurrence per word every draw is WEAT with this ddof. `draw_effects` gives all readings of the
+    same draws at once.
+
+    A set of fewer than two words, a drawn zero vector, or a draw in which all targets have the same association give
+    NaN. Raises BiasflowError for an empty set, a word without occurrences, unequal dimensions, values that
+    are not finite (naming set and word), or an option that is none."""
+    check_choice("CEAT: order", order, ORDERS)
+    check_choice("CEAT: variance", variance, VARIANCES)
+    cosines = drawn_cosines(X, Y, A, B, draws=draws, seed=seed)
+    return draw_effects(cosines, tuple(map(len, (X, Y, A, B))), ddof=ddof)[order].combined(variance)
 
 
 def ceat_rows(drawn: dict[str, EffectDraws]) -> pd.DataFrame:

@@ -219,6 +219,12 @@ def separation_distances(counts: ArrayLike) -> Distances:
     return Distances(_kl(counts, counts.sum(axis=-3, keepdims=True)))
 
 
+def separation(counts: ArrayLike, *, aggregate: str = "absdiff") -> Scores:
+    """Return separation in nats: the sum over gold classes y of |d_{y,M} - d_{y,F}|, or with aggregate="sum" of d_{y,M}
+    + d_{y,F}; d as in `separation_distances`."""
+    return separation_distances(counts).total(aggregate)
+
+
 def sufficiency_distances(counts: ArrayLike, *, distance: str = "label-order") -> Distances:
     """Return how far gold classes depend on gender, given the predicted class: d_{r,z} = W1( P(y | r, z), P(y | r) ).
 
@@ -240,6 +246,12 @@ def sufficiency_distances(counts: ArrayLike, *, distance: str = "label-order") -
         return Distances(np.abs(_distribution(of_predicted) - _distribution(both)).sum(axis=-1) / 2)
     # On a line W1 is the area between the two cumulative distributions.
     return Distances(np.abs(_cumulative(of_predicted) - _cumulative(both)).sum(axis=-1))
+
+
+def sufficiency(counts: ArrayLike, *, aggregate: str = "absdiff", distance: str = "label-order") -> Scores:
+    """Return sufficiency: the sum over predicted classes r of |d_{r,M} - d_{r,F}|, or with aggregate="sum" of d_{r,M} +
+    d_{r,F}; d as in `sufficiency_distances`."""
+    return sufficiency_distances(counts, distance=distance).total(aggregate)
 
 
 def _numbers(name: str, values: ArrayLike, n: int, kind: str) -> np.ndarray:

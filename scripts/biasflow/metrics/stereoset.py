@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from biasflow.base.errors import BiasflowError
 from biasflow.metrics.items import SUMMARY, score_items
@@ -22,6 +23,14 @@ STEREOTYPE, ANTI, UNRELATED = LABELS = ("stereotype", "anti-stereotype", "unrela
 SENTENCE = ["triple", "label", "swapped"]
 TOPS = (0.05, 0.1, 0.2, 1.0)
 RESAMPLES = 1000  # of the settings of a grid, each sorted by itself
+
+
+def stereotype_score(p_stereotype: ArrayLike, p_anti: ArrayLike) -> float:
+    """Return the share of triples with p(stereotype) > p(anti-stereotype), in [0, 1]; a tie does not count (eq. 1).
+
+    Both arguments: [triples]. Raises BiasflowError for unequal lengths, no triples or p outside [0, 1]."""
+    stereotype, anti = _probabilities(p_stereotype, p_anti)
+    return float((stereotype > anti).mean())
 
 
 def triple_strengths(
@@ -39,6 +48,26 @@ def triple_strengths(
 def triple_distances(p_unrelated: np.ndarray, p_unrelated_swapped: np.ndarray) -> np.ndarray:
     """Return d = |p(unrelated) - p(unrelated)_swapped| of each triple (eq. 3), in [0, 1]. Arguments: [..., triples]."""
     return np.abs(p_unrelated - p_unrelated_swapped)
+
+
+def strength(
+    p_stereotype: ArrayLike,
+    p_anti: ArrayLike,
+    p_stereotype_swapped: ArrayLike,
+    p_anti_swapped: ArrayLike,
+    *,
+    top: float = 0.10,
+) -> float:
+    """Return Strength S, the mean of eq. 2 over the share `top` of triple pairs with the largest s. Arguments:
+    [triples]; errors as `stereotype_score`."""
+    four = _probabilities(p_stereotype, p_anti, p_stereotype_swapped, p_anti_swapped)
+    return float(mean_of_top(triple_strengths(*four), _share(top)))
+
+
+def distance(p_unrelated: ArrayLike, p_unrelated_swapped: ArrayLike, *, top: float = 0.10) -> float:
+    """Return Distance D, the mean of eq. 3 over the share `top` of triple pairs with the largest d. Arguments:
+    [triples]; errors as `stereotype_score`."""
+    return float(mean_of_top(triple_distances(*_probabilities(p_unrelated, p_unrelated_swapped)), _share(top)))
 
 
 def number_kept(n: int, top: float) -> int:
@@ -130,6 +159,26 @@ def _share_ends(shares: np.ndarray) -> Interval:
     """The interval over triples of the mean of shares [triples]."""
     drawn = interval(lambda counts: weighted_mean(counts, shares), np.arange(len(shares)))
     return Interval(*share_interval(shares.sum(), len(shares)), drawn.resampled) if shares.dtype == bool else drawn
+
+
+def _share(top: float) -> float:
+    if not 0 < top <= 1:
+        raise BiasflowError(f"top: {top} is not a share of the triples; give a number above 0 and at most 1")
+    return top
+
+
+def _probabilities(*arrays: ArrayLike) -> list[np.ndarray]:
+    arrays = [np.asarray(array, dtype=float) for array in arrays]
+    shapes = {array.shape for array in arrays}
+    if len(shapes) > 1 or arrays[0].ndim == 0 or arrays[0].size == 0:
+        raise BiasflowError(
+            f"probabilities of shapes {sorted(shapes)}: every label needs one p per triple, at least one"
+        )
+    for array in arrays:
+        bad = ~((array >= 0) & (array <= 1))
+        if bad.any():
+            raise BiasflowError(f"p(NS) = {array[bad][0]} at triple {np.argwhere(bad)[0][-1]}: not a probability")
+    return arrays
 
 
 def _cells(items: pd.DataFrame) -> np.ndarray:

@@ -6,7 +6,7 @@ Source: Voita & Titov (2020; the online code), Orgad et al. (2022; section 4.1 a
 early stopping, AdamW). The released code evaluates the weights of the last epoch where it means those of the best one
 (it keeps a reference to them instead of a copy); both checkpoints come from one training."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import log
 
@@ -89,6 +89,8 @@ def send(
     All probes are trained together, each as if it were alone. Raises BiasflowError for labels other than 0 and 1, train
     rows with one class only, a number in X that is not finite, too few rows for the first portion, and training
     that diverges."""
+    if not len(codes) or epochs < 1:
+        raise BiasflowError(f"{len(codes)} probe seeds, {epochs} epochs: give at least one of each")
     X = lockstep.as_rows("X", X, matrices=True).to(device)
     labels = {id(code.z): code.z for code in codes}
     labels = {name: lockstep.as_classes("z", z, X.shape[1], CLASSES) for name, z in labels.items()}
@@ -161,6 +163,22 @@ def _sent(
         if last:
             answers[:, matrix, code] = [np.packbits(of_checkpoint).tobytes() for of_checkpoint in of_rows.T]
     return Sent(n, nats, right, kept.astype(int), answers)
+
+
+def stacked(
+    sets: Mapping[str, tuple[ArrayLike | torch.Tensor, ArrayLike]],
+) -> tuple[torch.Tensor, np.ndarray, dict[str, np.ndarray]]:
+    """Sets of vectors [n, d] with their labels in one matrix [all, d] with all labels [all], and the rows of each set.
+
+    Raises BiasflowError that names set and row: labels that do not fit or are not 0 and 1, vectors of another dimension
+    than the first set's or that are not finite."""
+    matrices, labels, parts, first = [], [], {}, 0
+    for name, (X, z) in sets.items():
+        matrices.append(lockstep.as_rows(name, X, dimension=matrices[0].shape[1] if matrices else None))
+        labels.append(lockstep.as_classes(name.replace("X", "z"), z, len(matrices[-1]), CLASSES))
+        parts[name] = np.arange(first, first + len(labels[-1]))
+        first += len(labels[-1])
+    return torch.cat(matrices), np.concatenate(labels), parts
 
 
 def weight_seed(seed: int, portion: int) -> int:
@@ -252,6 +270,8 @@ def _learnt_order(code: Code, sent: np.ndarray, portion: int) -> np.ndarray:
 
 def _ends(n: int, fractions: Sequence[float]) -> list[int]:
     """The row before which each portion ends."""
+    if len(fractions) < 2 or min(fractions) <= 0 or fractions[-1] != 1 or (np.diff(fractions) <= 0).any():
+        raise BiasflowError(f"fractions {tuple(fractions)}: give at least two, rising, above 0, the last of them 1")
     ends = [int(fraction * n) for fraction in fractions]
     if ends[0] < 1:
         raise BiasflowError(

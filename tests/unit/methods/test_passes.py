@@ -11,7 +11,7 @@ from biasflow.methods.fitted import Active, Fitted, Grid
 from biasflow.methods.fitting import fit_block
 from biasflow.methods.grid import all_settings, chosen_settings, edits_of
 from biasflow.methods.passes import passes
-from biasflow.methods.sweep import check_reports, grid_vectors
+from biasflow.methods.sweep import check_reports, grid_vectors, sweep
 from tests.unit.conftest import HEADS, HIDDEN, logits_of, random_batch, random_eraser, random_subspaces
 from tests.unit.fake_tokenizer import word_tokenizer
 
@@ -106,8 +106,7 @@ def test_fitted_subspaces_in_both_ways_of_fitting(bert, sequential):
     assert len(subspaces.erasers) == (7 if not sequential else 7 + 1 + 8 + 36)
     batch = random_batch(bert)
     settings = all_settings()
-    with torch.inference_mode():
-        logits = taps.classify(bert, grid_vectors(bert, batch, settings, subspaces))
+    logits = sweep(bert, batch, settings, subspaces)
     for setting, ours in zip(settings, logits, strict=True):
         assert torch.allclose(ours, hooked(bert, batch, setting, subspaces), atol=TOLERANCE, rtol=0), setting
 
