@@ -41,6 +41,9 @@ def cards() -> dict[str, str]:
 def _index(metrics: dict[str, list[str]]) -> str:
     text = """# A card for every measure
 
+**Which one?** `biasflow measure` runs all of them: report those with a ✓. In both encoders that we calibrated GEST and
+SEAT 6 and 6b followed. For a fine-tuned classifier take TPR gaps, for your own words [WEAT or SEAT](../howto/words.md).
+
 A card says what a measure needs, how long it takes, and how far it can be trusted. The tables show whether it followed
 a bias that we planted:
 
@@ -51,14 +54,13 @@ a bias that we planted:
   encoders are pre-trained on artificial text; one for each row of the study. *no dose*: not shown to follow.
 * *Other words*: whether it detects the full bias in [artificial text of other
   words](../findings/planted.md#other-words).
-* –, or no such column: not run. Models that are trained on a task are not calibrated, and the artificial text lacks
-  the words of SEAT, DisCo and StereoSet's pairs of sentences.
+* –, or no such column: not run. Models that are trained on a task are not calibrated.
 
 This holds for those encoders: [calibrate the measures on yours](../howto/calibrate.md) before you rely on one. In the
 evidence of a card, *dose/seed/items* are shares of the variance, *seeds needed* is how many tell the slope from 0 (80 %
 power, 5 %), and brackets hold 95 % intervals.
 
-*Made by `make cards` from the code and the results of [these runs](../../scripts/biasflow/data/cards/runs.yaml).*
+*Made by `make cards` from [these runs](../../scripts/biasflow/data/cards/runs.yaml).*
 """
     for group, title in GROUPS.items():
         rows = [

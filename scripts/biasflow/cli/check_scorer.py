@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from biasflow.cli.app import app, folder_of, say
+from biasflow.base.records import RESULTS
+from biasflow.cli.app import app, say
 
 NUMBERS, YOURS = "numbers.csv", "yours"
 ABOUT = ["ours_encoder", "row", "measure", "variant", "unit", "printed"]
@@ -27,7 +28,7 @@ def check_scorer(
     if not (folder / NUMBERS).is_file():
         if folder.exists():
             raise BiasflowError(f"{folder} is there, but has no {NUMBERS}; name a new folder")
-        models, numbers = write_items(folder_of(run), folder)
+        models, numbers = write_items(Path(RESULTS, run), folder)
         say(
             f"{folder}: items of {models} models; fill the column {YOURS} of {NUMBERS} ({numbers} numbers), then repeat"
         )
@@ -46,7 +47,9 @@ def write_items(run: Path, folder: Path) -> tuple[int, int]:
     from biasflow.papers.ledger import REPRODUCED
 
     if not (run / "ledger.csv").is_file():
-        raise BiasflowError(f"{run} has no ledger.csv; first: snakemake --cores 2 --configfile config/conformance.yaml")
+        raise BiasflowError(
+            f"there is no {run}/ledger.csv; first: snakemake --cores 2 --configfile config/conformance.yaml"
+        )
     ledger = read_text_csv(run / "ledger.csv")
     files = {path: path.relative_to(run / "readouts") for path in sorted(run.glob("readouts/**/*.parquet"))}
     models = {place.parts[0] for place in files.values()}

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -15,7 +16,7 @@ from biasflow.cli.app import app, configuration, say
 
 FIRST, WHOLE = "config/mine.yaml", "config/whole.yaml"
 TEXT = """\
-# Made by `biasflow measure`, and laid over config/mine.yaml; keys of yours may follow (config/README.md). Started by
+# Made by `biasflow measure`; keys of yours may follow (config/README.md). Started by
 #   {command}
 run: {run}
 {key}: {encoder}
@@ -47,7 +48,7 @@ def measure(
     words = ["--cores", str(cores), "--configfile", *files, str(file), *["--config"] * len(settings), *settings]
     command = shlex.join(["snakemake", *words])
     text = TEXT.format(command=command, run=run, key=key, encoder=json.dumps(encoder, ensure_ascii=False))
-    _write(file, text, {"run": run, key: encoder}, files, settings)
+    _write(file, text, command, {"run": run, key: encoder}, files, settings)
     say(f"starting: {command}")
     os.execv(sys.executable, [sys.executable, "-m", "snakemake", *words])
 
@@ -65,15 +66,16 @@ def _source(encoder: str) -> tuple[str, str]:
     raise BiasflowError(f"there is no folder {encoder}{hub * (encoder[:1] not in './~')}")
 
 
-def _write(file: Path, text: str, keys: dict, files: list[str], settings: list[str]) -> None:
-    """Write the configuration once it can be planned with those before it; one that names the same encoder stays as it
-    is. BiasflowError where another one lies there."""
-    from biasflow.base.files import write_text
+def _write(file: Path, text: str, command: str, keys: dict, files: list[str], settings: list[str]) -> None:
+    """Write the configuration once it can be planned with those before it; one that names the same encoder keeps its
+    keys, and has the command as its comment. BiasflowError where another one lies there."""
+    from biasflow.base.files import read_text, write_text
     from biasflow.plan.compiled import prepared
 
     if file.exists() and not keys.items() <= configuration([str(file)], None)[0].items():
         raise BiasflowError(f"{file} is there already, for another encoder; name another run with --run, or delete it")
     config, _ = configuration([*files, *[str(file)] * file.exists()], settings)
     prepared(config | keys)
-    if not file.exists():
-        write_text(file, text)
+    if file.exists():
+        text = re.sub("^#   snakemake .*$", lambda _: f"#   {command}", read_text(file), count=1, flags=re.MULTILINE)
+    write_text(file, text)

@@ -80,7 +80,8 @@ def test_measure_writes_a_configuration_and_starts_snakemake_as_readme_does(star
     Path("mine.yaml").write_text(f"{Path('mine.yaml').read_text()}limit: 60\n")
     said("measure", "bert/", "--whole", "--cores", "4")
     assert started[1] == "snakemake --cores 4 --configfile config/mine.yaml config/whole.yaml mine.yaml".split()
-    assert "limit: 60" in Path("mine.yaml").read_text()  # a key of the user's
+    text = Path("mine.yaml").read_text()
+    assert "limit: 60" in text and f"#   {' '.join(started[1])}\n" in text  # a key of the user's, and today's command
     hub = f"google-bert/bert-base-uncased@{'0' * 40}"
     assert fault("measure", hub).startswith("mine.yaml is there already") and len(started) == 2
     said("measure", hub, "--run", "second")
@@ -213,7 +214,7 @@ def scores_of_items(folder: Path) -> pd.DataFrame:
 
 
 def test_a_scorer_with_a_mistake_hears_which_of_its_numbers_differ(folder):
-    assert "has no ledger.csv" in fault("check-scorer", "mine", "--run", "one")
+    assert "first: snakemake" in fault("check-scorer", "mine", "--run", "one")
     items = scores_of_items(folder)
     assert said("check-scorer", "mine").startswith("mine: items of 1 models; fill")
     pd.testing.assert_frame_equal(pd.read_csv("mine/bert/pairs.csv"), items)

@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from biasflow.cli import app
+from biasflow.results.scores import COLUMNS
 
 ROOT = Path(__file__).parents[3]
 MAIN = [sys.executable, "-c", "from biasflow.cli import main; main()"]  # as .venv/bin/biasflow does
@@ -57,3 +58,13 @@ def test_it_runs_the_code_of_the_checkout_in_whose_folder_it_is_started(tmp_path
     assert "Usage" in command("--help", cwd=tmp_path, start=MAIN).stdout  # a folder of that name alone is none
     (tmp_path / "Snakefile").touch()
     assert command("check", "a b", cwd=tmp_path, start=MAIN).stdout == "another checkout ['check', 'a b']\n"
+
+
+def test_a_file_that_cannot_be_written_is_one_line(tmp_path):
+    for run in ("one", "two"):
+        (tmp_path / run).mkdir()
+        (tmp_path / run / "scores.csv").write_text(",".join(COLUMNS) + "\n")
+    done = command("export", "one", "--format", "csv", "-o", "two", cwd=tmp_path, start=MAIN)
+    assert (done.returncode, done.stderr) == (1, "biasflow: two: Is a directory; name another file\n")
+    done = command("compare", "one", "two", "--csv", "one", cwd=tmp_path, start=MAIN)
+    assert done.returncode == 2 and done.stderr.endswith("biasflow: one: Is a directory; name another file\n")
