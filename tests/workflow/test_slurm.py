@@ -1,6 +1,7 @@
 """Runs through profiles/slurm on a real Slurm, whose CPU partition has no GPU."""
 
 import os
+import re
 import shutil
 import signal
 import time
@@ -60,7 +61,8 @@ def contents(project: Project) -> dict[str, bytes]:
     """What a run wrote, but for what tells of the times and places of its jobs."""
     folder = project.folder / RESULTS
     files = (path for path in folder.rglob("*") if path.is_file() and path.suffix not in (".log", ".tsv"))
-    return {str(path.relative_to(folder)): path.read_bytes() for path in files if "provenance" not in path.parts}
+    of_run = (path for path in files if "provenance" not in path.parts)
+    return {str(path.relative_to(folder)): re.sub(rb"Made on [\d-]+", b"", path.read_bytes()) for path in of_run}
 
 
 def copy_of(project: Project, folder: Path) -> Project:

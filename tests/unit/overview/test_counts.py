@@ -141,12 +141,13 @@ def test_scores_that_show_bias_are_those_of_the_rows(page):
     for model, words in zip(found.models, said, strict=True):
         judged = [row for row in model.biases if row.judged and not row.untrusted]
         untrusted = [row.shown for row in model.biases if row.judged and row.untrusted]
-        assert (f"Not trusted: {sum(untrusted)} of {len(untrusted)}." in words) == bool(untrusted)
+        told = f"Of {len(untrusted)} not trusted, {sum(untrusted) or 'none'} show"
+        assert (told in words) == bool(untrusted)
         assert (f"Not judged: {sum(not row.judged for row in model.biases)}" in " ".join(aloud)) == (
             0 < len(judged + untrusted) < len(model.biases)
         )
         large = sum(row.sees_large_only for row in judged)
-        assert (f"{large} could show large bias only" in words.partition("Not trusted")[0]) == bool(large)
+        assert (f"{large} could show large bias only" in re.split(r"Of \d+ not trusted", words)[0]) == bool(large)
         shown = [row for row in judged if row.shown]
         weak = sum(row.score.weak for row in shown or judged)
         assert (f"({weak} on a weak head" in words) == bool(weak)
@@ -167,7 +168,9 @@ def test_counts_in_sentences_are_those_of_the_tables_that_a_reader_sees(page):
     _, said, verdicts, *_ = page
     said = re.sub("The only (?:trusted )?score shows", "1 of 1 shows", " ".join(said))
     said = re.sub("The only (?:trusted )?score does not show", "None of 1 shows", said)
-    said = re.sub(r"Not trusted: (\d+ of \d+)", r"\1 show bias", said)
+    said = re.sub(r"Of (\d+) not trusted, (\d+|none) shows? it", r"\2 of \1 show bias", said).replace(
+        "none of", "None of"
+    )
     counts = re.findall(r"(?:(\d+)|None) of (\d+)(?: (?:trusted )?scores)? shows? bias", said)
     shown, judged = (sum(int(count[place] or 0) for count in counts) for place in (0, 1))
     assert (verdicts.count("bias shown"), len(verdicts) - verdicts.count("cannot be judged")) == (shown, judged)
@@ -216,7 +219,7 @@ def test_help_of_scores_that_are_not_trusted_is_said_as_such_and_they_are_marked
     html = write(found, run[0], tmp_path / "index.html")
     said = text(html.split('<div class="pictures">')[1].split("</div>")[0])
     assert "not trusted are helped" in said and "The only trusted score shows bias;" in said
-    assert "GEST rate: less than 5 and more than 3 of 9 published models" in said  # 1.3 [1.25, 1.35]
+    assert "GEST rate: less biased than 5 and more biased than 3 of 9 published models" in said  # 1.3 [1.25, 1.35]
     assert "Winogender r (not trusted) 0.30" in text(html) and "GEST rate (not trusted)" not in text(html)
     assert re.search(r"Winogender r <small>not trusted", html) and "bias shown (not trusted)" in text(html)
 
