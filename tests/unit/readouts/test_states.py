@@ -261,9 +261,11 @@ def test_the_file_has_a_row_for_every_method_place_and_head(tmp_path):
     read_word_families(source, tmp_path / "words.parquet", n=200, max_length=32, hidden=4, seeds=[0, 1])
     scores = score_word_families(tmp_path / "words.parquet")
     assert set(scores["n"]) == {20} and set(scores["split_seed"]) == {"0", "1"}
-    kernel = scores[(scores["metric"] == "rbf_word_probe") & (scores["variant"] == "-")]
+    of_family = dict(iter(scores[scores["variant"] == "-"].groupby("metric")))
+    quadratic, kernel = of_family["quadratic_word_probe"], of_family["rbf_word_probe"]
     assert list(kernel["method"]) == ["none"] * 2 + ["some"] * 2
-    assert (kernel["value"] > 0.7).all()  # of chance 0.5; how much more depends on the machine that draws the encoder
+    assert (quadratic["value"] > 0.9).all()  # known words
+    assert (kernel["value"] > 0.7).all()  # contexts that are the same leave it rounding, which differs by machine
 
 
 def test_they_are_coordinates_along_the_last_layers_direction(source, folder, tmp_path):
