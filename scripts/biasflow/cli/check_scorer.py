@@ -75,6 +75,8 @@ def compared(path: Path) -> tuple[int, list[str], int]:
     if lacking := {YOURS, "printed", "model", "row", "measure"} - set(table):
         raise BiasflowError(f"{path}: no column {min(lacking)}; let biasflow check-scorer write the file anew")
     given = table[table[YOURS].str.strip() != ""]
+    if given.empty:
+        raise BiasflowError(f"{path}: column {YOURS} is empty; fill it with your numbers")
     values = pd.to_numeric(given[YOURS], errors="coerce")
     if values.isna().any():
         row = given[values.isna()].iloc[0]

@@ -218,6 +218,7 @@ def test_a_scorer_with_a_mistake_hears_which_of_its_numbers_differ(folder):
     items = scores_of_items(folder)
     assert said("check-scorer", "mine").startswith("mine: items of 1 models; fill")
     pd.testing.assert_frame_equal(pd.read_csv("mine/bert/pairs.csv"), items)
+    assert "column yours is empty" in fault("check-scorer", "mine")
     numbers = pd.read_csv("mine/numbers.csv", dtype=str)
     assert numbers["measure"].tolist() == ["preferred", "not_less"]
 
