@@ -6,6 +6,7 @@ import re
 import shutil
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
+from importlib import metadata
 from pathlib import Path
 from typing import Annotated
 
@@ -47,8 +48,18 @@ def as_options(words: Sequence[str]) -> list[str]:
     return options
 
 
+def _version(asked: bool) -> None:
+    if asked:
+        say(f"biasflow {metadata.version('biasflow')}")
+        raise typer.Exit
+
+
 @app.callback()
-def biasflow() -> None:
+def biasflow(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="name the version")] = (
+        False
+    ),
+) -> None:
     """Measure an encoder, or ask something about biasflow or about the runs in this folder. (All other runs are made
     with snakemake.)"""
 

@@ -40,11 +40,11 @@ def compare(
         say(f"biasflow: {error}", err=True)
         raise typer.Exit(2) from error
     for run, path in zip((first, second), paths, strict=True):
-        models = models_of_run(path.parent)
-        for encoder in list(models)[:MOST_NAMES]:
-            say(f"{run}, {encoder}: {models[encoder]}", err=True)
+        models = list(models_of_run(path.parent).items())
+        say_columns((f"{run}, {encoder}:", model) for encoder, model in models[:MOST_NAMES])
         if len(models) > MOST_NAMES:
-            say(f"{run}: and {len(models) - MOST_NAMES} more encoders, see {path.parent / 'names.csv'}", err=True)
+            more = f"and {len(models) - MOST_NAMES} more encoders, see {path.parent / 'names.csv'}"
+            say_columns([(f"{run}:", more)])
     rows = differences(*tables)
     beside = two_runs([path.parent for path in paths], tables)
     for line in verdicts(beside, (first, second)):
@@ -67,5 +67,5 @@ def compare(
     summary = "; ".join(said[kind] for kind in KINDS if kind in said) or "no difference"
     if same:
         summary = "the same run, compared with itself"
-    say(f"{first} has {len(tables[0])} scores, {second} {len(tables[1])}: {summary}", err=True)
+    say_columns([("all scores:", f"{first} has {len(tables[0])}, {second} {len(tables[1])}: {summary}")])
     raise typer.Exit(int(bool(len(rows))))

@@ -14,7 +14,7 @@ from biasflow.overview.agreement import Conflict, InShort, agreement, conflicts,
 from biasflow.overview.bias import BiasRow, bias_rows, judging_rows
 from biasflow.overview.calibrated import learnt
 from biasflow.overview.helps import MethodRow, common, method_rows
-from biasflow.overview.judgements import COST, LIMIT, compared
+from biasflow.overview.judgements import COST, LIMIT, compared, turned
 from biasflow.overview.maps import GROUPS, UNTOUCHED, Map, maps
 from biasflow.overview.measured import Measured, other_readings, untouched_scores
 from biasflow.overview.notes import Controls, controls, left_out
@@ -90,8 +90,8 @@ class Model:
 @dataclass(frozen=True, eq=False)
 class Section:
     """A map for its template. rows: (group, (measure, its cells)), costs first, with the cells of `columns`, each a row
-    of `Map.cells` with `says` (`judgements.compared`), or None; columns: (name of the row of the map, its quality);
-    left_out: methods of too many settings."""
+    of `Map.cells` with `says` (`judgements.compared`) and `past` (`judgements.turned`), or None; columns: (name of the
+    row of the map, its quality); left_out: methods of too many settings."""
 
     title: str
     encoder: str
@@ -233,7 +233,8 @@ def _section(model_map: Map, scores: pd.DataFrame) -> Section:
     columns = model_map.columns.iloc[np.argsort(model_map.columns["section"] != COST, kind="stable")]
     shown = model_map.rows[~model_map.rows["grid"]]
     says = ["" if row.name == UNTOUCHED else compared(row) for row in model_map.cells.itertuples()]
-    cells = {(row.name, row.header): row for row in model_map.cells.assign(says=says).itertuples()}
+    past = [turned(row) for row in model_map.cells.itertuples()]
+    cells = {(row.name, row.header): row for row in model_map.cells.assign(says=says, past=past).itertuples()}
     rows: dict[str, list] = {}
     for measure in columns.reset_index().itertuples():
         of_measure = [cells.get((name, measure.header)) for name in shown.index]

@@ -2,9 +2,10 @@
 columns; those of retrained and frozen heads apart."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ import pandas as pd
 from biasflow.base.sample import SUFFIX
 from biasflow.matrix import RANDOM
 from biasflow.overview import costs
-from biasflow.overview.judgements import VIABLE, left
+from biasflow.overview.judgements import VIABLE, WEAK, left, printed
 from biasflow.registry import COST, INSIDE, METRICS, OUTSIDE, READOUTS, WITH
 from biasflow.results.first_table import SETTINGS
 from biasflow.results.matrix import OWN, PLAIN, UNTRAINED, measures
@@ -34,8 +35,8 @@ GROUPS = {  # of columns, in their order: the vectors of an encoder, what is mad
 @dataclass(frozen=True)
 class Map:
     """Cells of one encoder, task and head. cells: rows of the matrix that have a value, with the columns name (of the
-    row), header (of the measure), left (judgements.left), quality (of the row: `costs.quality`), grid (one of many
-    settings of a method) and section (of GROUPS)."""
+    row), header (of the measure), left (judgements.left), weak (whether it is read from a weak head: `weak_head`),
+    quality (of the row: `costs.quality`), grid (one of many settings of a method) and section (of GROUPS)."""
 
     encoder: str
     task: str
@@ -99,6 +100,8 @@ def _judged(cells: pd.DataFrame) -> pd.DataFrame:
         section=[_section(measure, group) for measure, group in zip(cells["measure"], cells["group"], strict=True)],
     )
     cells["left"] = left(cells["distance"], cells["distance_untouched"])
+    is_weak = bool(weak_head(cells[cells["name"] == UNTOUCHED].itertuples()))
+    cells["weak"] = is_weak & (cells["measure"].map(head_of) == "masked_lm")
     cells["quality"] = cells["name"].map(costs.quality(costs.costs(cells), cells["name"].unique()))
     cells.loc[cells["name"] == UNTOUCHED, "quality"] = VIABLE  # nothing is taken from it
     return cells.iloc[np.argsort(cells["name"] != UNTOUCHED, kind="stable")]
@@ -132,6 +135,16 @@ def head_of(measure: str) -> str:
     """The head that a measure reads, as `registry.Readout` names it; "none" of one that reads vectors."""
     readouts = (READOUTS.get(entry.readout) for entry in METRICS.values() if measure in entry.measures)
     return next((readout.head for readout in readouts if readout and readout.head != "none"), "none")
+
+
+def weak_head(untouched: Iterable[NamedTuple]) -> list[str]:
+    """What says that the masked-LM head of a model is weak: the better of its perplexities, and the score beside a
+    measure that asks for care; empty if nothing does. untouched: the cells of the untouched model."""
+    cells = list(untouched)
+    perplexities = [cell for cell in cells if cell.measure in ("perplexity", "pseudo_perplexity")]
+    best = min(perplexities, key=lambda cell: cell.value, default=None)
+    said = [f"{best.label} {printed(best.value)}"] if best is not None and best.value > WEAK else []
+    return said + [cell.beside for cell in cells if "with care" in cell.caution][:1]
 
 
 def _section(measure: str, group: str) -> str:

@@ -16,11 +16,9 @@ from biasflow.overview.judgements import (
     NO_WIDTH,
     SAME,
     UNSIGNED,
-    WEAK,
-    printed,
     verdict,
 )
-from biasflow.overview.maps import UNTOUCHED, Map, head_of
+from biasflow.overview.maps import UNTOUCHED, Map
 from biasflow.results.comparison import ITEMS, has_width
 from biasflow.results.matrix import OWN, PLAIN, by_rows, is_unsigned
 from biasflow.results.page import meanings
@@ -32,7 +30,7 @@ class Measured:
     """A score of an untouched model. cell: its row of `Map.cells`; task: on which it was fine-tuned; caution: why there
     is no claim, or the matrix's caution; test: what a permutation test says, of measures that have one; contrary: the
     readings of the same test (`registry.Measure`) whose verdict is the other one; words: how many target words the test
-    divides, 0 where that is not known; weak: whether it is read from a weak masked-LM head (`weak_head`)."""
+    divides, 0 where that is not known."""
 
     cell: NamedTuple
     task: str
@@ -41,11 +39,15 @@ class Measured:
     test: str = ""
     contrary: Sequence[str] = ()
     words: int = 0
-    weak: bool = False
 
     @property
     def is_bias(self) -> bool:
         return self.cell.group != COST
+
+    @property
+    def weak(self) -> bool:
+        """Whether it is read from a weak masked-LM head."""
+        return self.cell.weak
 
     @property
     def has_interval(self) -> bool:
@@ -79,21 +81,11 @@ def untouched_scores(
     `other_readings`."""
     rows = model_map.cells[(model_map.cells["name"] == UNTOUCHED) & model_map.cells["untouched"].notna()]
     place = {header: number for number, header in enumerate(model_map.columns.index)}
-    listed = []
+    scores = []
     for row in rows.sort_values("header", key=lambda headers: headers.map(place), kind="stable").itertuples():
         key = (model_map.encoder, model_map.task, row.measure, row.dataset)
-        listed.append(judged(row, model_map.task, tests.get(key), readings.get(key, {})))
-    weak = bool(weak_head(listed))
-    return [replace(score, weak=weak and head_of(score.cell.measure) == "masked_lm") for score in listed]
-
-
-def weak_head(measured: Sequence[Measured]) -> list[str]:
-    """What says that the masked-LM head of a model is weak: the better of its perplexities, and the score beside a
-    measure that asks for care; empty if nothing does."""
-    perplexities = [one.cell for one in measured if one.cell.measure in ("perplexity", "pseudo_perplexity")]
-    best = min(perplexities, key=lambda cell: cell.value, default=None)
-    said = [f"{best.label} {printed(best.value)}"] if best is not None and best.value > WEAK else []
-    return said + [one.cell.beside for one in measured if "with care" in one.caution][:1]
+        scores.append(judged(row, model_map.task, tests.get(key), readings.get(key, {})))
+    return scores
 
 
 def with_readings(measured: Measured, verdicts: Mapping[str, str]) -> Measured:

@@ -33,10 +33,11 @@ def left_out(scores: pd.DataFrame) -> list[str]:
 
 
 class Controls(NamedTuple):
-    """The controls of a map, and how far methods and they move the vector of a sentence, as a share of its length, by
-    name; empty where that was not measured."""
+    """The controls of a map, the methods that lack one, and how far methods and controls move the vector of a sentence,
+    as a share of its length, by name; empty where that was not measured."""
 
     names: Sequence[str]
+    lacking: Sequence[str]
     methods: Mapping[str, float]
     controls: Mapping[str, float]
 
@@ -48,10 +49,12 @@ class Controls(NamedTuple):
 
 def controls(model_map: Map, scores: pd.DataFrame) -> Controls | None:
     """The controls of a map; None of a map without methods."""
-    methods = [name for name in model_map.cells["method"].unique() if name != NONE]
+    methods = [name for name in model_map.cells.loc[~model_map.cells["grid"], "method"].unique() if name != NONE]
     measured = (scores["metric"] == "vector_change") & (scores["encoder"] == model_map.encoder)
     moved = scores[measured & (scores["method"] != NONE) & (model_map.task == NA)].groupby("method", sort=False)
     change = moved["value"].mean()
     is_control = change.index.map(lambda name: control_of(name) is not None).astype(bool)
     sides = (change[~is_control], change[is_control]) if is_control.any() else ({}, {})
-    return Controls([name for name in methods if control_of(name)], *map(dict, sides)) if methods else None
+    of = {name: control_of(name) for name in methods}
+    lacking = [name for name in methods if of[name] is None and name not in of.values()]
+    return Controls([name for name in methods if of[name]], lacking, *map(dict, sides)) if methods else None

@@ -17,8 +17,8 @@ from biasflow.overview.calibrated import moved_in_words, stored
 from biasflow.overview.contents import Contents, Model
 from biasflow.overview.glossary import Glossary
 from biasflow.overview.judgements import WEAK, brief, percent, printed
-from biasflow.overview.maps import GROUPS
-from biasflow.overview.measured import counted, weak_head
+from biasflow.overview.maps import GROUPS, weak_head
+from biasflow.overview.measured import counted
 from biasflow.overview.pictures import bias_picture, inline, methods_picture, save_picture
 from biasflow.results.figures import empty_figure
 from biasflow.results.page import ASSETS

@@ -47,11 +47,14 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
     """A line for each score: where it lies between neutral and the largest bias that is possible, with its interval,
     filled where bias is shown, grey where nothing is claimed; ticks: published models; a mark for what followed a
     planted bias."""
+    rows = sorted(rows, key=lambda row: row.untrusted)
+    trusted = sum(not row.untrusted for row in rows)
+    heights = [place + (place >= trusted) for place in range(len(rows))]  # below a line of text
     figure = Figure(figsize=(WIDTH, 0.8 + 0.24 * max(len(rows), 4)), layout="constrained")
     axes = figure.subplots()
     axes.axvline(0, color=INK, linewidth=0.8)
     beside = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "va": "center"}
-    for y, row in enumerate(rows):
+    for y, row in zip(heights, rows, strict=True):
         axes.plot(row.published_places, [y] * len(row.published_places), "|", color=GREY, markersize=9, zorder=1)
         _score(axes, y, row, (VERMILION if row.shown else BLUE) if row.judged else GREY)
         doubts = DISPUTED * bool(row.shown and row.score.contrary) + WEAK_HEAD * row.score.weak
@@ -61,7 +64,10 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
             colour = INK if row.trust.against else GREEN
             axes.annotate(marks, (1, y), (33, 0), color=colour, fontsize=8, **beside)
     axes.annotate("score", (1, -0.85), (5, 0), color=GREY, fontsize=6.5, annotation_clip=False, **beside)
-    _scale(axes, [row.name for row in rows], rows)
+    if trusted < len(rows):
+        untrusted = {"ha": "right", "style": "italic", "fontsize": 7, "annotation_clip": False}
+        axes.annotate("not trusted:", (0, trusted), (-6, 0), color=INK, **beside, **untrusted)
+    _scale(axes, heights, rows, rows)
     for label, row in zip(axes.get_yticklabels(), rows, strict=True):
         label.set_color(GREY if row.untrusted else INK)
     claimed = [row for row in rows if row.judged]
@@ -72,7 +78,6 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
         ("published models", any(row.published for row in rows), {"marker": "|", "color": GREY}),
         (f"{MARK} followed planted bias", any(row.trust.followed for row in claimed), {}),
         (f"{AGAINST} moved against it", any(row.trust.against for row in claimed), {}),
-        ("pale: not trusted", any(row.untrusted for row in rows), {}),
         (f"{DISPUTED} disputed", any(row.shown and row.score.contrary for row in rows), {}),
         (f"{WEAK_HEAD} weak head", any(row.score.weak for row in rows), {}),
     ]
@@ -204,7 +209,7 @@ def two_runs_picture(rows: Sequence[TwoSided], runs: Sequence[str]) -> Figure:
             weight = "bold" if is_more else "normal"
             axes.annotate(brief(side.value) + " more" * is_more, (1.03, height), weight=weight, **beside)
     sides = [side for row in rows for side in row.sides]
-    _scale(axes, [row.name for row in rows], sides)
+    _scale(axes, range(len(rows)), rows, sides)
     entries = [
         *((_short(run, 30), True, {"color": of[0], "marker": of[1]}) for run, of in zip(runs, OF_RUNS, strict=True)),
         ("filled: bias shown", any(side.shown for side in sides), {"marker": "o", "color": GREY}),
@@ -224,12 +229,12 @@ def _score(axes: Axes, height: float, row: BiasRow, colour: str, marker: str = "
     axes.plot(row.place, height, marker, markerfacecolor=face, markersize=5.5, zorder=3, **strong)
 
 
-def _scale(axes: Axes, names: Sequence[str], rows: Sequence[BiasRow]) -> None:
-    """The axes of a picture of scores: their names, and the distance from neutral, as far as these rows reach."""
+def _scale(axes: Axes, heights: Sequence[int], named: Sequence[BiasRow | TwoSided], drawn: Sequence[BiasRow]) -> None:
+    """The axes of a picture of scores: their names, and the distance from neutral, as far as the drawn ones reach."""
     _plain(axes)
-    axes.set_yticks(range(len(names)), [_wrapped(name, 26) for name in names], linespacing=0.95)
-    least = min([0.0, *(min(row.place, *np.nan_to_num([row.low])) for row in rows)])
-    axes.set(xlim=(max(least - 0.04, -1.02), 1.02), ylim=(len(names) - 0.5, -0.5))
+    axes.set_yticks(heights, [_wrapped(row.name, 26) for row in named], linespacing=0.95)
+    least = min([0.0, *(min(row.place, *np.nan_to_num([row.low])) for row in drawn)])
+    axes.set(xlim=(max(least - 0.04, -1.02), 1.02), ylim=(max(heights) + 0.5, -0.5))
     axes.set_xlabel("distance from neutral (1: largest possible)", color=INK)
 
 

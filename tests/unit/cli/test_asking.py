@@ -139,8 +139,8 @@ def test_init_then_explain(folder):
 
 def test_compare(folder):
     itself = result("compare", "one", "results/one")
-    assert itself.exit_code == 0 and "compared with itself" in itself.stderr
-    assert "picture" not in itself.stdout
+    assert itself.exit_code == 0 and "compared with itself" in itself.stdout
+    assert "picture" not in itself.stdout and not itself.stderr
     done = result("compare", "one", "two", "--csv", "differences.csv")
     assert done.exit_code == 1
     said = " ".join(done.stdout.split())
@@ -150,12 +150,12 @@ def test_compare(folder):
     assert result("compare", "two", "one", "--picture", "mine.svg").exit_code == 1 and Path("mine.png").is_file()
     assert not Path("results/one-compared-with-two.svg").exists()
     assert "0.1 and 0.9, difference 0.8 [0.6586, 0.9414]" in " ".join(done.stdout.split())
-    assert done.stderr == "one has 2 scores, two 2: 1 differs\n"
+    assert done.stdout.endswith("all scores:  one has 2, two 2: 1 differs\n") and not done.stderr
     names = "name,kind,attribute,value\nbert,encoder,source,local\nbert,encoder,path,mine\n"
     Path("results/one/names.csv").write_text(names)
     Path("results/one/encoders.csv").write_text(f"encoder,sha256\nbert,{'ab' * 32}\n")
-    said = result("compare", "one", "two").stderr
-    assert said.startswith("one, bert: local: path mine, sha256 of the weights abababababab\n")
+    said = result("compare", "one", "two").stdout
+    assert said.startswith("one, bert:  local: path mine, sha256 of the weights abababababab\n")
     assert len(pd.read_csv("differences.csv")) == 1
     Path("results/two/scores.csv").unlink()
     done = result("compare", "one", "two")

@@ -187,7 +187,7 @@ def test_measures_that_followed_a_planted_bias_judge_methods_alone_if_there_are_
 
 
 def test_a_map_without_a_control_says_so_and_one_with_says_how_little_it_changes(whole):
-    assert whole.sections[0].controls == ([], {}, {})
+    assert whole.sections[0].controls == ([], ["alpha", "beta", "gamma", "zeta"], {}, {})
     moved = [
         {"method": method, "metric": "vector_change", "value": value}
         for method, value in (("none", 0.0), ("zeta", 0.31), ("zeta-random0", 0.004))
@@ -195,7 +195,7 @@ def test_a_map_without_a_control_says_so_and_one_with_says_how_little_it_changes
     scored = made_up.scores(**{"zeta-random0": (1.9, 10.0)})
     scored = concatenate([scored, tidy(pd.DataFrame(moved), encoder="bert", dataset="text")])
     found = contents(*made_up.run_of(scored)).sections[0].controls
-    assert found == (["zeta-random0"], {"zeta": 0.31}, {"zeta-random0": 0.004})
+    assert found == (["zeta-random0"], ["alpha", "beta", "gamma"], {"zeta": 0.31}, {"zeta-random0": 0.004})
 
 
 def nli(fairness, parity, accuracy, label, method="none"):

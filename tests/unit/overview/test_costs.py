@@ -8,11 +8,11 @@ from biasflow.overview.costs import costs, over_encoders, quality, worst
 from biasflow.overview.judgements import NO_CLAIM, NOT_VIABLE, UNCLEAR, UNMEASURED, VIABLE
 
 
-def cells(*rows, caution="", untouched_caution=""):
+def cells(*rows, **more):
     columns = ["name", "label", "value", "untouched", "better", "change_low", "change_high"]
     table = pd.DataFrame(rows, columns=columns)
-    cautions = {"caution": caution, "untouched_caution": untouched_caution}
-    return table.assign(group="cost", measure=table["label"], header=table["label"], dataset="data", **cautions)
+    more = {"caution": "", "untouched_caution": "", "weak": False, "dataset": "data"} | more
+    return table.assign(group="cost", measure=table["label"], header=table["label"], **more)
 
 
 def test_a_share_is_of_the_untouched_value_and_worse_in_both_directions():
@@ -38,6 +38,8 @@ def test_an_equal_score_of_few_items_may_have_cost_something():
         (0.4, {"untouched_caution": "guesses"}, NO_CLAIM),
         (0.0, {"caution": "guesses"}, NO_CLAIM),
         (0.4, {"caution": "guesses"}, NOT_VIABLE),  # the method made it guess
+        (0.0, {"weak": True}, NO_CLAIM),
+        (0.4, {"weak": True}, NOT_VIABLE),
         (0.4, {}, NOT_VIABLE),
         (0.0, {}, VIABLE),
     ],
