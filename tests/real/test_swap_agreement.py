@@ -38,8 +38,8 @@ def same_but_names(ours, theirs):
     """Whether two sentences are equal, if first names of the same gender count as equal: which one is a free choice."""
 
     def gender(word):
-        name = default_lexicon().name(word)
-        return name and name.gender
+        head = default_lexicon().heads.get(word.lower())
+        return head and head.name and head.name.gender
 
     words = [WORD.split(text) for text in (ours, theirs)]
     return len(words[0]) == len(words[1]) and all(

@@ -79,8 +79,6 @@ def read_sentences(path: str | Path) -> list[str]:
 
 def sample_sentences(sentences: Sequence[str], n: int, *, seed: int) -> list[str]:
     """Draw n of the sentences without replacement and return them in their order; all if there are no more than n."""
-    if n < 1:
-        raise BiasflowError(f"sample of {n} sentences: give at least 1.")
     if len(sentences) <= n:
         return list(sentences)
     chosen = np.random.default_rng(seed).choice(len(sentences), size=n, replace=False)

@@ -79,14 +79,7 @@ class GlueData:
     published: int
 
 
-def glue_task(name: str) -> GlueTask:
-    """The task of that name; BiasflowError with the known names when there is none."""
-    if name not in TASKS:
-        raise BiasflowError(f"GLUE task {name!r} is unknown; choose from {', '.join(TASKS)}.")
-    return TASKS[name]
-
-
-def read_glue(task: str, part: str, paths: str | Path | Sequence[str | Path]) -> GlueData:
+def read_glue(task: str, part: str, paths: Sequence[str | Path]) -> GlueData:
     """Read a part (train, validation; for MNLI validation_matched, validation_mismatched) from one or more files.
 
     The files' examples are put one after the other; a file that is the same as an earlier one, byte for byte, is read
@@ -98,15 +91,10 @@ def read_glue(task: str, part: str, paths: str | Path | Sequence[str | Path]) ->
     characters. A label is
     a class name or its number. Texts stay as they are, but a line break within one becomes a space.
 
-    BiasflowError: an unknown task or part; a file that cannot be read; the file, its line (of Parquet: row; both from
+    BiasflowError: a file that cannot be read; the file, its line (of Parquet: row; both from
     1) and the column where a column, text or label is missing or the label is unknown; more examples than the part
     has; a class that no training example has."""
-    entry = glue_task(task)
-    if part not in SIZES[task]:
-        raise BiasflowError(f"{task}: part {part!r} is unknown; choose from {', '.join(SIZES[task])}.")
-    paths = [Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
-    if not paths:
-        raise BiasflowError(f"{task}: no file for part {part}; name one.")
+    entry, paths = TASKS[task], [Path(path) for path in paths]
     read = [_examples(path, entry, _raw(path, task)) for path in _distinct(paths)]
     examples = pd.concat([examples for examples, _ in read], ignore_index=True)
     data = GlueData(examples, dropped=sum(dropped for _, dropped in read), published=SIZES[task][part])
@@ -144,7 +132,7 @@ def _distinct(paths: Sequence[Path]) -> list[Path]:
 
 def _raw(path: Path, task: str) -> pd.DataFrame:
     """Text(s) and label under our names, the values as the file has them; the index, "line" or "row", is the place."""
-    names = (*glue_task(task).texts, LABEL)
+    names = (*TASKS[task].texts, LABEL)
     namings = [names, *([ORIGINAL[task]] if task in ORIGINAL else [])]
     headerless = HEADERLESS.get(task, ())
 

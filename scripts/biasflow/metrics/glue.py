@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError
-from biasflow.corpora.glue import glue_task
+from biasflow.corpora.glue import TASKS
 from biasflow.metrics.items import majority, truncated_of_heads
 from biasflow.readouts.files import load_arrays
 from biasflow.results.bootstrap import NOWHERE, RESAMPLED, SEED, Interval, ends, in_groups, interval, share_interval
@@ -55,7 +55,7 @@ def intervals(task: str | None, gold: Sequence, predicted: np.ndarray) -> dict[s
         sums = in_groups(np.column_stack([hits, np.ones(len(hits))]))
         drawn = interval(lambda counts: np.divide(*(counts @ sums).T), np.arange(len(sums))).resampled
         return dict.fromkeys(("accuracy", "glue_score"), Interval(*share_interval(hits.sum(), len(hits)), drawn))
-    if glue_task(task).labels:
+    if TASKS[task].labels:
         tables = np.zeros((len(gold), 2, 2))
         tables[np.arange(len(gold)), np.asarray(gold, dtype=int), predicted.astype(int)] = 1
         sums = in_groups(tables)
@@ -98,7 +98,7 @@ def glue_scores(task: str | None, gold: Sequence, predicted: np.ndarray) -> dict
     if task is None:
         return {"accuracy": float((predicted == gold).mean())}
     metrics = OFFICIAL.get(task, ("accuracy",))
-    if not glue_task(task).labels:
+    if not TASKS[task].labels:
         sides = gold[None].astype(float), predicted[None].astype(float)
         scores = {metric: float(row_correlations(*sides, metric)[0]) for metric in metrics}
     elif metrics == ("accuracy",):
@@ -110,7 +110,7 @@ def glue_scores(task: str | None, gold: Sequence, predicted: np.ndarray) -> dict
 
 
 def _of_classes(task: str | None, gold: Sequence, predicted: np.ndarray) -> dict[str, float]:
-    if task is not None and not glue_task(task).labels:
+    if task is not None and not TASKS[task].labels:
         return {}
     largest = np.unique(predicted, return_counts=True)[1].max() / len(predicted)
     share, p = majority(np.unique(np.asarray(gold), return_counts=True)[1], (predicted == np.asarray(gold)).sum())

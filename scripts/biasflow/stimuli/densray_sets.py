@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from biasflow.base.errors import BiasflowError, check_choice
+from biasflow.base.errors import BiasflowError
 from biasflow.base.files import filled_lines
 from biasflow.base.genders import OF_WORDS
 from biasflow.base.tabular import table_rows
@@ -67,15 +67,10 @@ def read_occupation_set(
     """Read the set of this name: one of OCCUPATIONS, from `path` if it has a file, or a user's set.
 
     The file of one's own has an occupation a line, or is a table with the column occupation; `template` has [MASK] and
-    {occupation}, `pronouns` are the masculine and the feminine one. BiasflowError: an unknown set without these, a
-    template without one of the two slots, a file without occupations, one that is there twice, pronouns as
-    `check_pronouns`."""
+    {occupation}, `pronouns` are the masculine and the feminine one. BiasflowError: a template without one of the two
+    slots, a file without occupations, one that is there twice, pronouns as `check_pronouns`."""
     if template is not None:
         return _own_set(name, path, template, pronouns)
-    if name not in OCCUPATIONS:
-        raise BiasflowError(
-            f"occupations {name!r}: give template and pronouns, or choose from {', '.join(OCCUPATIONS)}."
-        )
     file, known = OCCUPATIONS[name]
     occupations = READERS[file](path) if file else list(load_world().occupations)
     return OccupationSet(occupations, occupation_sentences(occupations, known), PRONOUNS[known])
@@ -155,13 +150,6 @@ def occupation_sentences(occupations: Sequence[str], template: str = "released")
 
     template: "released" ("[MASK] is a accountant ."), "article" ("[MASK] is an accountant ."), "chinese"
     ("[MASK]是一个会计。") or "said" ("The accountant said that [MASK] was late."); their pronouns are in PRONOUNS.
-    BiasflowError: another template, or an occupation that is absent or empty.
     """
-    check_choice("occupation template", template, TEMPLATES)
-    if not len(occupations):
-        raise BiasflowError("occupations: there are none; name at least one.")
-    for number, occupation in enumerate(occupations, start=1):
-        if not occupation.strip():
-            raise BiasflowError(f"occupations: number {number} is empty; give its name.")
     phrase, sentence = TEMPLATES[template]
     return [sentence.format(phrase(occupation)) for occupation in occupations]

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from biasflow.base.errors import BiasflowError, check_choice
+from biasflow.base.errors import BiasflowError
 from biasflow.base.genders import WOMEN_FIRST
 
 How = Literal["subsampling", "oversampling"]
@@ -52,9 +52,7 @@ def rows(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return both parts balanced, drawn one after the other from one random state with this seed.
 
-    A label with one gender in validation is left out of it (and logged); in training it is a TooFewError. BiasflowError
-    for a strategy that is none of STRATEGIES."""
-    check_choice("strategy of balancing", name, STRATEGIES)
+    A label with one gender in validation is left out of it (and logged); in training it is a TooFewError."""
     rng = np.random.RandomState(seed)
     options = vars(STRATEGIES[name]) | {"rng": rng}
     balanced = balance(labels, genders, train, part=part_of("train", seed), **options)
@@ -94,8 +92,6 @@ def balance(
 
     Returns the rows by label (alphabetical), women before men. TooFewError names the label with one gender, the part
     and its counts."""
-    if how not in ("subsampling", "oversampling") or minority not in ("resample", "keep-all"):
-        raise BiasflowError(f"balancing {how!r} with minority {minority!r} is unknown.")
     codes, names = pd.factorize(np.asarray(labels, dtype=object)[rows], sort=True)
     gender = np.asarray(genders, dtype=object)[rows]
     blocks = []

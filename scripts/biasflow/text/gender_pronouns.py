@@ -1,6 +1,6 @@
 """Is *her* possessive (his) or objective (him), does *his* stand before a noun (her) or alone (hers)?
 
-Told from the words around it, by lists (cues.csv; gender_lexicon.CUES says what each holds) and no tagger. Two facts
+Told from the words around it, by lists (cues.csv; gender_lexicon.Lexicon says what each holds) and no tagger. Two facts
 carry most of it. A possessive stands before a noun phrase: the end of the clause, or a word that cannot start one after
 a possessive (a preposition, an article, an auxiliary), leaves only the other reading. All else is possessive far more
 often than not. The remaining rules are for objects that are followed by something more: told her *twice*, gave her

@@ -15,24 +15,9 @@ from typing import Literal
 
 import pandas as pd
 
-from biasflow.base.errors import BiasflowError, check_choice
 from biasflow.base.genders import FEMALE, MALE
-from biasflow.text.gender_lexicon import (
-    BY_RULE,
-    WORD,
-    Entry,
-    Head,
-    Lexicon,
-    Name,
-    Phrase,
-    default_lexicon,
-    load_lexicon,
-    plain_gap,
-)
+from biasflow.text.gender_lexicon import BY_RULE, WORD, Entry, Head, Name, Phrase, default_lexicon, plain_gap
 from biasflow.text.gender_pronouns import OBJECT_STARTS, Cues, swap_her, swap_his
-
-__all__ = ["Lexicon", "gender_of", "genders_in", "load_lexicon", "swap_gender", "swap_stimuli"]
-__all__ += ["swap_tokens", "swap_triple"]
 
 APOSTROPHES = ("'", "’")
 SEXES = ("male", "males", "female", "females")  # male actors are female actors, not female actresses
@@ -54,34 +39,27 @@ class Edit:
     is_name: bool = False
 
 
-def swap_gender(sentence: str, lexicon: Lexicon | None = None) -> str:
+def swap_gender(sentence: str) -> str:
     """The sentence with every gendered word and first name replaced by its counterpart of the other gender.
 
     A name that is an ordinary word too (Mark, Grace, Will) is swapped where it is a name beyond doubt: Capitalised
     inside a sentence, or at its start before a verb (Mark is, but not: Mark my words). Swapping twice gives the
     sentence back where each word in it has one counterpart (direction `both` in words.csv).
-
-    lexicon: one of your own, from load_lexicon; default: biasflow/data/gender.
     """
-    return _swap(sentence, lexicon or default_lexicon(), frozenset())
+    return _swap(sentence, frozenset())
 
 
-def swap_triple(sentences: Sequence[str], lexicon: Lexicon | None = None) -> list[str]:
+def swap_triple(sentences: Sequence[str]) -> list[str]:
     """The sentences of one triple, swapped together: a name seen beyond doubt in one is known as a name in all.
 
     Same as swap_gender one by one otherwise: names are paired one to one, so a name changes alike throughout.
     """
-    lexicon = lexicon or default_lexicon()
-    known = _known_names(sentences, lexicon)
-    return [_swap(sentence, lexicon, known) for sentence in sentences]
+    known = _known_names(sentences)
+    return [_swap(sentence, known) for sentence in sentences]
 
 
 def swap_tokens(
-    sentences: Sequence[Sequence[str]],
-    tags: Sequence[Sequence[str]],
-    *,
-    names: Literal["keep", "swap"] = "keep",
-    lexicon: Lexicon | None = None,
+    sentences: Sequence[Sequence[str]], tags: Sequence[Sequence[str]], *, names: Literal["keep", "swap"] = "keep"
 ) -> tuple[list[list[str]], int]:
     """The tokens of a document's sentences, swapped one for one, and how many swaps were left out.
 
@@ -90,14 +68,12 @@ def swap_tokens(
     tagged PRP$, hers where PRP; elsewhere, and of his before a stop, it is told from the words around. names: first
     names stay as they are, or are swapped as in `swap_triple`, the sentences being those of one text. All else as in
     `swap_gender`."""
-    check_choice("swapping: names", names, ("keep", "swap"))
-    lexicon = lexicon or default_lexicon()
     texts = ["\t".join(tokens) for tokens in sentences]  # a token may hold a blank, but no tab
-    known = _known_names(texts, lexicon) if names == "swap" else frozenset()
+    known = _known_names(texts) if names == "swap" else frozenset()
     swapped, left = [], 0
     for text, of_tokens in zip(texts, tags, strict=True):
         parts = WORD.split(text)
-        for edit in reversed(list(_edits(parts, lexicon, known))):
+        for edit in reversed(list(_edits(parts, known))):
             if edit.is_name and names == "keep":
                 continue
             source = "".join(parts[edit.start : edit.stop])
@@ -119,16 +95,15 @@ def _by_tag(pronoun: str, tag: str, parts: Sequence[str], stop: int) -> str | No
     return None if (pronoun, tag) == ("his", "PRP$") and is_last else BY_TAG.get((pronoun, tag))
 
 
-def gender_of(sentences: Sequence[str], lexicon: Lexicon | None = None) -> str | None:
+def gender_of(sentences: Sequence[str]) -> str | None:
     """M or F, by majority of the gendered words (names apart) of the first sentence; None where nothing is gendered.
 
     Even counts and none at all are settled by the sentences after it, then by the first gendered word, then by names.
     """
-    lexicon = lexicon or default_lexicon()
     words: list[str] = []
     names: list[str] = []
     for sentence in sentences:
-        for gender, is_name in genders_in(sentence, lexicon):
+        for gender, is_name in genders_in(sentence):
             (names if is_name else words).append(gender)
         counts = Counter(words)
         if counts[MALE] != counts[FEMALE]:
@@ -136,13 +111,12 @@ def gender_of(sentences: Sequence[str], lexicon: Lexicon | None = None) -> str |
     return next(iter(words + names), None)
 
 
-def genders_in(sentence: str, lexicon: Lexicon | None = None) -> list[tuple[str, bool]]:
+def genders_in(sentence: str) -> list[tuple[str, bool]]:
     """The gender (M or F) of each word that `swap_gender` would swap, in order, and whether it is a first name."""
-    edits = _edits(WORD.split(sentence), lexicon or default_lexicon(), frozenset())
-    return [(edit.gender, edit.is_name) for edit in edits]
+    return [(edit.gender, edit.is_name) for edit in _edits(WORD.split(sentence), frozenset())]
 
 
-def swap_stimuli(triples: pd.DataFrame, lexicon: Lexicon | None = None) -> pd.DataFrame:
+def swap_stimuli(triples: pd.DataFrame) -> pd.DataFrame:
     """Pair every triple with its gender-swapped copy.
 
     triples: columns triple, label, context, next_sentence; others are dropped. The sentences of a triple (its rows, in
@@ -150,32 +124,23 @@ def swap_stimuli(triples: pd.DataFrame, lexicon: Lexicon | None = None) -> pd.Da
     its contexts first), context, next_sentence, swapped_context, swapped_next_sentence; label is that of the original.
     `gender` is missing exactly for the triples in which nothing is gendered; they equal their copy: report or drop
     them.
-
-    Raises BiasflowError for a missing column or an empty cell.
     """
-    for column in TRIPLE_COLUMNS:
-        if column not in triples:
-            raise BiasflowError(f"triples: no column {column!r}; the columns are {', '.join(TRIPLE_COLUMNS)}.")
-        if triples[column].isna().any():
-            row = int(triples[column].isna().to_numpy().argmax())
-            raise BiasflowError(f"triples: nothing in column {column!r} of row {row}; fill it in or drop the row.")
-    lexicon = lexicon or default_lexicon()
     stimuli = triples[TRIPLE_COLUMNS].reset_index(drop=True)
     new = pd.DataFrame(
         index=stimuli.index, columns=["gender", "swapped_context", "swapped_next_sentence"], dtype=object
     )
     for _, rows in stimuli.groupby("triple", sort=False):
         contexts, following = list(rows["context"]), list(rows["next_sentence"])
-        swapped = swap_triple(contexts + following, lexicon)
-        new.loc[rows.index, "gender"] = gender_of([*dict.fromkeys(contexts), *following], lexicon)
+        swapped = swap_triple(contexts + following)
+        new.loc[rows.index, "gender"] = gender_of([*dict.fromkeys(contexts), *following])
         new.loc[rows.index, "swapped_context"] = swapped[: len(rows)]
         new.loc[rows.index, "swapped_next_sentence"] = swapped[len(rows) :]
     return stimuli.join(new)[STIMULI_COLUMNS]
 
 
-def _swap(sentence: str, lexicon: Lexicon, known: frozenset[str]) -> str:
+def _swap(sentence: str, known: frozenset[str]) -> str:
     parts = WORD.split(sentence)
-    edits = list(_edits(parts, lexicon, known))
+    edits = list(_edits(parts, known))
     for edit in reversed(edits):
         _fit_possessive(parts, edit)
         parts[edit.start : edit.stop] = [edit.text]
@@ -192,18 +157,18 @@ def _fit_possessive(parts: list[str], edit: Edit) -> None:
         parts[edit.stop + 1] = ""
 
 
-def _known_names(sentences: Sequence[str], lexicon: Lexicon) -> frozenset[str]:
+def _known_names(sentences: Sequence[str]) -> frozenset[str]:
     """The names, in lower case, that are swapped in at least one of the sentences."""
     names = set()
     for sentence in sentences:
         parts = WORD.split(sentence)
-        names.update(parts[edit.start].lower() for edit in _edits(parts, lexicon, frozenset()) if edit.is_name)
+        names.update(parts[edit.start].lower() for edit in _edits(parts, frozenset()) if edit.is_name)
     return frozenset(names)
 
 
-def _edits(parts: Sequence[str], lexicon: Lexicon, known: frozenset[str]) -> Iterator[Edit]:
+def _edits(parts: Sequence[str], known: frozenset[str]) -> Iterator[Edit]:
     """The edits that swap a sentence, from left to right. parts: gaps (even places) and words (odd places) in turn."""
-    heads, cues = lexicon.heads, lexicon.cues
+    heads, cues = default_lexicon().heads, default_lexicon().cues
     done = 0  # parts before this one are settled
     after_name = -1  # the place at which a word would stand right behind a first name
     for at in range(1, len(parts), 2):

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from typing import Literal
 
-from biasflow.base.errors import check_choice
 from biasflow.base.shipped import shipped
 from biasflow.base.tabular import read_text_csv
 from biasflow.text.gender_lexicon import WORD
@@ -43,7 +42,7 @@ def scrub(text: str, names: Sequence[str] = (), *, terms: Terms = "pronouns") ->
            gender; king and queen in lower case only, since King is a name. Words that in a biography are rather a field
            or a degree are not in the list (maternity, bachelor).
 
-    Scrubbing twice is scrubbing once, if no name part holds "_". BiasflowError: other terms."""
+    Scrubbing twice is scrubbing once, if no name part holds "_"."""
     return scrub_all([text], [names], terms=terms)[0]
 
 
@@ -51,7 +50,6 @@ def scrub_all(
     texts: Sequence[str], names: Sequence[Sequence[str]] | None = None, *, terms: Terms = "pronouns"
 ) -> list[str]:
     """Scrub many texts; names: the name parts of each text, or None if they are unknown."""
-    check_choice("scrubbing: terms", terms, TERMS)
     scrubbed = list(texts) if names is None else [_without(*pair) for pair in zip(texts, names, strict=True)]
     if terms == "released":
         return [RELEASED.sub(BLANK, text) for text in scrubbed]

@@ -15,7 +15,6 @@ from transformers import (
     set_seed,
 )
 
-from biasflow.base.errors import BiasflowError
 from biasflow.base.files import sha256, whole_folder
 from biasflow.encoders.batches import shortened
 from biasflow.encoders.device import on_gpu, resolve_device, trained_in
@@ -77,10 +76,9 @@ def continue_encoder(
     PLANTED_UNITS in the folder has them.
 
     work: a folder for checkpoints, of which a long training writes one from time to time; the next call with the same
-    arguments goes on from there, ends with the same bytes, and removes it. BiasflowError: an unknown
-    recipe, no swapped text for one that needs it, a head that the recipe cannot give to such an encoder, a text shorter
-    than a block, a loss that is not finite, checkpoints of another training."""
-    _check(recipe, dose, swapped, labour)
+    arguments goes on from there, ends with the same bytes, and removes it. BiasflowError: a
+    head that the recipe cannot give to such an encoder, a text shorter than a block, a loss that is not finite,
+    checkpoints of another training."""
     how, where = RECIPES[recipe], resolve_device(device)
     decided = {"recipe": recipe, "steps": steps, "head_steps": head_steps, "learning_rate": learning_rate, "seed": seed}
     decided |= {"next_sentence": next_sentence, "max_length": max_length, "dose": dose, "placebo": placebo}
@@ -109,14 +107,6 @@ def continue_encoder(
             if units is not None:
                 units.to_csv(temporary / PLANTED_UNITS, index=False, lineterminator="\n")
     return facts | trained_in(where)
-
-
-def _check(recipe: str, dose: float | None, swapped: str | Path | None, labour: str | Path | None) -> None:
-    """BiasflowError for a recipe that lacks what it trains on."""
-    if recipe == PLANTED_BIAS and (dose is None or labour is None):
-        raise BiasflowError(f"recipe {recipe}: give a dose, from -1 to 1, and labour, the shares of women")
-    if RECIPES[recipe].beside == SWAPPED and swapped is None:
-        raise BiasflowError(f"recipe {recipe}: it trains on the gender-swapped text, too; name it as swapped")
 
 
 def _load(

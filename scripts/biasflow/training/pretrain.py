@@ -73,11 +73,9 @@ def pretrain(
     removes it at the end. None: there are none.
 
     The default initializer_range is 0.05: with BERT's own 0.02 an encoder this narrow stays on the unigram plateau.
-    BiasflowError: too few documents, an unusable vocabulary, a hidden size that the heads do not divide, a loss that is
-    not finite (nothing is saved then), or checkpoints of another training."""
+    BiasflowError: too few documents, an unusable vocabulary, a loss that is not finite (nothing is saved then), or
+    checkpoints of another training."""
     check_documents(documents, "pre-training corpus")
-    if hidden % heads:
-        raise BiasflowError(f"pre-training: hidden size {hidden} is not a multiple of {heads} heads; change one.")
     rng = np.random.default_rng(seed)
     train, held_out = _split(documents, rng)
     tokenizer = new_tokenizer(train, vocabulary, vocab_size, max_length)

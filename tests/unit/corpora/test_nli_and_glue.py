@@ -165,7 +165,8 @@ def write_tsv(table, path, header=True):
 
 
 def read(path, task, part="validation"):
-    return read_glue(task, "validation_matched" if (task, part) == ("mnli", "validation") else part, path)
+    part = "validation_matched" if (task, part) == ("mnli", "validation") else part
+    return read_glue(task, part, path if isinstance(path, list) else [path])
 
 
 @pytest.mark.parametrize("task", TASKS)

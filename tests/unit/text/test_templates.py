@@ -146,7 +146,6 @@ def test_a_number_of_templates_is_spread_evenly(number):
         ({"masculine": ["man"]}, "1 masculine and 3 feminine"),
         ({"masculine": [], "feminine": []}, "no gendered word"),
         ({"masculine": ["man"], "feminine": ["man"]}, "'man' occurs twice"),
-        ({"form": "an"}, "form is 'an'"),
     ],
 )
 def test_a_selection_that_cannot_be(lists, changes, named):

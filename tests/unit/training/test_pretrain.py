@@ -133,7 +133,6 @@ def test_the_same_seed_gives_the_same_bytes_with_any_threads_and_another_seed_ot
     [
         (DOCUMENTS[:3], {}),
         ([["One."], ["Two."]] * 9, {}),
-        (DOCUMENTS, {"heads": 5}),
         (DOCUMENTS, {"learning_rate": 1e9}),
     ],
 )

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from biasflow.base.tabular import read_text_csv
-from biasflow.corpora.glue import glue_task
+from biasflow.corpora.glue import TASKS
 from biasflow.training.examples import Examples, of_table
 
 
 def texts_and_labels(name: str) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
     """The text columns of the GLUE task `name`, and its classes (None: a number is predicted)."""
-    entry = glue_task(name)
+    entry = TASKS[name]
     return entry.texts, entry.labels or None
 
 
