@@ -14,7 +14,7 @@ import torch
 from transformers import BertForMaskedLM, BertTokenizerFast
 
 from biasflow.corpora import crows_pairs
-from biasflow.corpora.seat import densray_tests, read_association_test
+from biasflow.corpora.seat import densray_test, read_association_test
 from biasflow.encoders.load import load_encoder
 from biasflow.metrics.association import READINGS, weat
 from biasflow.metrics.crows_pairs import summary
@@ -76,7 +76,7 @@ def test_weat(plain, ours, name):
         [vector(word, "{} is [MASK]." if role[:4] == "attr" else "[MASK] is {}.") for word in file[role]["examples"]]
         for role in roles
     ]
-    test = densray_tests({f"weat{name[1]}": read_association_test(path)}, [name])[name]
+    test = densray_test(read_association_test(path))
     found = weat(*(array[0] for array in embed_test(ours, test, pooling="target").values()), **READINGS["weat"])
     assert found.effect_size == pytest.approx(effect_size(map(np.array, sets), ddof=0), abs=1e-4)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.tabular import read_text_csv, write_csv
+from biasflow.base.tabular import write_csv
 from biasflow.corpora.records import columns_of, read_records, refuse
 
 LABELS = ("entailment", "neutral", "contradiction")  # in the order of the hub's numbers
@@ -39,20 +39,22 @@ def read_nli(path: str | Path) -> NliData:
     table = read_records(
         path, {name for names in NAMINGS for name in names}, quoted=lambda names: published not in names
     )
-    return _labelled(Path(path), table)
+    table = table[list(columns_of(path, table, *NAMINGS))]
+    labels = gold_labels(path, table.iloc[:, 2], LABELS)
+    gold = labels != NO_GOLD_LABEL
+    if not gold.any():
+        raise BiasflowError(f"{path}: no pairs with a gold label ({len(table)} without one); check the file.")
+    for _, texts in table.loc[gold].iloc[:, :2].items():
+        filled = texts.map(lambda text: isinstance(text, str) and bool(text.strip()))
+        refuse(path, texts, ~filled, "is empty or no text")
+    pairs = table.set_axis(COLUMNS, axis=1).assign(label=labels)[gold].astype("str").reset_index(drop=True)
+    pairs[[*TEXTS]] = pairs[[*TEXTS]].apply(in_one_line)
+    return NliData(pairs, dropped=int((~gold).sum()))
 
 
 def write_nli(pairs: pd.DataFrame, path: str | Path) -> None:
-    """Write pairs as CSV with the columns premise, hypothesis, label; read_pairs gives them back."""
+    """Write pairs as CSV with the columns premise, hypothesis, label; `tabular.read_text_csv` gives them back."""
     write_csv(pairs[[*COLUMNS]], path)
-
-
-def read_pairs(path: str | Path) -> pd.DataFrame:
-    """The pairs that write_nli wrote; BiasflowError names the file, the line and the column that is wrong."""
-    table = read_text_csv(path)
-    # No sentence holds a line break (read_nli), so pairs and lines agree.
-    table.index = pd.RangeIndex(2, len(table) + 2, name="line")
-    return _labelled(Path(path), table).pairs
 
 
 def check_classes(data: NliData, name: str) -> None:
@@ -109,23 +111,6 @@ def collect_parts(
 def sources_table(rows: Iterable[tuple[str, str, int, int]]) -> pd.DataFrame:
     """Return where the parts of NLI data are from: part, source, pairs, dropped."""
     return pd.DataFrame(rows, columns=["part", "source", "pairs", "dropped"])
-
-
-def _labelled(path: Path, raw: pd.DataFrame) -> NliData:
-    """Check the columns as the file has them, drop pairs without gold label, and name and spell all as we do.
-
-    raw: one row per pair, columns as in one of NAMINGS; its index, named "line" or "row", is the place in `path`."""
-    raw = raw[list(columns_of(path, raw, *NAMINGS))]
-    labels = gold_labels(path, raw.iloc[:, 2], LABELS)
-    gold = labels != NO_GOLD_LABEL
-    if not gold.any():
-        raise BiasflowError(f"{path}: no pairs with a gold label ({len(raw)} without one); check the file.")
-    for _, texts in raw.loc[gold].iloc[:, :2].items():
-        filled = texts.map(lambda text: isinstance(text, str) and bool(text.strip()))
-        refuse(path, texts, ~filled, "is empty or no text")
-    pairs = raw.set_axis(COLUMNS, axis=1).assign(label=labels)[gold].astype("str").reset_index(drop=True)
-    pairs[[*TEXTS]] = pairs[[*TEXTS]].apply(in_one_line)
-    return NliData(pairs, dropped=int((~gold).sum()))
 
 
 def gold_labels(path: Path, column: pd.Series, labels: Sequence[str]) -> pd.Series:

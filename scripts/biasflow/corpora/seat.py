@@ -6,9 +6,9 @@ In the files the targets are `targ1` and `targ2` (X and Y), the attributes `attr
     7  X, Y = math, arts               A, B = male and female terms      (7b: names instead of terms)
     8  X, Y = science, arts            A, B = male and female terms      (8b: names instead of terms)
 
-Paper A's WEAT has them the other way round in all three (see `densray_tests`); its SEAT takes the files as they are."""
+Paper A's WEAT has them the other way round in all three (see `densray_test`); its SEAT takes the files as they are."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -85,26 +85,12 @@ def read_association_test(path: str | Path, name: str | None = None) -> Associat
     return AssociationTest(name or path.stem, **sets)
 
 
-def exchange_roles(test: AssociationTest) -> AssociationTest:
-    """Return the four sets with targets and attributes exchanged: X and A, Y and B."""
-    return replace(test, X=test.A, Y=test.B, A=test.X, B=test.Y)
-
-
-def densray_tests(
-    tests: Mapping[str, AssociationTest], names: Iterable[str] = tuple(DENSRAY_TESTS)
-) -> dict[str, AssociationTest]:
-    """Paper A's WEAT tests C6, C7 and C8 (or those of `names`) from the files weat6, weat7 and weat8 (by name):
-    lower-cased, roles exchanged.
+def densray_test(test: AssociationTest) -> AssociationTest:
+    """Paper A's WEAT test C6, C7 or C8 from that of the file weat6, weat7 or weat8: lower-cased, roles exchanged.
 
     C6: X, Y = career, family; A, B = male and female names. C7 and C8: X, Y = male and female terms; A, B = math, arts
-    and science, arts (the authors' code). BiasflowError names a test that is not among `tests`."""
-    chosen = {name: DENSRAY_TESTS[name] for name in names}
-    missing = [source for source in chosen.values() if source not in tests]
-    if missing:
-        raise BiasflowError(f"paper A's association tests need {missing[0]}; read that file, too.")
-    return {
-        name: replace(exchange_roles(tests[source]).change(str.lower), name=name) for name, source in chosen.items()
-    }
+    and science, arts (the authors' code)."""
+    return replace(test, X=test.A, Y=test.B, A=test.X, B=test.Y).change(str.lower)
 
 
 def in_templates(test: AssociationTest) -> AssociationTest:

@@ -15,11 +15,10 @@ import pandas as pd
 from biasflow.base.errors import BiasflowError
 from biasflow.base.genders import FEMALE, GENDERS, MALE
 from biasflow.base.shipped import shipped
+from biasflow.base.tabular import read_text_csv
 from biasflow.corpora.conll import Document, Span, read_conll
-from biasflow.corpora.records import columns_of, read_records, refuse
 
 PROFESSIONS = shipped("data/winobias_professions.csv")
-COLUMNS = ("profession", "share_of_women", "stereotype")
 ARTICLES = ("the", "a", "an")
 PRONOUNS = {
     **dict.fromkeys(("he", "him", "his", "himself"), MALE),
@@ -54,32 +53,16 @@ class Pair:
 
 @functools.cache
 def professions() -> pd.DataFrame:
-    """The 40 professions of WinoBias: shares of women by US labour statistics as the code released with Orgad et al.
-    (2022) has them, stereotypes by the two lists of WinoBias."""
-    return read_professions(PROFESSIONS)
+    """The 40 professions of WinoBias, by name: share_of_women, in [0, 1], by US labour statistics as the code released
+    with Orgad et al. (2022) has them, and stereotype (M or F) by the two lists of WinoBias."""
+    return read_text_csv(PROFESSIONS).astype({"share_of_women": float}).set_index("profession")
 
 
-def read_professions(path: str | Path) -> pd.DataFrame:
-    """A table of professions, by name: share_of_women, in [0, 1], and stereotype (M or F).
-
-    BiasflowError names the file and the profession: listed twice, in upper
-    and lower case alike, a share outside [0, 1], another stereotype, and a table without both of these."""
-    table = read_records(path, COLUMNS).astype("str")
-    columns_of(path, table, COLUMNS)
-    shares = pd.to_numeric(table["share_of_women"], errors="coerce")
-    refuse(path, table["profession"], table["profession"].str.lower().duplicated(), "is listed twice")
-    refuse(path, table["profession"], ~shares.between(0, 1), "needs a share_of_women from 0 to 1")
-    refuse(path, table["profession"], ~table["stereotype"].isin(GENDERS), "needs the stereotype M or F")
-    if set(table["stereotype"]) != set(GENDERS):
-        raise BiasflowError(f"{path}: all professions have one stereotype; list some of either.")
-    return table.assign(share_of_women=shares).set_index("profession")
-
-
-def read_pairs(pro: str | Path, anti: str | Path, *, known: pd.DataFrame | None = None) -> list[Pair]:
-    """The pairs of two CoNLL files, by position. known: a table of `read_professions`; that of WinoBias without one.
+def read_pairs(pro: str | Path, anti: str | Path) -> list[Pair]:
+    """The pairs of two CoNLL files, by position.
 
     BiasflowError names file and document: files of unequal length, and whatever `read_sentences` refuses."""
-    sides = [read_sentences(path, pro=is_pro, known=known) for path, is_pro in ((pro, True), (anti, False))]
+    sides = [read_sentences(path, pro=is_pro) for path, is_pro in ((pro, True), (anti, False))]
     if len(sides[0]) != len(sides[1]):
         raise BiasflowError(
             f"{anti}: {len(sides[1])} documents, but {len(sides[0])} in {pro}; give the two files of one part."
@@ -87,43 +70,41 @@ def read_pairs(pro: str | Path, anti: str | Path, *, known: pd.DataFrame | None 
     return [Pair(*pair) for pair in zip(*sides, strict=True)]
 
 
-def read_sentences(path: str | Path, *, pro: bool, known: pd.DataFrame | None = None) -> list[Sentence]:
-    """The sentences of a CoNLL file, all of them pro-stereotypical or none. known: as in `read_pairs`.
+def read_sentences(path: str | Path, *, pro: bool) -> list[Sentence]:
+    """The sentences of a CoNLL file, all of them pro-stereotypical or none.
 
     BiasflowError names file and document: one without exactly one cluster, a cluster without exactly one known
     profession or without a pronoun, pronouns of both genders, and a gender that is not the profession's stereotype
     (`pro`), or is."""
-    table = _known(known)
-    return [_sentence(path, document, pro, table) for document in read_conll(path).documents]
+    return [_sentence(path, document, pro) for document in read_conll(path).documents]
 
 
-def profession_of(words: Sequence[str], known: pd.DataFrame | None = None) -> str | None:
+def profession_of(words: Sequence[str]) -> str | None:
     """The profession that a mention names, a leading article apart: "the construction worker"; None for another."""
     words = words[1:] if words and words[0].lower() in ARTICLES else words
     name = " ".join(words)
-    return name if name in _known(known).index else None
+    return name if name in professions().index else None
 
 
-def professions_in(words: Sequence[str], known: pd.DataFrame | None = None) -> dict[str, Span]:
+def professions_in(words: Sequence[str]) -> dict[str, Span]:
     """Return the professions among the words, as whole words in any case: name -> the span of the first occurrence."""
     lower = tuple(word.lower() for word in words)
     return {
         name: (start, start + len(tokens) - 1)
-        for name, tokens in ((name, tuple(name.lower().split())) for name in _known(known).index)
+        for name, tokens in ((name, tuple(name.lower().split())) for name in professions().index)
         for start in range(len(lower) - len(tokens), -1, -1)
         if lower[start : start + len(tokens)] == tokens
     }
 
 
-def two_professions(sentence: Sentence, known: pd.DataFrame | None = None) -> dict[str, tuple[str, Span]]:
+def two_professions(sentence: Sentence) -> dict[str, tuple[str, Span]]:
     """Return stereotype (M, F) -> the profession of that list in the sentence, and the span of its first occurrence.
 
     The longest name of a list, where there are several. BiasflowError names a document without one of either list."""
-    table = _known(known)
-    spans = professions_in(sentence.document.words, table)
+    spans = professions_in(sentence.document.words)
     chosen = {}
     for stereotype in GENDERS:
-        names = [name for name in spans if table.at[name, "stereotype"] == stereotype]
+        names = [name for name in spans if professions().at[name, "stereotype"] == stereotype]
         if not names:
             raise BiasflowError(
                 f"document {sentence.document.name}: no profession of the list with stereotype {stereotype}; "
@@ -139,17 +120,13 @@ def masked_words(sentence: Sentence, mask: str) -> tuple[str, ...]:
     return tuple(mask if word.lower() in PRONOUNS else word for word in sentence.document.words)
 
 
-def _known(table: pd.DataFrame | None) -> pd.DataFrame:
-    return professions() if table is None else table
-
-
-def _sentence(path: str | Path, document: Document, is_pro: bool, known: pd.DataFrame) -> Sentence:
+def _sentence(path: str | Path, document: Document, is_pro: bool) -> Sentence:
     where = f"{path}: document {document.name}: "
     if len(document.clusters) != 1:
         raise BiasflowError(f"{where}{len(document.clusters)} clusters; a sentence of WinoBias has one.")
     mentions = [document.words[first : last + 1] for first, last in document.clusters[0]]
     is_pronoun = [len(words) == 1 and words[0].lower() in PRONOUNS for words in mentions]
-    named = [profession_of(words, known) for words, pronoun in zip(mentions, is_pronoun, strict=True) if not pronoun]
+    named = [profession_of(words) for words, pronoun in zip(mentions, is_pronoun, strict=True) if not pronoun]
     genders = {PRONOUNS[words[0].lower()] for words, pronoun in zip(mentions, is_pronoun, strict=True) if pronoun}
     if len(named) != 1 or named[0] is None or len(genders) != 1:
         raise BiasflowError(
@@ -157,7 +134,7 @@ def _sentence(path: str | Path, document: Document, is_pro: bool, known: pd.Data
             "the list and pronouns of one gender."
         )
     (profession,), (gender,) = named, genders
-    if (known.at[profession, "stereotype"] == gender) != is_pro:
+    if (professions().at[profession, "stereotype"] == gender) != is_pro:
         raise BiasflowError(
             f"{where}{profession} with {gender} is {'no' if is_pro else 'the'} stereotype; "
             "give the pro-stereotypical file first, then the anti-stereotypical one."

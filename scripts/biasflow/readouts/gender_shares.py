@@ -12,38 +12,18 @@ from biasflow.encoders import places, taps
 from biasflow.encoders.edit import Edits
 from biasflow.erasers import densray
 from biasflow.methods.states import WordStates, word_states
-from biasflow.readouts.reader import open_reader
+from biasflow.readouts.reader import Reader, open_reader
 from biasflow.readouts.source import Source
 from biasflow.stimuli.gendered_words import PLANTED, read_gendered_words
 
 
-def read(
-    source: Source,
-    output: Path,
-    *,
-    words: str = PLANTED,
-    n: int = 5000,
-    cap_per_word: int | None = None,
-    max_length: int = 128,
-    batch_size: int = 64,
-) -> dict:
+def read(source: Source, output: Path, **words) -> dict:
     """The share of gender at every place under every method: columns method, setting, place, head ("" where there are
     none), share. Returns what is known of the words, too.
 
-    Data: text (sentences), words (the file that the list `words` is in; none for the embedded one). n, cap_per_word and
-    max_length are those of `find_occurrences`: the same as in fitting, if the shares are to describe what was fitted
-    to. BiasflowError: words without contexts, see there."""
+    Data and `words`: as of `read_words`."""
     reader = open_reader(source, "none")
-    states = word_states(
-        reader.model,
-        reader.tokenizer,
-        read_sentences(source.file("text")),
-        read_gendered_words(words, source.data.get("words", ())),
-        n=n,
-        cap_per_word=cap_per_word,
-        max_length=max_length,
-        batch_size=batch_size,
-    )
+    states = read_words(source, reader, **words)
     where = gender_places(reader.model)
     tables = [
         gender_shares(states, where, active.edits).assign(method=active.method, setting=active.setting)
@@ -51,6 +31,16 @@ def read(
     ]
     write_parquet(pd.concat(tables, ignore_index=True)[["method", "setting", "place", "head", "share"]], output)
     return {"device": str(reader.model.device), **states.facts}
+
+
+def read_words(source: Source, reader: Reader, *, words: str = PLANTED, batch_size: int = 64, **contexts) -> WordStates:
+    """The states of gendered words in context.
+
+    Data: text (sentences), words (the file that the list `words` is in; none for the embedded one). contexts: n,
+    cap_per_word and max_length of `find_occurrences`: the same as in fitting, to describe what was fitted to.
+    BiasflowError: words without contexts, see there."""
+    found = read_sentences(source.file("text")), read_gendered_words(words, source.data.get("words", ()))
+    return word_states(reader.model, reader.tokenizer, *found, batch_size=batch_size, **contexts)
 
 
 def gender_places(model: nn.Module) -> list[str]:

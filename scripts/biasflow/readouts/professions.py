@@ -18,7 +18,7 @@ from torch import nn
 from transformers import BatchEncoding
 
 from biasflow.base.errors import AbsentError
-from biasflow.corpora.winobias import Sentence, masked_words, read_professions, read_sentences
+from biasflow.corpora.winobias import Sentence, masked_words, read_sentences
 from biasflow.encoders.batches import at_occurrences
 from biasflow.encoders.device import half
 from biasflow.encoders.first_token import dtype_on
@@ -34,14 +34,12 @@ def read(source: Source, output: Path, *, word_prefix_space: bool) -> dict:
     """Read the vectors of the professions in the sentences of the role `pro` (a CoNLL file), each with the tokenizer's
     mask for every pronoun that tells a gender.
 
-    Role `professions`: which these are (a table of `corpora.winobias.read_professions`). word_prefix_space: as in
-    `segments.Segmenter`; sentences become pieces as documents do in training. A model of the training "random/seed<n>"
-    is drawn anew. A sentence that is longer than the encoder takes, or with a profession that its vocabulary lacks, is
-    left out. BiasflowError: what `read_sentences` refuses, vectors that are not finite, a method that changes nothing;
-    AbsentError: no mask, no sentence that is not left out."""
-    known = read_professions(source.file("professions"))
-    sentences = read_sentences(source.file("pro"), pro=True, known=known)
-    rows = profession_rows(sentences, known)
+    word_prefix_space: as in `segments.Segmenter`; sentences become pieces as documents do in training. A model of the
+    training "random/seed<n>" is drawn anew. A sentence that is longer than the encoder takes, or with a profession that
+    its vocabulary lacks, is left out. BiasflowError: what `read_sentences` refuses, vectors that are not finite, a
+    method that changes nothing; AbsentError: no mask, no sentence that is not left out."""
+    sentences = read_sentences(source.file("pro"), pro=True)
+    rows = profession_rows(sentences)
     reader = open_reader(source, "none")
     reader = replace(reader, fitted=to_be_stored(reader.fitted, depth(reader.model), words=True))
     encoded, rows, places = _tokenised(reader, sentences, rows, word_prefix_space)

@@ -9,36 +9,23 @@ from pathlib import Path
 import torch
 
 from biasflow.base.tabular import write_parquet
-from biasflow.corpora.documents import read_sentences
 from biasflow.encoders import taps
-from biasflow.methods.states import WordStates, word_states
+from biasflow.methods.states import WordStates
 from biasflow.readouts.families import tables
+from biasflow.readouts.gender_shares import read_words
 from biasflow.readouts.reader import Reader, open_reader
 from biasflow.readouts.source import Source
 from biasflow.readouts.states import applied, at_the_end
-from biasflow.stimuli.gendered_words import PLANTED, read_gendered_words
 from biasflow.tasks.cuts import BALANCED, Cut, control_labels, probe_split
 
 
-def read(
-    source: Source,
-    output: Path,
-    *,
-    hidden: int,
-    seeds: Sequence[int],
-    words: str = PLANTED,
-    batch_size: int = 64,
-    **contexts,
-) -> dict:
+def read(source: Source, output: Path, *, hidden: int, seeds: Sequence[int], **words) -> dict:
     """Train probes on four fifths of the contexts under every method, and test them on a tenth, once for each of
     `seeds`, which draw these parts.
 
-    Data: text (sentences), words (the file that the list `words` is in; none for the embedded one). contexts: n,
-    cap_per_word and max_length of `find_occurrences`, as in fitting. BiasflowError: words without contexts, see
-    there."""
+    Data and `words`: as of `gender_shares.read_words`."""
     reader = open_reader(source, "none")
-    found = read_sentences(source.file("text")), read_gendered_words(words, source.data.get("words", ()))
-    states = word_states(reader.model, reader.tokenizer, *found, batch_size=batch_size, **contexts)
+    states = read_words(source, reader, **words)
     z = (states.occurrences.table["gender"] == states.occurrences.groups[1]).to_numpy(dtype=int)
     cuts = [Cut(BALANCED, str(s), [s], *probe_split(len(z), s), control_labels(z, s)) for s in seeds]
     write_parquet(tables(_under_each(reader, states), z, cuts, hidden), output)

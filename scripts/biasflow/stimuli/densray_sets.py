@@ -12,7 +12,7 @@ from biasflow.base.files import filled_lines
 from biasflow.base.genders import OF_WORDS
 from biasflow.base.tabular import table_rows
 from biasflow.corpora.records import refuse
-from biasflow.corpora.seat import DENSRAY_TESTS, AssociationTest, densray_tests, in_sentences, read_association_test
+from biasflow.corpora.seat import DENSRAY_TESTS, AssociationTest, densray_test, in_sentences, read_association_test
 from biasflow.corpora.word_sets import read_chinese_professions, read_professions, read_word_sets, text_columns
 from biasflow.planted.association import PLANTED, planted_test
 from biasflow.planted.world import load_world
@@ -122,10 +122,8 @@ def read_test(name: str, path: str | Path | None = None) -> tuple[AssociationTes
     """The association test of that name, from `path` unless it is the planted one, and whether it is one of words."""
     if name == PLANTED:
         return planted_test(), True
-    if name in DENSRAY_TESTS:
-        source = DENSRAY_TESTS[name]
-        return densray_tests({source: read_association_test(path, source)}, [name])[name], True
-    return read_association_test(path, name), False
+    test = read_association_test(path, name)
+    return (densray_test(test), True) if name in DENSRAY_TESTS else (test, False)
 
 
 def items(

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from biasflow.strategies import Strategy
 from biasflow.training.finetune import Recipe, finetune
-from biasflow.training.task import strategy_of
 
 
 def train_on_tables(
@@ -26,8 +26,8 @@ def train_on_tables(
 ) -> dict:
     """Fine-tune an encoder on the file of the role `train`, watched on that of `validation`; `read` gives their tables.
 
-    texts, labels: the columns of texts, and the classes (None: a number is predicted); strategy, adaptation: as
-    in `training.task.strategy_of`; recipe: the fields of `finetune.Recipe`; method, seed and device: as in
+    texts, labels: the columns of texts, and the classes (None: a number is predicted); strategy, adaptation: name
+    and other fields of `strategies.Strategy`; recipe: the fields of `finetune.Recipe`; method, seed and device: as in
     `finetune`."""
     tables = [read(path) for role in ("train", "validation") for path in data[role]]
     return finetune(
@@ -38,7 +38,7 @@ def train_on_tables(
         texts=texts,
         labels=labels,
         recipe=Recipe(**recipe),
-        strategy=strategy_of(strategy, method, adaptation),
+        strategy=Strategy(strategy, **adaptation or {}),
         method=method,
         **training,
     )

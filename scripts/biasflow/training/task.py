@@ -8,7 +8,7 @@ beside it has `examples(data, **options) -> training.examples.Examples`, all tha
 import hashlib
 import importlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -22,11 +22,8 @@ from biasflow.base.files import whole_folder
 from biasflow.encoders.edit import Edits
 from biasflow.encoders.stored import digests_of
 from biasflow.methods.fitted import CARRIED, NO_SETTING, NONE, Fitted, save
-from biasflow.strategies import Strategy
 from biasflow.training import FACTS, FITTING
 from biasflow.training.checkpoints import computed_by
-
-PLAIN, WITH = "plain", "with-"
 
 
 class Savable(Protocol):
@@ -59,35 +56,16 @@ class Carried:
         return {"specification": self.specification, "erasers": digest.hexdigest()}
 
 
-def check_strategy(strategy: str, method: Mapping | None, *, known: Sequence[str] = (PLAIN,)) -> None:
-    """Raise BiasflowError unless the strategy is one of `known`, without a method, or it is with-<method>."""
-    right = known if method is None else [WITH + name for name in method["methods"]]
-    if strategy not in right:
-        raise BiasflowError(f"strategy {strategy!r}: this training has another strategy; name {' or '.join(right)}.")
-
-
-def strategy_of(name: str, method: Mapping | None, adaptation: Mapping | None = None) -> Strategy:
-    """The strategy `name`: plain, with-<method> of the given method, or one that `adaptation` describes (module, text
-    and options, see `strategies.Strategy`). BiasflowError for any other, which would be a training as it is."""
-    check_strategy(name, method, known=(PLAIN if adaptation is None else name,))
-    return Strategy(name, **adaptation or {})
-
-
 def fit_method(model: nn.Module, tokenizer: PreTrainedTokenizerBase, method: Mapping | None) -> Carried:
     """Fit the method that is active in training to the model before the training (in evaluation mode).
 
-    method: the arguments of `fitting.fit_block`, `methods` with a single one (by its name) and what it is fitted to;
-    None for no method. BiasflowError for a method of several settings: a training has one."""
+    method: the arguments of `fitting.fit_block`, `methods` with a single one (by its name), of one setting, and what it
+    is fitted to; None for no method. BiasflowError for a method that cannot be fitted."""
     if method is None:
         return Carried()
     fitted = importlib.import_module(FITTING).fit_block(model, tokenizer, **method, origin=model)
     for reason in fitted.reasons.values():
         raise BiasflowError(f"{reason}; ask for another method in training")
-    if len(fitted.axis) != 1:
-        raise BiasflowError(
-            f"method {' and '.join(method['methods'])}: {len(fitted.axis)} settings, but a training "
-            "takes one; name a setting."
-        )
     (active,) = fitted.every_setting()
     return Carried(method["methods"], fitted, active.edits)
 

@@ -164,17 +164,6 @@ KEYS = {
 }
 
 
-def test_paper_a_exchanges_the_roles_and_lower_cases(save):
-    files = {name: seat.read_association_test(save(json.dumps(KEYS)), name) for name in seat.WORD_TESTS}
-    found = seat.densray_tests(files)
-    assert list(found) == ["C6", "C7", "C8"] and seat.DENSRAY_TESTS["C7"] == "weat7"
-    assert found["C6"].name == "C6"
-    assert found["C6"].X.examples == ("honey", "jam") and found["C6"].A.examples == ("apple", "pear")
-    del files["weat8"]
-    with pytest.raises(BiasflowError, match="weat8"):
-        seat.densray_tests(files)
-
-
 def changed(key, **values):
     return json.dumps(KEYS | {key: KEYS[key] | values})
 

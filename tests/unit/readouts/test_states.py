@@ -7,6 +7,7 @@ import torch
 from transformers import BertConfig, BertModel, RobertaConfig, RobertaModel
 
 from biasflow.base.errors import AbsentError, BiasflowError
+from biasflow.corpora import winobias
 from biasflow.encoders.edit import edited
 from biasflow.encoders.first_token import first_token_vectors
 from biasflow.encoders.load import load_encoder
@@ -102,7 +103,7 @@ SENTENCES = [  # words, gold cluster, and where its two professions stand: mascu
     ("The nurse told the sea farmer to meet her at her house .", [(0, 1), (8, 8)], [(4, 5), (1, 1)]),
     ("A nurse , a farmer and the nurse who hurt herself were here .", [(6, 7), (10, 10)], [(4, 4), (7, 7)]),
 ]
-KNOWN = "profession,share_of_women,stereotype\nnurse,0.9,F\nfarmer,0.2,M\nsea farmer,0.1,M\n"
+KNOWN = pd.DataFrame({"stereotype": ["F", "M", "M", "M"]}, ["nurse", "farmer", "sea farmer", "кок"])
 
 
 def texts(sentences):
@@ -112,9 +113,9 @@ def texts(sentences):
 
 
 @pytest.fixture
-def sentences_folder(tmp_path):
+def sentences_folder(tmp_path, monkeypatch):
     (tmp_path / "pro.conll").write_text(texts(SENTENCES), encoding="utf-8")
-    (tmp_path / "professions.csv").write_text(KNOWN)
+    monkeypatch.setattr(winobias, "professions", lambda: KNOWN)
     torch.manual_seed(0)
     BertModel(BertConfig(**SIZES)).save_pretrained(tmp_path / "model")
     word_pieces().save_pretrained(tmp_path / "model")
@@ -123,11 +124,8 @@ def sentences_folder(tmp_path):
 
 def read_professions(sentences_folder, methods=("none",), **options):
     path = sentences_folder / "coref-professions.safetensors"
-    files = {"pro": sentences_folder / "pro.conll", "professions": sentences_folder / "professions.csv"}
-    facts = professions.read(
-        source(sentences_folder, methods=methods, **files), path, **{"word_prefix_space": True} | options
-    )
-    return path, facts
+    asked = source(sentences_folder, methods=methods, pro=sentences_folder / "pro.conll")
+    return path, professions.read(asked, path, **{"word_prefix_space": True} | options)
 
 
 def by_hand_professions(sentences_folder, edits=(), model=None):
@@ -192,7 +190,6 @@ def test_sentences_that_the_encoder_cannot_take_are_left_out(sentences_folder):
     long = ("The farmer saw the nurse before he left " + "and left " * 60 + ".", [(0, 1), (6, 6)], [])
     unknown = ("The кок saw the nurse before he left .", [(0, 1), (6, 6)], [])
     (sentences_folder / "pro.conll").write_text(texts([long, SENTENCES[0], unknown, *SENTENCES[1:]]), encoding="utf-8")
-    (sentences_folder / "professions.csv").write_text(f"{KNOWN}кок,0.1,M\n", encoding="utf-8")
     path, facts = read_professions(sentences_folder)
     reasons = ["longer than the encoder takes", "a profession that the encoder's vocabulary lacks"]
     assert facts["left_out"]["of"] == 5 and list(facts["left_out"]["items"].values()) == reasons
@@ -245,7 +242,7 @@ def test_the_file_has_a_row_for_every_method_place_and_head(tmp_path):
         {"text": (tmp_path / "text.txt",)},
         methods_file=tmp_path / "methods.safetensors",
     )
-    facts = read_gender_shares(source, tmp_path / "shares.parquet", n=8)
+    facts = read_gender_shares(source, tmp_path / "shares.parquet", n=8, max_length=32)
     table = pd.read_parquet(tmp_path / "shares.parquet")
     assert list(table) == ["method", "setting", "place", "head", "share"]
     assert list(table["method"].unique()) == ["none", "some"] and set(table["setting"]) == {"-"}
@@ -254,7 +251,7 @@ def test_the_file_has_a_row_for_every_method_place_and_head(tmp_path):
     assert none["layer[0]", ""] == some["layer[0]", ""] and none["layer[1]", ""] != some["layer[1]", ""]
     assert facts["words_left_out"] == [] and facts["sentences_read"] <= len(text)
     with pytest.raises(BiasflowError, match="1000"):
-        read_gender_shares(source, tmp_path / "shares.parquet", n=2000)
+        read_gender_shares(source, tmp_path / "shares.parquet", n=2000, max_length=32)
 
     text = [f"the {word} saw rain" for word in (*masculine, *feminine)] * 10
     (tmp_path / "text.txt").write_text("\n".join(text), encoding="utf-8")

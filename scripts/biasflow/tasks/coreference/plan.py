@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.paths import package_file
 from biasflow.corpora.catalogue import Catalogue
 from biasflow.encoders.configured import PLANTED
 from biasflow.matrix import Dataset
@@ -25,7 +24,6 @@ from biasflow.tasks.kinds import (
 PARTS = ("train", "validation", "test")
 SIDES = ("pro", "anti")
 SAME_SEED = "same-seed"  # a reading of biographies alone: here `released` has the model's seed
-PROFESSIONS = package_file("data/winobias_professions.csv")  # those of embedded pairs are among them
 WINOBIAS_PARTS = ("dev", "test")
 WINOBIAS = [{"part": part, "type": f"type{number}"} for part in WINOBIAS_PARTS for number in (1, 2)]
 
@@ -58,7 +56,7 @@ def probed_texts(asked: Asked) -> list[Dataset]:
     vectors."""
     task, probe = asked.task, asked.options["compression"]
     space = task.about["finetuning"]["reading"]["word_prefix_space"]
-    files = {"pro": (task.file("pro.conll"),), "professions": (PROFESSIONS,)}
+    files = {"pro": (task.file("pro.conll"),)}
     name = f"{task.name}-professions{part_suffix(task)}"
     vectors = Dataset(name, files, {"word_prefix_space": space})
     options = {"cuts": task.cuts, "split_seeds": asked.split_seeds}

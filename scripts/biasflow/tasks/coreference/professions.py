@@ -12,17 +12,17 @@ from biasflow.corpora.winobias import Sentence, two_professions
 COLUMNS = ["document", "first", "last", "profession", "feminine"]
 
 
-def profession_rows(sentences: Sequence[Sentence], known: pd.DataFrame) -> pd.DataFrame:
-    """The masculine and the feminine profession of every sentence: document (its number, from 0), first, last (words),
-    profession, feminine (1 where the stereotype is F, 0 where it is M).
+def profession_rows(sentences: Sequence[Sentence]) -> pd.DataFrame:
+    """The masculine and the feminine profession of every pro-stereotypical sentence: document (its number, from 0),
+    first, last (words), profession, feminine (1 where the stereotype is F, 0 where it is M).
 
     That of the gold cluster stands where the cluster names it, the other one where it is named first. (The released
     code of Orgad et al. (2022) takes the first place of both. In WinoBias's 1,584 pro-stereotypical sentences these
     are the same.) BiasflowError as `two_professions`."""
     rows = []
     for number, sentence in enumerate(sentences):
-        by_stereotype = two_professions(sentence, known)
-        by_stereotype[known.at[sentence.profession, "stereotype"]] = sentence.profession, sentence.named
+        by_stereotype = two_professions(sentence)
+        by_stereotype[sentence.gender] = sentence.profession, sentence.named
         rows += [
             (number, *place, name, int(stereotype == FEMALE)) for stereotype, (name, place) in by_stereotype.items()
         ]

@@ -12,11 +12,12 @@ from biasflow.corpora.conll import Corpus, Document, read_conll, without_singlet
 from biasflow.encoders.device import flushed_denormals, mark_trained, resolve_device
 from biasflow.encoders.edit import edited
 from biasflow.encoders.load import load_encoder
+from biasflow.strategies import Strategy
 from biasflow.tasks.coreference.loop import CoreferenceTraining, Part
 from biasflow.tasks.coreference.model import CoreferenceModel, Examples, Recipe, TokenVectors, new_scorer
 from biasflow.tasks.coreference.segments import SpecialTokens, with_words
 from biasflow.training.checkpoints import checkpoints
-from biasflow.training.task import fit_method, origin, save_training, strategy_of
+from biasflow.training.task import fit_method, origin, save_training
 
 
 def train(
@@ -35,16 +36,17 @@ def train(
     """Train encoder and scorer on the CoNLL files of the role `train`, debiased by the strategy; the files of the role
     `validation` choose the epoch, and stay as they are. Fills `folder`; returns what happened.
 
-    strategy, adaptation: as in `training.task.strategy_of`; recipe: the fields of `model.Recipe`; method: one that is
-    active in every forward pass (`training.task.fit_method`). `work`: a folder for checkpoints, from which a killed run
-    goes on to the same weights (as in `finetune.finetune`), and which is removed at the end. BiasflowError: whatever
-    these refuse, checkpoints of another configuration, a loss that is not finite; then nothing is written to `folder`.
+    strategy, adaptation: name and other fields of `strategies.Strategy`; recipe: the fields of `model.Recipe`; method:
+    one that is active in every forward pass (`training.task.fit_method`). `work`: a folder for checkpoints, from which
+    a killed run goes on to the same weights (as in `finetune.finetune`), and which is removed at the end.
+    BiasflowError: whatever these refuse, checkpoints of another configuration, a loss that is not finite; then nothing
+    is written to `folder`.
 
     What happened: validation_scores and validation_score (CoNLL F1 in [0, 1] by epoch, and of the one kept), epoch,
     steps, mentions_kept (the share of the gold mentions of validation that pruning kept, then), train and validation
     (documents), cut (documents that were trained on in windows), repeated (see `read_conll`), singletons (clusters of
     one mention, left out), and how many tokens the strategy changed."""
-    known, asked = strategy_of(strategy, method, adaptation), Recipe.of(recipe)
+    known, asked = Strategy(strategy, **adaptation or {}), Recipe.of(recipe)
     corpora = {role: [read_conll(path) for path in data[role]] for role in ("train", "validation")}
     documents, validation = (_documents(corpora[role]) for role in ("train", "validation"))
     changed: Mapping[str, int] = {}

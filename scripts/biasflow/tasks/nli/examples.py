@@ -4,7 +4,8 @@ stimuli."""
 from collections.abc import Mapping
 from pathlib import Path
 
-from biasflow.corpora.nli import LABELS, TEXTS, read_pairs
+from biasflow.base.tabular import read_text_csv
+from biasflow.corpora.nli import LABELS, TEXTS
 from biasflow.text.occupation_pairs import load_pairs
 from biasflow.training.examples import Examples, of_table
 
@@ -17,4 +18,4 @@ def examples(data: Mapping[str, tuple[Path, ...]]) -> Examples:
         pairs = load_pairs(path)
         return Examples(pairs.sentences, pairs.shape, LABELS)
     (path,) = data["examples"]
-    return of_table(read_pairs(path), texts=TEXTS, classes=LABELS)
+    return of_table(read_text_csv(path), texts=TEXTS, classes=LABELS)

@@ -1,10 +1,8 @@
 """The plan of natural language inference: pairs of sentences, and the gender-occupation pairs made of word lists."""
 
-import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
-from biasflow.base.errors import BiasflowError
-from biasflow.base.names import require
+from biasflow.base.names import naming, require
 from biasflow.corpora.catalogue import Catalogue
 from biasflow.encoders.configured import PLANTED
 from biasflow.matrix import Dataset
@@ -50,7 +48,7 @@ def occupation_pairs(asked: Asked) -> list[Dataset]:
     about = asked.task.about
     if occupations(asked.task) == PLANTED:
         words, selection = occupation_pair_words(), about["selections"][about["selection"]]
-        with _of_selection(asked.task, about["selection"]):
+        with naming(f"tasks.{asked.task.name}.selections.{about['selection']}"):
             select(words["occupations"], words["templates"], **selection)
     return [_asked_of(asked, "occupation-pairs", pairs="occupation_pairs.json")]
 
@@ -78,16 +76,8 @@ def check(task: TaskPlan) -> None:
     chosen, selections = task.about["selection"], task.about["selections"]
     require(chosen, selections, f"tasks.{task.name}.selection", "selections")
     for name, selection in selections.items():
-        with _of_selection(task, name):
+        with naming(f"tasks.{task.name}.selections.{name}"):
             check_words(selection["masculine"], selection["feminine"])
-
-
-@contextlib.contextmanager
-def _of_selection(task: TaskPlan, name: str) -> Iterator[None]:
-    try:
-        yield
-    except BiasflowError as error:
-        raise BiasflowError(f"config: key 'tasks.{task.name}.selections.{name}': {error}") from error
 
 
 KIND = Kind(

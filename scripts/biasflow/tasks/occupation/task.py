@@ -29,16 +29,15 @@ def train(
     """Fine-tune an encoder to predict professions from the biographies of the role `biographies` (a Parquet file),
     whose tokens may be given as the role `tokens` (a file of encoders.tokens, of all of them).
 
-    strategy, adaptation: as in `training.task.strategy_of`; seed: of the split, of the strategy's draws, and of the
-    training; recipe: the fields of `finetune.Recipe`; method and device: as in `finetune`. Where the loss is lost the
-    model as it was before is kept, and marked in training.json.
-    BiasflowError: what the split, the strategy and `finetune` refuse."""
+    strategy, adaptation: name and other fields of `strategies.Strategy`; seed: of the split, of the strategy's draws,
+    and of the training; recipe: the fields of `finetune.Recipe`; method and device: as in `finetune`. Where the loss is
+    lost the model as it was before is kept, and marked in training.json. BiasflowError: what the split, the strategy
+    and `finetune` refuse."""
     from biasflow.encoders.first_token import new_first_token_classifier
     from biasflow.encoders.tokens import load_tokens
     from biasflow.training.finetune import Recipe, finetune  # readouts need no Trainer
-    from biasflow.training.task import strategy_of
 
-    known = strategy_of(strategy, method, adaptation)
+    known = Strategy(strategy, **adaptation or {})
     biographies = read_parquet(data["biographies"][0])
 
     def stored(tokenizer, max_length):

@@ -105,8 +105,6 @@ def test_a_method_in_training_changes_the_weights_and_is_carried_by_the_model(tm
     with edited(model, active.edits):
         found = conll_f1(gold, predict(model, tokenizer, documents)).average
     assert found == pytest.approx(facts["validation_score"])
-    with pytest.raises(BiasflowError, match="with-densray"):
-        run(tmp_path, "again", method=densray)
 
 
 def test_what_cannot_be_trained_is_said_before_anything_is_written(tmp_path, monkeypatch):

@@ -144,13 +144,6 @@ def test_a_method_in_training_is_carried_and_read_with_the_model(folder, monkeyp
         first_token.read(Source(trained, ("none",), "bios-raw", source.data), folder / "x", max_length=32, text="raw")
 
 
-def test_a_method_of_two_settings_cannot_be_active_in_training(folder, monkeypatch):
-    two = [Active("grid", setting, (("last", projection()),)) for setting in "ab"]
-    monkeypatch.setattr(fitting, "fit_block", lambda *arguments, **options: Fitted({"grid": two}, ["grid"]))
-    with pytest.raises(BiasflowError, match="grid: 2 settings"):
-        run(folder, "with-grid", method={"methods": {"grid": []}})
-
-
 def test_gendered_vectors_are_those_of_the_training_part(folder):
     model, tokenizer = load_encoder(folder / "encoder", head="none")
     X, z, y = gendered_vectors(
