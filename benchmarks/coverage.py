@@ -675,7 +675,7 @@ def _unit(vector: np.ndarray) -> np.ndarray:
 # name -> rows, replications of each
 TABLES = {
     "gaps": (_gaps, 300),
-    "sums": (_sums, 100),
+    "sums": (_sums, 300),
     "seeds": (_seeds, 2000),
     "noise": (_noise, 200),
     "calibrations": (_calibrations, 200),

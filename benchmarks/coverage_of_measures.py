@@ -1,7 +1,7 @@
 """How often the intervals of single measures, and of their changes on the same items, cover the truth: simulations for
 `benchmarks.coverage` at the sizes of the project's tests. What is measured of an item in the two models correlates."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import NamedTuple
 
@@ -267,17 +267,19 @@ def traits(size: tuple[int, int], after: float, before: float, *, by_model: bool
 
 
 def coverage_of_bias_left(
-    scores: int, items: int, left: float, *, far: float, shared: float, replications: int
+    scores: int, items: int, left: Sequence[float], *, far: float, shared: float, replications: int
 ) -> dict:
     """How often the interval of the share of bias that a method leaves covers it: the mean over those of so many
-    scores, means of so many items, whose untouched value is shown to be off neutral. far: the true distances, in
-    standard errors; shared: the correlation of the items' values between scores."""
+    scores, means of so many items, whose untouched value is shown to be off neutral. left: what is left of the scores,
+    by turns, below 0 past neutral; far: the true distances, in standard errors; shared: the correlation of the items'
+    values between scores."""
     rng, hits, widths = np.random.default_rng(0), [], []
+    of_scores = np.resize(left, scores)
     distances = np.linspace(0.8, 1.2, scores) * far / np.sqrt(items)
     for _ in range(replications):
         common, own = _both(rng, items, 1), _both(rng, items, scores)
         noise = np.sqrt(shared) * common + np.sqrt(1 - shared) * own
-        values = noise + np.stack([left * distances, distances])[:, None]
+        values = noise + np.stack([of_scores * distances, distances])[:, None]
         ends = interval(
             lambda counts, v=values: np.stack([weighted_mean(counts, of) for of in v], axis=1), np.arange(items)
         )
@@ -286,10 +288,10 @@ def coverage_of_bias_left(
         cells = pd.DataFrame({"change_low": low, "change_high": high, "distance_untouched": np.abs(means[1])})
         cells = cells.assign(name="a method", header=np.arange(scores).astype(str), label=np.arange(scores))
         cells = cells.assign(left=np.abs(means[0]) / np.abs(means[1]), grid=False)
-        cells = cells[(ends.low[1] > 0) | (ends.high[1] < 0)]
-        if len(cells):
-            (share,) = left_over(cells, list(cells["header"])).itertuples()
-            hits.append(max(share.low, 0) <= left <= share.high)
+        shown = (ends.low[1] > 0) | (ends.high[1] < 0)
+        if shown.any():
+            (share,) = left_over(cells[shown], list(cells["header"][shown])).itertuples()
+            hits.append(max(share.low, 0) <= np.abs(of_scores[shown]).mean() <= share.high)
             widths.append(share.high - share.low)
     about = {"holds": np.mean(hits), "width": np.median(widths)} if hits else {}
     return about | {"shown": len(hits) / replications}
@@ -337,7 +339,8 @@ def measures(replications: int) -> Iterator[dict]:
 
 def bias_left(replications: int) -> Iterator[dict]:
     """Rows for `benchmarks.coverage`: the share of bias that is left."""
-    for scores, items, far, left, shared in product((1, 6), (16, 240), (3, 8), (1.0, 0.5, 0.0), (0.0, 0.5)):
-        if scores > 1 or not shared:
+    cases = ((1.0,), (0.5,), (0.0,), (-1.0,), (0.5, -0.5), (0.0, 0.5, 1.5))
+    for scores, items, far, left, shared in product((1, 3, 10), (16, 240), (3, 8), cases, (0.0, 0.5)):
+        if scores > 1 or (not shared and len(left) == 1):
             about = {"scores": scores, "items": items, "far": far, "left": left, "shared": shared}
             yield {"what": "bias left", **about, **coverage_of_bias_left(**about, replications=replications)}

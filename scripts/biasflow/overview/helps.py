@@ -13,6 +13,7 @@ from biasflow.overview import costs
 from biasflow.overview.judgements import COST, FARTHER, HELPS, UNCOMPARED, VIABLE, compared, turned
 from biasflow.overview.maps import UNTOUCHED, Map
 from biasflow.plan.methods import control_of
+from biasflow.results.comparison import with_items
 from biasflow.results.scores import NA
 from biasflow.results.statistics import t_interval
 
@@ -135,16 +136,19 @@ def _change(cell) -> Change:
 
 
 def _left(alike: Sequence[Map], headers: Collection[str]) -> dict[str, tuple[float, float, float]]:
-    """Row -> the share of the untouched distance that is left, and its interval: over the encoders if there are enough,
-    otherwise `left_over`."""
+    """Row -> the share of the untouched distance that is left, and its interval: over other encoders and other items if
+    there are enough encoders, otherwise over items (`left_over`)."""
     tables = [left_over(other.cells, headers) for other in alike]
     if len(tables) < LEAST_ENCODERS:
-        rows = {name: tuple(row) for name, row in tables[0].iterrows()}
-    else:
-        shares = pd.concat([table["left"] for table in tables], axis=1).dropna()
-        rows = {name: (row.mean(), *t_interval(row.to_numpy())) for name, row in shares.iterrows()}
-    # No distance is below 0; NaN stays.
-    return {name: (left, np.maximum(low, 0), high) for name, (left, low, high) in rows.items()}
+        tables = tables[:1]
+    rows = {}
+    for name, shares in pd.concat(tables).groupby(level=0, sort=False):
+        if len(shares) == len(tables):
+            left, *over_items = shares.mean(skipna=False)
+            over_encoders = t_interval(shares["left"])
+            low, high = with_items(left, over_encoders, over_items) if len(tables) > 1 else over_items
+            rows[name] = left, np.maximum(low, 0), high  # no distance is below 0; NaN stays
+    return rows
 
 
 def common(cells: pd.DataFrame, headers: Collection[str]) -> list[str]:
@@ -163,7 +167,8 @@ def left_over(cells: pd.DataFrame, headers: Collection[str]) -> pd.DataFrame:
     measures of the mean over their tests (these headers); of rows that have all of them.
 
     low, high: the means of the ends of the tests' intervals, an interval of at least 95 % however these depend on each
-    other (of a sum, the standard deviation is at most the sum of theirs)."""
+    other (of a sum, the standard deviation is at most the sum of theirs). An end below 0 counts as it is: with 0 in its
+    place, the mean missed the truth in up to 23 % of simulations of ten scores of which nothing is left."""
     rows = _judged(cells, headers)
     rows = rows[rows.groupby("name")["header"].transform("nunique") == len(headers)]
     unit = rows["distance_untouched"]

@@ -12,6 +12,7 @@ from biasflow.overview.maps import UNTOUCHED, headers, maps
 from biasflow.overview.measured import with_test
 from biasflow.papers.calibrated.values import TEXTS
 from biasflow.papers.judge import DOES_NOT, SEES
+from biasflow.results.comparison import with_items
 from biasflow.results.matrix import matrix
 from biasflow.results.scores import concatenate, tidy
 from biasflow.results.statistics import t_interval
@@ -126,12 +127,14 @@ def test_what_a_method_leaves_and_takes_is_a_share_with_its_interval(whole):
     assert not whole.models[0].effective  # none has a control
 
 
-def test_three_encoders_that_differ_in_their_seed_give_an_interval_over_them():
+def test_three_encoders_that_differ_in_their_seed_give_an_interval_over_them_and_over_items():
     few, several = family(2), family(4)
     assert (few.encoders, several.encoders) == (2, 4)
-    zeta = next(row for row in several.methods if row.name == "zeta")
+    of_one, of_all = (next(row.left for row in model.methods if row.name == "zeta") for model in (few, several))
     shares = 0.5 * (1 + np.arange(4) / 100)
-    assert zeta.left == pytest.approx((shares.mean(), *t_interval(shares)))
+    both = with_items(shares.mean(), t_interval(shares), of_one[1:])
+    assert of_all == pytest.approx((shares.mean(), *both), abs=0.01)
+    assert of_all[1] < t_interval(shares)[0] - 0.1
 
 
 def test_settings_of_a_grid_that_lack_a_measure_do_not_take_it_from_the_methods():
