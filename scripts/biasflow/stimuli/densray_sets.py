@@ -67,8 +67,8 @@ def read_occupation_set(
     """Read the set of this name: one of OCCUPATIONS, from `path` if it has a file, or a user's set.
 
     The file of one's own has an occupation a line, or is a table with the column occupation; `template` has [MASK] and
-    {occupation}, `pronouns` are the masculine and the feminine one. BiasflowError: a template without one of the two
-    slots, a file without occupations, one that is there twice, pronouns as `check_pronouns`."""
+    {occupation}, `pronouns` are the masculine and the feminine one. BiasflowError: a file without occupations, one that
+    is there twice, pronouns as `check_pronouns`."""
     if template is not None:
         return _own_set(name, path, template, pronouns)
     file, known = OCCUPATIONS[name]
@@ -86,8 +86,6 @@ def check_pronouns(masculine: str, feminine: str) -> None:
 
 
 def _own_set(name: str, path: str | Path, template: str, pronouns: Sequence[str]) -> OccupationSet:
-    if template.count(MASK) != 1 or OWN_SLOT not in template:
-        raise BiasflowError(f"occupations {name!r}: template {template!r} needs one {MASK} and {OWN_SLOT}")
     check_pronouns(*pronouns)
     names = _occupations(path)
     refuse(path, names, names.duplicated(), "is there already; name it once")
