@@ -134,8 +134,9 @@ def _apart(sides: Sequence[pd.DataFrame], resamples: Sequence[Mapping[tuple[str,
         ends = tuple(
             float(end[0]) for end in changes.distance_differences(values, drawn, measure.neutral, measure.better)[1:]
         )
-    else:
-        ends = difference_interval(*far)
+    else:  # a score that may be neutral may have no distance, as in `changes.distance_differences`
+        low, high = difference_interval(*far)
+        ends = min(low, -far[1][2]) if far[0][1] == 0 else low, max(high, far[0][2]) if far[1][1] == 0 else high
     if max(map(len, seeds)) > 1:
         over, ends = f"{over} and {SEEDS}", with_seeds(first - second, seeds, ends)
     low, high = ends

@@ -110,6 +110,11 @@ def test_which_of_two_is_more_biased_is_farther_from_neutral(metric, first, seco
     assert apart(*(side.assign(method="leace") for side in sides)).empty
 
 
+def test_a_score_that_may_be_neutral_may_be_apart_by_all_of_the_other_ones_distance():
+    sides = [table(measured("weat_effect_size", *score)) for score in ((1.4, 1.2, 1.5), (0.4, -0.2, 0.9))]
+    assert apart(*sides)["apart_high"].item() == 1.5 and apart(*sides[::-1])["apart_low"].item() == -1.5
+
+
 def of_items(values: np.ndarray, items: str, **keys) -> tuple[dict, dict]:
     """A score of CrowS-Pairs, the mean of items, and the same with its resamples."""
     ends = interval(lambda counts: weighted_mean(counts, values), np.arange(len(values)))
