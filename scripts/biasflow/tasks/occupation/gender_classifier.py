@@ -116,8 +116,7 @@ def top_words(
     than n where there are no more); equal weights in the order of the alphabet; accuracy on the test texts before the
     words of this row are scrubbed, and majority_share, what naming the commoner gender reaches there; converged: False
     where the fit did not end within STEPS steps, so that its weights are not those of the least loss (logged, too).
-    BiasflowError: too few texts of a gender for the split, no word left (naming seed and iteration)."""
-    _check(gender)
+    BiasflowError: no word left (naming seed and iteration)."""
     women = np.asarray(gender) == FEMALE
     counts, words = _count(texts, min_texts)
     rows = []
@@ -145,7 +144,6 @@ def gender_accuracy(
     Returns rows (seed, part, n, accuracy, majority_share, converged): part is "all" or a profession; n, the test
     biographies; accuracy, the share of them whose gender is told; majority_share as in `top_words`, near 1/2.
     BiasflowError as in `top_words`; AbsentError where no profession has enough of both genders."""
-    _check(gender)
     table = pd.DataFrame({"profession": list(professions), "gender": list(gender)}, dtype="str")
     sizes = (
         table.value_counts(["profession", "gender"]).unstack(fill_value=0).reindex(columns=WOMEN_FIRST, fill_value=0)
@@ -219,11 +217,3 @@ def _fit(counts: csr_matrix, women: np.ndarray, place: str) -> tuple[LogisticReg
     for warning in warned:  # too few steps, or a line search that failed
         log.warning("gender classifier: %s: the fit did not converge: %s", place, warning.message)
     return model, not warned
-
-
-def _check(gender: Sequence[str]) -> None:
-    for name in WOMEN_FIRST:
-        if (size := list(gender).count(name)) < 2:
-            raise BiasflowError(
-                f"gender classifier: {size} of {len(gender)} texts have gender {name}; give at least 2."
-            )

@@ -176,8 +176,6 @@ def test_a_seed_decides_who_is_drawn_and_who_is_tested():
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ({"gender": ["F"] * 39 + ["M"]}, "gender M"),
-        ({"gender": ["F"] * 40}, "gender M"),
         ({"texts": ["_ ."] * 40}, "word"),
         ({"iterations": 9}, "seed 0"),
     ],
