@@ -19,6 +19,7 @@ from reference import ROOT, markdown_table
 
 from biasflow.base.tabular import write_csv
 from biasflow.overview.calibrated import CARDS, LABELS, follows, smallest_dose, stored
+from biasflow.overview.judgements import DIFFERS, verdict
 from biasflow.papers.calibrated.figures import draw_followed
 from biasflow.registry import METRICS, OUTSIDE
 from biasflow.results import figures as draw
@@ -184,16 +185,15 @@ def _probes() -> str:
 
 
 def _published() -> str:
-    """The scores of published models, from the lowest to the highest."""
-    table = [
-        (
-            LABELS[card],
-            f"{MEASURES[card].neutral:g}",
-            ", ".join(f"{row.encoder} {row.value:.2f}" for row in rows.itertuples()),
-        )
-        for card, rows in _by_measure().items()
+    """What the published scores of each model say, with the intervals that its authors did not give."""
+    rows = stored("published")
+    says = [
+        f"{LABELS[row.card]} {row.value:.2f} [{row.low:.2f}, {row.high:.2f}]"
+        + "*" * (verdict(row.low, row.high, MEASURES[row.card].neutral, MEASURES[row.card].better) == DIFFERS)
+        for row in rows.itertuples()
     ]
-    return markdown_table(["measure", "neutral", "models"], table)
+    table = rows.assign(says=says).groupby("encoder")["says"].agg(", ".join)
+    return markdown_table(["model", "score [95 % interval]"], table.items())
 
 
 def _by_measure() -> dict[str, pd.DataFrame]:
