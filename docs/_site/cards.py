@@ -41,8 +41,9 @@ def cards() -> dict[str, str]:
 def _index(metrics: dict[str, list[str]]) -> str:
     text = """# A card for every measure
 
-**Which one?** `biasflow measure` runs all of them: report those with a ✓. In both encoders that we calibrated GEST and
-SEAT 6 and 6b followed. For a fine-tuned classifier take TPR gaps, for your own words [WEAT or SEAT](../howto/words.md).
+**Which one?** `biasflow measure` runs all of them: report those that are trusted. In both encoders that we calibrated
+GEST and SEAT 6 and 6b followed. For a fine-tuned classifier take TPR gaps, for your own words
+[WEAT or SEAT](../howto/words.md).
 
 A card says what a measure needs, how long it takes, and how far it can be trusted. The tables show whether it followed
 a bias that we planted:

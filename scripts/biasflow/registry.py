@@ -351,7 +351,7 @@ def _spread(metric: str) -> tuple[Beside]:
 
 NO_SCALE = (
     "Effect sizes of WEAT, SEAT and CEAT have no scale, as they are divided by the spread of the associations: where "
-    "that is small, a method that changes cosines by hundredths can turn them over (documents: scores of vectors)"
+    "that is small, a method that changes cosines by hundredths can turn them over"
 )
 _PAIRS = "CrowS-Pairs: many pairs hold no stereotype, or differ in more than the group (Blodgett et al. 2021)"
 _ACCURACY = Measure("accuracy", 1, "high", COST, beside=_classifier())
@@ -455,8 +455,7 @@ METRICS = {
         },
         reads_states=WORDS,
         finetuned=False,
-        criticism="OCCTMP also grows with a preference for one pronoun in all occupations, which is no stereotype "
-        "(documents: planted bias)",
+        criticism="OCCTMP also grows with a preference for one pronoun in all occupations, which is no stereotype",
     ),
     "weat": Metric(
         "WEAT",

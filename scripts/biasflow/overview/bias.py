@@ -17,8 +17,8 @@ from biasflow.registry import Measure
 @dataclass(frozen=True)
 class BiasRow:
     """A score of an untouched model. place, low, high: on the axis (`places`), NaN without an interval; published: the
-    scores of published models in the same measure, and their places; untrusted: whether its measure was not shown to
-    follow a planted bias, where those of the model were tested at all."""
+    scores of published models in the same measure, and their places; untrusted: whether it is read from a weak head,
+    or its measure was not shown to follow a planted bias, where those of the model were tested at all."""
 
     score: Measured
     place: float
@@ -51,8 +51,8 @@ class BiasRow:
         return self.score.cell.value
 
     @property
-    def sees_large_only(self) -> bool:
-        """Whether no bias is shown, and would hardly have been (in 80 of 100 cases) below LARGE."""
+    def may_miss_large(self) -> bool:
+        """Whether no bias is shown, and one of LARGE would have been in fewer than 80 of 100 cases."""
         cell, measure = self.score.cell, MEASURES[self.score.cell.measure]
         return (
             self.judged and not self.shown and bool(abs(places(measure.neutral + cell.smallest_seen, measure)) > LARGE)
@@ -93,7 +93,10 @@ def bias_rows(measured: Sequence[Measured], kind: str | None, calibration: pd.Da
             )
         )
     tested = any(row.trust.followed is not None for row in rows)
-    return [replace(row, untrusted=tested and bool(not row.trust.followed or row.trust.against)) for row in rows]
+    return [
+        replace(row, untrusted=row.score.weak or (tested and bool(not row.trust.followed or row.trust.against)))
+        for row in rows
+    ]
 
 
 def judging_rows(rows: Sequence[BiasRow]) -> list[BiasRow]:

@@ -14,7 +14,7 @@ from biasflow.overview.agreement import Conflict, InShort, agreement, conflicts,
 from biasflow.overview.bias import BiasRow, bias_rows, judging_rows
 from biasflow.overview.calibrated import learnt
 from biasflow.overview.helps import MethodRow, common, method_rows
-from biasflow.overview.judgements import COST, LIMIT, compared, turned
+from biasflow.overview.judgements import COST, compared, turned
 from biasflow.overview.maps import GROUPS, UNTOUCHED, Map, maps
 from biasflow.overview.measured import Measured, other_readings, untouched_scores
 from biasflow.overview.notes import Controls, controls, left_out
@@ -23,6 +23,7 @@ from biasflow.results.scores import NONE, NOT_RUN
 
 PLACE = r"^layer\[(?P<layer>\d+)\](?:\.attention\.value\[(?P<unit>\d+)\])?$"
 CONFLICTS = 10  # that are shown
+MOST_LEFT = 0.9  # of the bias, by a method that is named
 
 
 @dataclass(frozen=True)
@@ -64,11 +65,6 @@ class Model:
         return [row.name for row in self.biases if row.untrusted]
 
     @property
-    def weak(self) -> set[str]:
-        """The scores and costs that are read from a weak head, by the names of both `costs.costs` and maps."""
-        return {name for one in self.measured if one.weak for name in (one.cell.label, one.cell.header)}
-
-    @property
     def over(self) -> str:
         """What the bias left is a mean over, where that is not all scores that show bias."""
         judging, biased = len(self.judging), len(self.biased)
@@ -81,10 +77,10 @@ class Model:
 
     @property
     def effective(self) -> list[MethodRow]:
-        """The helpful methods that leave clearly less than all of the bias: those that keep quality first, then those
-        that leave the least."""
-        less = [row for row in self.helpful if not row.left[0] > 1 - LIMIT]
-        return sorted(less, key=lambda row: not row.keeps_quality)
+        """The helpful methods that leave clearly less than all of the bias: those that keep quality first, and of these
+        those without a weak control, then those that leave the least."""
+        less = [row for row in self.helpful if not row.left[0] > MOST_LEFT]
+        return sorted(less, key=lambda row: (not row.keeps_quality, row.weak_control))
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,11 +11,11 @@ _WORST_FIRST = [NOT_VIABLE, NO_CLAIM, UNCLEAR, VIABLE]
 
 
 def costs(cells: pd.DataFrame) -> pd.DataFrame:
-    """The costs that can be compared with the untouched model, by row: name (of the row), cost (its label, with its
-    dataset if it was measured on several), worse (the share of the untouched value by which it is worse; below 0:
-    better), low, high (95 % interval of this share; NaN without one, or if the untouched score allows no claim),
-    doubted (whether that score or the method's allows none, or a weak head gives both) and quality. cells: of a map."""
-    rows = cells[(cells["group"] == COST) & cells["untouched"].notna() & (cells["untouched"] != 0)]
+    """The costs that can be compared with the untouched model, and are not read from a weak head, by row: name (of the
+    row), cost (its label, with its dataset if it was measured on several), worse (the share of the untouched value by
+    which it is worse; below 0: better), low, high (95 % interval of this share; NaN without one, or if the untouched
+    score allows no claim), doubted (whether that score or the method's allows none) and quality. cells: of a map."""
+    rows = cells[(cells["group"] == COST) & ~cells["weak"] & cells["untouched"].notna() & (cells["untouched"] != 0)]
     several = rows.groupby("measure")["dataset"].transform("nunique") > 1
     unit = rows["untouched"].abs().mask(rows["untouched_caution"] != "")
     change = (rows["value"] - rows["untouched"]) / rows["untouched"].abs()
@@ -26,7 +26,7 @@ def costs(cells: pd.DataFrame) -> pd.DataFrame:
             "worse": change.where(rows["better"] == "low", -change),
             "low": rows["change_low"] / unit,
             "high": rows["change_high"] / unit,
-            "doubted": (rows[["untouched_caution", "caution"]] != "").any(axis=1) | rows["weak"],
+            "doubted": (rows[["untouched_caution", "caution"]] != "").any(axis=1),
         }
     )
     return result.assign(quality=_judged(result))

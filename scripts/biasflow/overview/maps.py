@@ -55,10 +55,10 @@ class Map:
 
     @cached_property
     def columns(self) -> pd.DataFrame:
-        """Its measures: header, section, group, label, neutral, better, measure; in the order of GROUPS, then of the
-        registry."""
+        """Its measures: header, section, group, label, neutral, better, measure, weak; in the order of GROUPS, then of
+        the registry."""
         columns = self.cells.drop_duplicates("header").set_index("header")
-        columns = columns[["section", "group", "label", "neutral", "better", "measure"]]
+        columns = columns[["section", "group", "label", "neutral", "better", "measure", "weak"]]
         registered = [name for _, name in measures()]
         keys = [(list(GROUPS).index(about.section), registered.index(about.measure)) for about in columns.itertuples()]
         return columns.iloc[sorted(range(len(keys)), key=keys.__getitem__)]

@@ -7,15 +7,20 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from biasflow.matrix import RANDOM
 from biasflow.overview.about import PermutationTest
 from biasflow.overview.judgements import (
     COST,
     DIFFERS,
+    HELPS,
+    NEARER,
     NO_CLAIM,
     NO_INTERVAL,
     NO_WIDTH,
     SAME,
     UNSIGNED,
+    compared,
+    printed,
     verdict,
 )
 from biasflow.overview.maps import UNTOUCHED, Map
@@ -77,15 +82,25 @@ def other_readings(scores: pd.DataFrame) -> dict[Key, dict[str, str]]:
 def untouched_scores(
     model_map: Map, tests: Mapping[Key, PermutationTest], readings: Mapping[Key, Mapping[str, str]]
 ) -> list[Measured]:
-    """The scores of a map's untouched model, in the order of its columns. tests: `about.permutation_tests`; readings:
-    `other_readings`."""
+    """The scores of a map's untouched model, in the order of its columns; no bias is claimed that an untrained encoder
+    shows, too, and not shown to be less. tests: `about.permutation_tests`; readings: `other_readings`."""
+    untrained = {row.header: row for row in model_map.cells.itertuples() if row.strategy == RANDOM}
     rows = model_map.cells[(model_map.cells["name"] == UNTOUCHED) & model_map.cells["untouched"].notna()]
     place = {header: number for number, header in enumerate(model_map.columns.index)}
     scores = []
     for row in rows.sort_values("header", key=lambda headers: headers.map(place), kind="stable").itertuples():
         key = (model_map.encoder, model_map.task, row.measure, row.dataset)
-        scores.append(judged(row, model_map.task, tests.get(key), readings.get(key, {})))
+        score, other = judged(row, model_map.task, tests.get(key), readings.get(key, {})), untrained.get(row.header)
+        if score.verdict == DIFFERS and other and _shows_as_much(other):
+            score = replace(score, verdict=NO_CLAIM, caution=f"an untrained encoder has {printed(other.value)}")
+        scores.append(score)
     return scores
+
+
+def _shows_as_much(untrained) -> bool:
+    """Whether a cell of an untrained encoder shows bias, and not less than the trained one."""
+    says = verdict(untrained.low, untrained.high, untrained.neutral, untrained.better)
+    return says == DIFFERS and compared(untrained) not in (NEARER, HELPS)
 
 
 def with_readings(measured: Measured, verdicts: Mapping[str, str]) -> Measured:

@@ -21,7 +21,7 @@ from biasflow.overview.maps import GROUPS, weak_head
 from biasflow.overview.measured import counted
 from biasflow.overview.pictures import bias_picture, inline, methods_picture, save_picture
 from biasflow.results.figures import empty_figure
-from biasflow.results.page import ASSETS
+from biasflow.results.page import ASSETS, meanings
 
 PAGE = shipped("overview/page")
 _TEMPLATES = jinja2.Environment(
@@ -32,6 +32,7 @@ _TEMPLATES = jinja2.Environment(
     undefined=jinja2.StrictUndefined,
 )
 _TEMPLATES.filters |= {function.__name__: function for function in (brief, percent, printed, counted, weak_head)}
+_TEMPLATES.filters["source"] = lambda measure: meanings("sources").get(measure, "")
 _TEMPLATES.globals |= {"isnan": math.isnan, "groups": GROUPS, "moved": moved_in_words, "weak": WEAK}
 
 
@@ -111,7 +112,7 @@ def _picture(model: Model, kind: str) -> Figure | None:
     """A picture of a model ("biases", "methods"); None where there is nothing to draw."""
     if not getattr(model, kind):
         return None
-    return bias_picture(model.biases) if kind == "biases" else methods_picture(model.methods, model.over, model.weak)
+    return bias_picture(model.biases) if kind == "biases" else methods_picture(model.methods, model.over)
 
 
 def write_summary(contents: Contents, path: str | Path, *, run: str, page: str) -> None:

@@ -34,7 +34,7 @@ HOLLOW = {"markerfacecolor": "#FFFFFF"}
 MARK = "\u2713"  # of what followed a planted bias, once for each encoder up to two
 AGAINST = "\u2717"  # of what moved against a planted bias in an encoder
 DISPUTED = "*"  # of a score that shows bias in one reading of its test and not in another
-WEAK_HEAD = "\u2020"  # of a score or a cost that is read from a weak head
+WEAK_HEAD = "\u2020"  # of a score that is read from a weak head
 WIDTH = 3.9  # inches: as wide as a phone shows letters of this size
 OF_RUNS = ((BLUE, "o"), (VERMILION, "s"))  # colour and mark of the first and the second of two runs
 MOST = 125  # percent of bias left, up to which the axis reaches at least
@@ -86,18 +86,18 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
 
 
 @style()
-def methods_picture(rows: Sequence[MethodRow], over: str = "", weak: Collection[str] = ()) -> Figure | None:
+def methods_picture(rows: Sequence[MethodRow], over: str = "") -> Figure | None:
     """A row for each method: the bias that it leaves, with that of each score as small points, and in a second column
     the quality that it costs, with intervals; filled where help, or a cost, is shown; ticks: its control. Methods
     without a control stand below, as squares, and then a row for the single settings of each method. over:
-    what the bias left is a mean over; weak: the scores and costs that a weak head gives. None where none is known."""
+    what the bias left is a mean over. None where none is known."""
     if not any(np.isfinite(row.left[0]) for row in rows):
         return None
     known = {row.name: row for row in rows}
     controls = {row.control_of: row for row in rows if row.control_of}
     lines = [row for row in rows if not row.setting and row.control_of not in known]
     # As the sentence beside it names them: what helps and keeps quality comes first, then what leaves least.
-    lines.sort(key=lambda row: (not row.control, not (row.helped and row.keeps_quality)))
+    lines.sort(key=lambda row: (not row.control, not (row.helped and row.keeps_quality), row.weak_control))
     judged, judging = sum(bool(row.control) for row in lines), {name for row in rows for name in row.left_of}
     settings = list(dict.fromkeys(row.method for row in rows if row.setting and np.isfinite(row.left[0])))
     heights = [place + (place >= judged) for place in range(len(lines) + len(settings))]  # below a line of text
@@ -107,8 +107,7 @@ def methods_picture(rows: Sequence[MethodRow], over: str = "", weak: Collection[
         axes.axvline(untouched, color=INK, linewidth=0.8)
         axes.set(xlim=(least, most), ylim=(heights[-1] + 0.6, -0.6))
         for height, row in zip(heights, lines, strict=False):
-            is_weak = not {*weak}.isdisjoint(row.left_of if share == "left" else [row.cost])
-            _share(axes, height, row, share, controls.get(row.name), WEAK_HEAD * is_weak)
+            _share(axes, height, row, share, controls.get(row.name))
         for height, method in zip(heights[len(lines) :], settings, strict=True):
             shares = [100 * getattr(row, share)[0] for row in rows if row.setting and row.method == method]
             axes.plot(shares, [height] * len(shares), ".", color=GREY, markersize=3)
@@ -140,7 +139,6 @@ def methods_picture(rows: Sequence[MethodRow], over: str = "", weak: Collection[
         ("one score", any(len(row.left_of) > 1 for row in lines), grey | HOLLOW | {"markersize": 2.5}),
         ("single setting", bool(settings), grey | {"marker": "."}),
         ("at most 5 % worse", True, {"marker": "s", "color": GREEN, "alpha": 0.3}),
-        (f"{WEAK_HEAD} weak head", any({row.cost, *row.left_of} & {*weak} for row in lines), {}),
     ]
     _legend(figure, entries)
     return figure
@@ -154,9 +152,9 @@ def _reaches(rows: Sequence[MethodRow]) -> list[tuple[float, float]]:
     return [(0, min(max(MOST, *left, 0), FARTHEST[0])), (1.1 * least, 1.1 * min(max(8, *lost, 0), FARTHEST[1]))]
 
 
-def _share(axes: Axes, height: float, row: MethodRow, share: str, control: MethodRow | None, doubt: str) -> None:
+def _share(axes: Axes, height: float, row: MethodRow, share: str, control: MethodRow | None) -> None:
     """A share of a method ("left", "lost") in its line: its interval, its control, its mark and its number, and what is
-    left of each score. doubt: a mark for the number."""
+    left of each score."""
     value, low, high = (100 * part for part in getattr(row, share))
     beside = {"xycoords": ("axes fraction", "data"), "va": "center", "fontsize": 7}
     if not np.isfinite(value):
@@ -176,7 +174,7 @@ def _share(axes: Axes, height: float, row: MethodRow, share: str, control: Metho
     mark = "<" if value < least else ">" if value > most else mark
     face, place = colour if shown else "#FFFFFF", np.clip(value, 0.97 * least, 0.97 * most)
     axes.plot(place, height, mark, color=colour, markerfacecolor=face, markersize=6, zorder=3)
-    axes.annotate(percent(value / 100) + doubt, (1.03, height), color=INK, **beside)
+    axes.annotate(percent(value / 100), (1.03, height), color=INK, **beside)
 
 
 def _remark(row: MethodRow, judging: Collection[str]) -> str:

@@ -12,12 +12,12 @@ from biasflow.overview.about import permutation_tests
 from biasflow.overview.bias import BiasRow, bias_rows
 from biasflow.overview.calibrated import kind_of, moved_in_words, own_calibrations
 from biasflow.overview.judgements import brief
-from biasflow.overview.maps import headers
+from biasflow.overview.maps import head_of, headers, weak_head
 from biasflow.overview.measured import judged, other_readings
 from biasflow.results.changes import COLUMNS
 from biasflow.results.comparison import ITEMS
 from biasflow.results.differences import RUNS, SCORE, apart
-from biasflow.results.matrix import by_rows, without_samples
+from biasflow.results.matrix import PLAIN, by_rows, without_samples
 from biasflow.results.power import families
 from biasflow.results.scores import NA, NONE, TABLES
 
@@ -82,24 +82,36 @@ def _sides(rows: pd.DataFrame, run: str, folder: Path, scores: pd.DataFrame) -> 
     """The scores of a run as its page has them. rows: of `apart`; run: which of RUNS."""
     tests, readings = permutation_tests(scores), other_readings(scores)
     names, encoders = (_table(folder / name) for name in TABLES)
-    calibrations = own_calibrations(encoders, [], [])
+    calibrations, weak = own_calibrations(encoders, [], []), _weak_heads(folder / "matrix.csv")
     sides: dict[int, BiasRow] = {}
     for (encoder, task), block in rows.groupby(["encoder", "task"], sort=False):
         listed = []
         for row in block.to_dict("records"):
             key = (encoder, task, row["metric"], row["dataset"])
-            listed.append(judged(_cell(row, run), task, tests.get(key), readings.get(key, {})))
+            cell = _cell(row, run, weak=(encoder, task) in weak)
+            listed.append(judged(cell, task, tests.get(key), readings.get(key, {})))
         of_model = bias_rows(listed, kind_of(names, encoders, encoder), calibrations.get(encoder))
         sides |= zip(block.index, of_model, strict=True)
     return [sides[place] for place in rows.index]
 
 
-def _cell(row: Mapping, run: str) -> SimpleNamespace:
-    """The score of a run as a row of `maps.Map.cells`; `apart` has none that another score speaks against."""
+def _cell(row: Mapping, run: str, *, weak: bool) -> SimpleNamespace:
+    """The score of a run as a row of `maps.Map.cells`; `apart` has none that another score speaks against. weak:
+    whether the model's masked-LM head is."""
     measure = by_rows()[row["metric"], row["part"], row["variant"]]
     numbers = {name: row[f"{name}_{run}"] for name in SCORE}
     ideal = {"neutral": measure.neutral, "better": measure.better}
-    return SimpleNamespace(**row, **numbers, **ideal, group=measure.group, interval=ITEMS, caution="")
+    about = {"group": measure.group, "interval": ITEMS, "caution": ""}
+    return SimpleNamespace(**row, **numbers, **ideal, **about, weak=weak and head_of(row["metric"]) == "masked_lm")
+
+
+def _weak_heads(matrix: Path) -> set[tuple[str, str]]:
+    """The encoder and task of every model whose masked-LM head is weak, by the matrix of its run; none without it."""
+    if not matrix.is_file():
+        return set()
+    table = pd.read_csv(matrix).fillna({"caution": "", "beside": ""})
+    untouched = table[(table["method"] == NONE) & table["strategy"].isin(PLAIN) & table["value"].notna()]
+    return {keys for keys, rows in untouched.groupby(["encoder", "task"]) if weak_head(rows.itertuples())}
 
 
 def _resamples(folder: Path) -> pd.DataFrame:

@@ -38,8 +38,6 @@ def test_an_equal_score_of_few_items_may_have_cost_something():
         (0.4, {"untouched_caution": "guesses"}, NO_CLAIM),
         (0.0, {"caution": "guesses"}, NO_CLAIM),
         (0.4, {"caution": "guesses"}, NOT_VIABLE),  # the method made it guess
-        (0.0, {"weak": True}, NO_CLAIM),
-        (0.4, {"weak": True}, NOT_VIABLE),
         (0.4, {}, NOT_VIABLE),
         (0.0, {}, VIABLE),
     ],
@@ -47,6 +45,7 @@ def test_an_equal_score_of_few_items_may_have_cost_something():
 def test_a_classifier_that_guesses_has_no_quality_to_keep(lost, cautions, says):
     row = ("a", "accuracy", 0.9 - lost, 0.9, "high", lost - 0.01, lost + 0.01)
     assert list(costs(cells(row, **cautions))["quality"]) == [says]
+    assert costs(cells(row, weak=True, **cautions)).empty  # of a weak head
 
 
 def test_quality_is_what_the_worst_verdict_says_and_the_price_the_largest_loss():

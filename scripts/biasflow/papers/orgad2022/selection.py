@@ -325,11 +325,11 @@ def printed_values(run: Run, half: halves.Half, *tables: str) -> pd.DataFrame:
 
 
 def printed_encoders(run: Run) -> dict[str, list[str]]:
-    """Encoder as printed -> the encoders of the run that are it; if there is none its own name, under which its numbers
-    stand alone, unless another encoder of the run is called so."""
+    """Encoder as printed -> the encoders of the run that are it; if there is none a name under which its numbers stand
+    alone: its own, unless another encoder of the run is called so."""
     others = run.attributes("encoder", "source")
     return {
-        printed: names or [name for name in [printed] if name not in others]
+        printed: names or [f"{printed} (printed)" if printed in others else printed]
         for printed, names in same_encoders(load("orgad2022"), run).items()
     }
 

@@ -1,5 +1,7 @@
 """The tables of both halves: rows, means, changes and tests, printed values, divergence, and what was not run."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -159,3 +161,11 @@ def test_methods_that_are_asked_for_are_models_of_their_own(tiny):
     assert own.loc[("scrubbing, leace", "scrubbed"), "change"] == pytest.approx(3.25)
     models = select(run(frame, **options), OCCUPATION).models
     assert len(FIGURES["figure3"](run(frame, **options)).legends[0].get_texts()) == len(models)
+
+
+@pytest.mark.parametrize("name", ["table1", "table1b", "table2_coreference", "table3", "ceat", "ceat_coreference"])
+def test_printed_numbers_stand_under_a_name_of_their_own_where_another_encoder_has_theirs(name):
+    made = run_of(scores(encoder=ROBERTA))
+    values = made.names["value"].where(made.names["attribute"] != "revision", "0" * 40)
+    table = TABLES[name](replace(made, names=made.names.assign(value=values)))
+    assert f"{ROBERTA} (printed)" in set(table["encoder"])
