@@ -30,13 +30,13 @@ def followed(tmp_path_factory) -> Path:
     (folder / "mine.yaml").write_text(measured, encoding="utf-8")
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "HF_HUB_OFFLINE": "1"}
     blocks = re.findall(r"^```(\w*)\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-    assert [kind for kind, _ in blocks] == ["", "", "", "yaml", "", "python"]
+    assert [kind for kind, _ in blocks] == ["", "", "", "yaml", ""]
     for kind, text in blocks[1:]:
         if kind == "yaml":
             (folder / "leace_all.yaml").write_text(text, encoding="utf-8")
             continue
         sampled = re.sub(r"(?<=encoder=)\S+$", rf"\g<0>{SAMPLED}", text.strip())
-        command = [sys.executable, "-c", text] if kind == "python" else ["bash", "-c", sampled]
+        command = ["bash", "-c", sampled]
         done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, text + done.stdout + done.stderr
     return folder

@@ -115,7 +115,7 @@ def test_a_measure_that_moved_against_a_planted_bias_says_in_which_encoder():
     assert found == (True, ["litwiki-bert"], ("splade-tiny",))
     assert calibrated.trust("gest_stereotype_rate", "gest", "head").against == ()
     cell = SimpleNamespace(measure="seat_effect_size", dataset="sent-weat8", value=1.0, low=0.5, high=1.5)
-    (row,) = bias_rows([SimpleNamespace(is_bias=True, cell=cell)], "head")
+    (row,) = bias_rows([SimpleNamespace(is_bias=True, weak=False, cell=cell)], "head")
     assert row.untrusted
 
 

@@ -21,6 +21,7 @@ from biasflow.overview.maps import GROUPS, weak_head
 from biasflow.overview.measured import counted
 from biasflow.overview.pictures import bias_picture, inline, methods_picture, save_picture
 from biasflow.results.figures import empty_figure
+from biasflow.results.matrix import criticisms
 from biasflow.results.page import ASSETS, meanings
 
 PAGE = shipped("overview/page")
@@ -32,6 +33,7 @@ _TEMPLATES = jinja2.Environment(
     undefined=jinja2.StrictUndefined,
 )
 _TEMPLATES.filters |= {function.__name__: function for function in (brief, percent, printed, counted, weak_head)}
+_TEMPLATES.filters["criticisms"] = criticisms
 _TEMPLATES.filters["source"] = lambda measure: meanings("sources").get(measure, "")
 _TEMPLATES.globals |= {"isnan": math.isnan, "groups": GROUPS, "moved": moved_in_words, "weak": WEAK}
 

@@ -164,7 +164,7 @@ def _share(axes: Axes, height: float, row: MethodRow, share: str, control: Metho
     if control:
         axes.plot(100 * getattr(control, share)[0], height, "|", color=INK, markersize=10, zorder=2)
     if np.isfinite(low):
-        axes.plot([low, high], [height, height], color=colour, linewidth=2, zorder=1)
+        axes.plot([low, high], [height, height], color=colour, linewidth=2, zorder=1, solid_capstyle="butt")
     if share == "left" and len(row.left_of) > 1:
         single = np.clip([100 * part for part in row.left_of.values()], least, most)
         axes.plot(single, [height] * len(single), "o", color=colour, **HOLLOW, markersize=2.5, zorder=2, clip_on=False)
@@ -222,7 +222,7 @@ def _score(axes: Axes, height: float, row: BiasRow, colour: str, marker: str = "
     """A score with its interval in its line: filled where bias is shown, pale where it is not trusted."""
     strong = {"color": colour, "alpha": 0.45 if row.untrusted else 1.0}
     if np.isfinite(row.low):
-        axes.plot([row.low, row.high], [height, height], linewidth=2, zorder=2, **strong)
+        axes.plot([row.low, row.high], [height, height], linewidth=2, zorder=2, solid_capstyle="butt", **strong)
     face = colour if row.shown else "#FFFFFF"
     axes.plot(row.place, height, marker, markerfacecolor=face, markersize=5.5, zorder=3, **strong)
 

@@ -266,7 +266,7 @@ def test_items_that_were_left_out_are_counted_by_test_with_the_models_and_reason
 @pytest.mark.parametrize(
     ("datasets", "names"),
     [
-        (["sent-weat6", "sent-weat6b-mean"], ["SEAT: careers and family", "SEAT: careers and family (terms)"]),
+        (["sent-weat6", "sent-weat6b-mean"], ["SEAT: careers and family (names)", "SEAT: careers and family (terms)"]),
         (["sent-weat6", "sent-weat6-mean"], ["SEAT (sent-weat6)", "SEAT (sent-weat6-mean)"]),  # two of the same words
         (["mine", "mine-limit9"], ["SEAT (mine)", "SEAT (mine), sample of 9"]),
         (["mine-limit9"], ["SEAT, sample of 9"]),
