@@ -40,8 +40,13 @@ def correlation(x: ArrayLike, y: ArrayLike, method: str = "spearman") -> Correla
     """Spearman, Pearson or Kendall (tau-b) correlation of x and y, each [n].
 
     The interval is `cluster_interval` with a cluster for each pair. p is scipy's two-sided p. Fewer than three pairs or
-    a constant side give NaN and a reason. Raises BiasflowError for values that are not finite."""
+    a constant side give NaN and a reason. Raises BiasflowError for an unknown method, unequal lengths, or values that
+    are not finite."""
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    if method not in _TESTS:
+        raise BiasflowError(f"correlation method {method!r} is unknown; choose from {', '.join(_TESTS)}")
+    if x.ndim != 1 or x.shape != y.shape:
+        raise BiasflowError(f"correlation: x and y have shapes {x.shape} and {y.shape}; give two equally long lists")
     if not (np.isfinite(x).all() and np.isfinite(y).all()):
         raise BiasflowError("correlation: a value is not finite; drop the pair or mend the score that it comes from")
     if len(x) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
@@ -97,7 +102,7 @@ def correlations(x: np.ndarray, y: np.ndarray, method: str = "spearman") -> Corr
     """Return `correlation` ("spearman" or "pearson") of every column of x [n, a] with every column of y [n, b].
 
     p is that of t = r sqrt((n - 2) / (1 - r^2)), r of the ranks for Spearman. NaN for fewer than three points and for a
-    constant side. Raises BiasflowError for values that are not finite."""
+    constant side. x and y are finite."""
     n, numbers = len(x), np.full((4, x.shape[1], y.shape[1]), np.nan)
     rows, columns = (np.flatnonzero((side != side[:1]).any(axis=0)) for side in (x, y))
     if n >= 3 and len(rows) and len(columns):
@@ -154,10 +159,12 @@ def holm(p_values: ArrayLike) -> np.ndarray:
     """Holm's step-down adjustment of the p-values of one family of tests: [n] -> [n], each at least its p.
 
     adjusted_(i) = max over j <= i of min(1, (m - j + 1) p_(j)), p_(1) <= ... <= p_(m) (Holm 1979). A test without a
-    p-value (NaN) stays NaN and does not count towards m. (The one of
+    p-value (NaN) stays NaN and does not count towards m. Raises BiasflowError for values outside [0, 1]. (The one of
     statsmodels collects garbage at every call, which takes longer than the rest of a table.)"""
     p_values = np.asarray(p_values, dtype=float)
     tested = np.flatnonzero(~np.isnan(p_values))
+    if p_values.ndim != 1 or ((p_values[tested] < 0) | (p_values[tested] > 1)).any():
+        raise BiasflowError("holm: give one list of p-values, each between 0 and 1 (NaN where there is none)")
     rising = tested[np.argsort(p_values[tested], kind="stable")]
     adjusted = np.full(p_values.shape, np.nan)
     adjusted[rising] = np.minimum(np.maximum.accumulate(p_values[rising] * np.arange(len(rising), 0, -1)), 1)
