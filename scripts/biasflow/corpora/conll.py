@@ -9,6 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from pathlib import Path
 from typing import Literal, Self
 
@@ -157,31 +158,38 @@ def new_document(
     *,
     pos: Sequence[str],
     names: Sequence[str],
+    part: str = "000",
 ) -> Document:
-    """A document of these words and clusters, in 12 columns apart by tabs; pos and names: the cells of every word. No
-    two mentions of one cluster cross: brackets of one id can only nest."""
+    """A document of these words and clusters, in 12 columns apart by tabs; pos and names: the cells of every word.
+
+    BiasflowError names two mentions of one cluster that cross: brackets of one id can only nest."""
     words = tuple(word for sentence in sentences for word in sentence)
     numbers = tuple(number for number, sentence in enumerate(sentences) for _ in sentence)
     clusters = merge_clusters(clusters)
     closing, single, opening = ([[] for _ in words] for _ in range(3))
     for id, cluster in enumerate(clusters):
+        for mention, other in combinations(cluster, 2):
+            if mention[0] < other[0] < mention[1] < other[1]:
+                raise BiasflowError(
+                    f"document ({key}); part {part}: {mention} and {other} of one cluster cross; mend the cluster."
+                )
         for first, last in cluster:
             if first == last:
                 single[first].append(f"({id})")
             else:
                 opening[first].append(f"({id}")
                 closing[last].append(f"{id})")
-    gaps, gap = [], f"#begin document ({key}); part 000\n"
+    gaps, gap = [], f"#begin document ({key}); part {part}\n"
     for sentence in sentences:
         for place in range(len(sentence)):
             number = len(gaps)
             brackets = "|".join(closing[number] + single[number] + opening[number]) or "-"
-            gaps.append(f"{gap}{key}\t0\t{place}\t")
+            gaps.append(f"{gap}{key}\t{int(part)}\t{place}\t")
             gap = f"\t{pos[number]}\t*\t-\t-\t-\t-\t{names[number]}\t{brackets}\n"
         gap += "\n"
     gaps.append(f"{gap}#end document\n")
     speakers = ("-",) * len(words)
-    return Document(key, "000", words, tuple(pos), speakers, tuple(names), numbers, clusters, tuple(gaps))
+    return Document(key, part, words, tuple(pos), speakers, tuple(names), numbers, clusters, tuple(gaps))
 
 
 def merge_clusters(clusters: Clusters) -> Clusters:

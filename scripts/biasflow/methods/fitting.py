@@ -129,6 +129,8 @@ def fit_block(
     vectors = _Vectors(model)
     for (fitted_on, kind), uses in needs.items():
         with _named(model, ", ".join(dict(uses))):
+            if models[fitted_on] is None:
+                raise BiasflowError(f"fitted_on is {fitted_on}, but no model before training was given")
             vectors.read(
                 fitted_on,
                 kind,
@@ -300,6 +302,8 @@ def _planned(model: nn.Module, name: str, method: Specification) -> _Ordinary | 
 def _planned_grid(
     model: nn.Module, name: str, *, grid: str, settings: Sequence[str] | None = None, **intervention
 ) -> _OfGrid:
+    if grid != GRID:
+        raise BiasflowError(f"grid {grid!r} is not known; the only grid is {GRID}")
     subspaces = tuple(subspace for subspace, place in PLACES.items() if taps.has(model, place))
     options = {**intervention, "fitted_to": PAIRS}
     return _OfGrid(name, chosen_settings(settings), subspaces, Intervention(places=places.ALL, **options))
@@ -307,11 +311,15 @@ def _planned_grid(
 
 def _places(model: nn.Module, interventions: Sequence[Intervention]) -> dict[str, list[tuple[str, Intervention]]]:
     """Setting -> (place, intervention), in order of flow: one setting, or with `each` one for every layer."""
+    if not interventions:
+        raise BiasflowError(f"it has no intervention; give one, or use the method {NONE!r} for the untouched model")
     edits = [
         (place, intervention) for intervention in interventions for place in taps.resolve(model, intervention.places)
     ]
-    if interventions[0].places == places.EACH:  # and there is no other
+    if interventions[0].places == places.EACH and len(interventions) == 1:
         return {place: [(place, intervention)] for place, intervention in edits}
+    if any(intervention.places == places.EACH for intervention in interventions):
+        raise BiasflowError(f"places: {places.EACH} stands for one intervention alone; make it a method of its own")
     return {NO_SETTING: sorted(edits, key=lambda edit: places.order_of_flow(edit[0]))}
 
 

@@ -104,10 +104,19 @@ class PassStates(VectorSource):
 class WordStates(PassStates):
     """The states of one model at n occurrences of gendered words in `sentences`, at places with tokens.
 
-    Row i belongs to row i of occurrences.table, which was made with these `sentences` and this `tokenizer`."""
+    Row i belongs to row i of occurrences.table, which was made with these `sentences` and this `tokenizer`.
+    BiasflowError: a place without tokens."""
 
     sentences: Sequence[str]
     occurrences: Occurrences
+
+    def at(self, places: Sequence[str], edits: Edits = ()) -> States:
+        for place in places:
+            if not has_tokens(place):
+                raise BiasflowError(
+                    f"{place} has no state for every token, so none of words; take layer[0] or the like"
+                )
+        return super().at(places, edits)
 
     def _sizes(self) -> dict[bool, int]:
         return {True: len(self.occurrences.table)}
@@ -152,13 +161,15 @@ def word_states(
     model: nn.Module,
     tokenizer: PreTrainedTokenizerBase,
     sentences: Sequence[str],
-    words: tuple[Sequence[str], Sequence[str]],
+    words: tuple[Sequence[str], Sequence[str]] | None,
     *,
     batch_size: int,
     **options,
 ) -> WordStates:
     """Return the states at occurrences of `words` (masculine, feminine) in `sentences`; options: of
     `find_occurrences`."""
+    if words is None:
+        raise BiasflowError("there are no words to fit to; give words and sentences")
     occurrences = find_occurrences_for(model, tokenizer, sentences, *words, **options)
     return WordStates(model, tokenizer, batch_size, sentences, occurrences)
 
@@ -215,12 +226,14 @@ class PairStates(PassStates):
 def pair_states(
     model: nn.Module,
     tokenizer: PreTrainedTokenizerBase,
-    sentence_pairs: Mapping[str, pd.DataFrame],
+    sentence_pairs: Mapping[str, pd.DataFrame] | None,
     name: str,
     *,
     batch_size: int,
 ) -> PairStates:
     """Return the states of the pairs of one set (see `load_sentence_pairs`) that the encoder's tokenizer can use."""
+    if sentence_pairs is None:
+        raise BiasflowError("there are no sentence pairs to fit to; give sentence_pairs")
 
     def tokens(sentences: Sequence[str]) -> list[list[int]]:
         return encode(tokenizer, sentences)["input_ids"]
@@ -239,6 +252,8 @@ class TaskVectors(VectorSource):
     classes: torch.Tensor | np.ndarray | None = None
 
     def at(self, places: Sequence[str], edits: Edits = ()) -> States:
+        if list(places) != [self.place]:
+            raise BiasflowError(f"the task's vectors are those at {self.place}; fit to words or pairs elsewhere")
         if tuple(edits):
             raise BiasflowError("the task's vectors are those of the unedited model; they cannot be fitted in sequence")
         return {self.place: torch.as_tensor(self.X)}
@@ -247,8 +262,10 @@ class TaskVectors(VectorSource):
         return {"z": torch.as_tensor(self.z), "pairs": None}
 
 
-def task_vectors(model: nn.Module, task: TaskTexts) -> TaskVectors:
+def task_vectors(model: nn.Module, task: TaskTexts | None) -> TaskVectors:
     """Return the vectors, genders and classes of a task's texts, at the first token of the model's last layer."""
+    if task is None:
+        raise BiasflowError("there are no vectors of a task to fit to; give task")
     return TaskVectors(*taps.resolve(model, LAST_CLS), *task)
 
 

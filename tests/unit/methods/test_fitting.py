@@ -176,6 +176,8 @@ def test_a_method_can_be_fitted_on_the_model_before_training(bert, tokenizer):
     assert torch.equal(origin, erasers_of(fit(other, tokenizer, {"own": [at("last")]}), "own")["layer[2]"].left)
     assert not torch.allclose(own, origin, atol=1e-3)
     assert len(fitted.tables["occurrences"]) == 8  # the same for both models
+    with pytest.raises(BiasflowError, match=r"origin.*pretrained"):
+        fit(bert, tokenizer, methods)
 
 
 def test_a_sequential_grid_is_fitted_after_the_earlier_interventions(bert, tokenizer):
@@ -194,8 +196,14 @@ def test_a_sequential_grid_is_fitted_after_the_earlier_interventions(bert, token
     ("method", "given", "named"),
     [
         ([at("somewhere")], {}, "wrong.*somewhere"),
+        ([at("layer[1].cls")], {}, r"wrong.*BertForNextSentencePrediction.*layer\[1\].cls"),
         ([at("last")], {"n": 400}, "wrong.*BertForNextSentencePrediction.*400|200"),
         ([at("last")], {"words": (["kingfisher"], ["she"])}, "wrong.*BertForNextSentencePrediction.*kingfisher"),
+        ([at("last")], {"words": None}, "wrong.*words"),
+        ([at("last", fitted_to="pairs")], {"sentence_pairs": None}, "wrong.*pairs"),
+        (grid(), {"sentence_pairs": None}, "wrong.*pairs"),
+        ([at("last.cls", fitted_to="task")], {}, "wrong.*task"),
+        ([at("last", fitted_to="task")], {"task": TASK}, r"wrong.*layer\[2\].cls"),
         ([at("layer[0]"), at("last.cls", fitted_to="task", sequential=True)], {"task": TASK}, "wrong.*sequence"),
         (
             [at("last.cls", "splince", fitted_to="task", needs_labels=True)],
@@ -204,6 +212,7 @@ def test_a_sequential_grid_is_fitted_after_the_earlier_interventions(bert, token
         ),
         ([at("all", "pca")], {}, r"wrong at layer\[0\] in BertForNextSentencePrediction.*pairs"),
         ([at("last", options={"components": 99})], {}, r"wrong at layer\[2\].*99"),
+        ([at("each"), at("last")], {}, "wrong.*each"),
         ({**grid(), "eraser": "densray", "module": module_of(ERASERS["densray"])}, {}, "wrong.*densray"),
     ],
 )
