@@ -38,12 +38,13 @@ with rule(snakemake):
     for name, table in tables.items():
         shown = {"caption": f"{table.caption} {remark(files)}".strip(), "decimals": 3, "headers": table.headers}
         write_table(table.frame, *paths[name], **shown)
+    run, known = snakemake.config["run"], about(encoders, read_text_csv(snakemake.input.trainings), scores, names)
     write_page(
         overview,
         snakemake.output.page,
-        about=about(encoders, read_text_csv(snakemake.input.trainings), scores, names),
+        about=known,
         glossary=glossary(matrix_table, names),
-        run=snakemake.config["run"],
+        run=run,
         commit=git_commit() or "",
         papers=[PaperLinks(**links) for links in snakemake.params.papers],
         tables={name: os.path.relpath(of[-1], Path(snakemake.output.page).parent) for name, of in paths.items()},
@@ -52,4 +53,4 @@ with rule(snakemake):
         ledger=read_text_csv(*snakemake.input.ledger).to_dict("records") if snakemake.input.ledger else [],
     )
     write_pictures(overview, snakemake.output.pictures)
-    write_summary(overview, snakemake.output.summary, run=snakemake.config["run"], page=snakemake.output.page)
+    write_summary(overview, snakemake.output.summary, about=known, run=run, page=snakemake.output.page)

@@ -32,9 +32,11 @@ class Training:
 
 @dataclass(frozen=True)
 class About:
-    """An encoder: which model it is; what of its folder is not applied, or ""; its row of encoders.csv, empty of one
-    without weights; how SEAT makes the vector of a sentence, if it was measured; and its fine-tunings by task."""
+    """An encoder: its name, the end of its folder or that on the hub, or ""; which model it is; what of its folder is
+    not applied, or ""; its row of encoders.csv, empty of one without weights; how SEAT makes the vector of a sentence,
+    if it was measured; and its fine-tunings by task."""
 
+    name: str
     model: str
     not_applied: str
     row: Mapping[str, str]
@@ -56,12 +58,13 @@ def about(
     encoders, trainings: encoders.csv and trainings.csv as texts (scripts/describe.py), where "" is not known; an
     encoder without weights of its own (a user's predictions) has no row. names: names.csv as texts."""
     rows = {row["encoder"]: row for row in encoders.to_dict("records")}
-    which, texts = models(names, encoders), names[(names["kind"] == "encoder") & (names["attribute"] == "not_applied")]
-    not_applied = dict(zip(texts["name"], texts["value"], strict=True))
+    which, texts = models(names, encoders), names[names["kind"] == "encoder"]
+    attributes = {name: dict(zip(of["attribute"], of["value"], strict=True)) for name, of in texts.groupby("name")}
     return {
         name: About(
+            "/".join((attributes[name].get("path") or attributes[name].get("id", "")).split("/")[-2:]),
             which[name],
-            not_applied.get(name, ""),
+            attributes[name].get("not_applied", ""),
             rows.get(name, {}),
             _pooled(of_encoder),
             [

@@ -78,9 +78,10 @@ class Model:
     @property
     def effective(self) -> list[MethodRow]:
         """The helpful methods that leave clearly less than all of the bias: those that keep quality first, and of these
-        those without a weak control, then those that leave the least."""
+        those without a weak control, then those that help the most scores, then those that leave the least."""
         less = [row for row in self.helpful if not row.left[0] > MOST_LEFT]
-        return sorted(less, key=lambda row: (not row.keeps_quality, row.weak_control))
+        helped = {row.name: len({*self.biased} & {one.name for one in row.helped}) for row in less}
+        return sorted(less, key=lambda row: (not row.keeps_quality, row.weak_control, -helped[row.name]))
 
 
 @dataclass(frozen=True, eq=False)

@@ -70,7 +70,7 @@ def write_page(
     publishers offer them, and what is said of the copy (`verified.differing`); ledger: a row per paper of its summary
     (papers.ledger.summary), as texts, none without a paper that prints numbers; commit: of the code, or "" where it is
     not known."""
-    named = _named(contents, run)
+    named = _named(contents, about, run)
     names = dict(zip(contents.encoders, named.encoders, strict=True))
     text = _TEMPLATES.get_template("page.html").render(
         contents=named,
@@ -99,12 +99,13 @@ def _inline(model: Model, kind: str, label: str, prefix: str) -> str:
     return "" if figure is None else inline(figure, label, prefix)
 
 
-def _named(contents: Contents, run: str) -> Contents:
-    """The contents with the name of the run for its encoder, if it has one alone."""
+def _named(contents: Contents, about: Mapping[str, About], run: str) -> Contents:
+    """The contents with the name of its encoder's folder, or of the run, for its encoder, if it has one alone."""
     if len(contents.encoders) != 1:
         return contents
+    name = about[next(iter(contents.encoders))].name or run
     models, sections = (
-        [replace(one, title=one.title.replace(one.encoder, run, 1), encoder=run) for one in listed]
+        [replace(one, title=one.title.replace(one.encoder, name, 1), encoder=name) for one in listed]
         for listed in (contents.models, contents.sections)
     )
     return replace(contents, models=models, sections=sections)
@@ -117,10 +118,10 @@ def _picture(model: Model, kind: str) -> Figure | None:
     return bias_picture(model.biases) if kind == "biases" else methods_picture(model.methods, model.over)
 
 
-def write_summary(contents: Contents, path: str | Path, *, run: str, page: str) -> None:
+def write_summary(contents: Contents, path: str | Path, *, about: Mapping[str, About], run: str, page: str) -> None:
     """Write the lines that the run ends with: what is biased, what a method does about it, and where to look."""
     template = _TEMPLATES.overlay(autoescape=False).get_template("summary.txt")
-    text = template.render(contents=_named(contents, run), run=run, page=page)
+    text = template.render(contents=_named(contents, about, run), run=run, page=page)
     with whole_file(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
 

@@ -35,5 +35,6 @@ def page(tmp_path_factory):
         files="unverified: 2 of 4 <files>",
         ledger=LEDGER,
     )
-    write_summary(found, folder / "summary.txt", run="small", page="results/small/index.html")
+    about = made_up.about_them(found.encoders)
+    write_summary(found, folder / "summary.txt", about=about, run="small", page="results/small/index.html")
     return folder / "index.html"

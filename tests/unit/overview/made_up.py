@@ -94,4 +94,4 @@ def about_them(encoders):
     training = Training("bios", 3, {"train": (280, 300), "validation": (60, 60), "test": None, "cut": (0, 0)})
     row = {"architecture": "BertModel <small>", "layers": "2", "width": "128", "parameters": "4416698", "sha256": ""}
     row |= {"masked_lm_head": "ours", "next_sentence_head": "no", "head_loss_before": "9.1", "head_loss_after": "3.2"}
-    return {name: About("local: path <small>", "", row, [], [training]) for name in encoders}
+    return {name: About("", "local: path <small>", "", row, [], [training]) for name in encoders}
