@@ -104,7 +104,8 @@ def _by_occupations(run: Run) -> pd.DataFrame:
                 table = read_parquet(path)
                 tables[key.removeprefix(f"{encoder}/").partition("-limit")[0]] = table[table["method"] == NONE]
         rows += [(*about, dose, seed, value, np.nan) for *about, value in _of_parts(tables, trained)]
-    return pd.DataFrame(rows, columns=[*KEYS, "value", "error"])
+    numbers = dict.fromkeys(["bias", "seed", "value", "error"], float)  # also where no metric asked for has occupations
+    return pd.DataFrame(rows, columns=[*KEYS, "value", "error"]).astype(numbers)
 
 
 def _of_parts(tables: dict[str, pd.DataFrame], trained: dict[str, float]) -> Iterator[tuple]:

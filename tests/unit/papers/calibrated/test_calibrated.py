@@ -177,3 +177,8 @@ def test_scores_of_all_items_that_another_block_asks_for_are_not_mixed_with_thos
     other = rows.assign(dataset="C6-limit100", metric="ceat_effect_size")  # the name of a test that WEAT has, too
     both = replace(run, scores=pd.concat([run.scores, whole, other]))
     assert calibration(both).equals(calibration(run))
+
+
+def test_measures_are_judged_alike_where_none_that_is_asked_for_has_occupations(run, table):
+    alone = calibration(replace(run, files=run.files | {"masked_words": {}})).set_index(["measure", "occupations"])
+    assert alone.loc[("WEAT (C7)", "all"), "slope"] == table.loc[("WEAT (C7)", "all"), "slope"]
