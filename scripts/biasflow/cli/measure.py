@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from biasflow.base.errors import BiasflowError
+from biasflow.base.errors import BiasflowError, nearest
 from biasflow.base.names import PINNED, REVISION
 from biasflow.cli.app import app, configuration, say
 
@@ -62,8 +62,9 @@ def _source(encoder: str) -> tuple[str, str]:
     name, at, branch = encoder.partition("@")
     if at:
         raise BiasflowError(f"{encoder}: {branch!r} is no commit, so it may be other weights tomorrow; {REVISION}")
-    hub = f"; if it is a name on the model hub, write {name}@REVISION; {REVISION}"
-    raise BiasflowError(f"there is no folder {encoder}{hub * (encoder[:1] not in './~')}")
+    hub = f"; if it is a name on the model hub, write {name}@REVISION; {REVISION}" * (encoder[:1] not in "./~")
+    beside = nearest(Path(encoder).name, [file.parent.name for file in Path(encoder).parent.glob("*/config.json")])
+    raise BiasflowError(f"there is no folder {encoder}{f'; {beside}' if beside else hub}")
 
 
 def _write(file: Path, text: str, command: str, keys: dict, files: list[str], settings: list[str]) -> None:

@@ -72,8 +72,8 @@ class MethodRow:
 
     @property
     def leaves_less(self) -> bool:
-        """Whether it helps, and the whole interval of the bias left lies below that of the untouched model."""
-        return bool(self.helped) and not self.left[2] >= 1
+        """Whether it helps a score that judges, and the whole interval of the bias left is below the untouched one."""
+        return any(one.name in self.left_of for one in self.helped) and not self.left[2] >= 1
 
     @property
     def keeps_quality(self) -> bool:

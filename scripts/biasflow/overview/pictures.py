@@ -37,6 +37,7 @@ DISPUTED = "*"  # of a score that shows bias in one reading of its test and not 
 WEAK_HEAD = "\u2020"  # of a score that is read from a weak head
 WIDTH = 3.9  # inches: as wide as a phone shows letters of this size
 OF_RUNS = ((BLUE, "o"), (VERMILION, "s"))  # colour and mark of the first and the second of two runs
+TRUSTED, HEADINGS = 0, ("", "not trusted:", "cannot be judged:")  # groups of scores, from the top
 MOST = 125  # percent of bias left, up to which the axis reaches at least
 FARTHEST = 200, 20  # percent of bias left and of quality lost, beyond which an arrow stands at the end of the axis
 IN_PAGE = {INK: "ink", BLUE: "near", LIGHT_GREY: "line", GREY: "quiet", "#FFFFFF": "paper"}  # colours of base.css
@@ -46,10 +47,10 @@ IN_PAGE = {INK: "ink", BLUE: "near", LIGHT_GREY: "line", GREY: "quiet", "#FFFFFF
 def bias_picture(rows: Sequence[BiasRow]) -> Figure:
     """A line for each score: where it lies between neutral and the largest bias that is possible, with its interval,
     filled where bias is shown, grey where nothing is claimed; ticks: published models; a mark for what followed a
-    planted bias."""
-    rows = sorted(rows, key=lambda row: row.untrusted)
-    trusted = sum(not row.untrusted for row in rows)
-    heights = [place + (place >= trusted) for place in range(len(rows))]  # below a line of text
+    planted bias. What is not trusted, and what cannot be judged, stands below."""
+    rows = sorted(rows, key=_group)
+    groups = sorted(set(map(_group, rows)) - {TRUSTED})  # each below a line of text
+    heights = [place + sum(group <= _group(row) for group in groups) for place, row in enumerate(rows)]
     figure = Figure(figsize=(WIDTH, 0.8 + 0.24 * max(len(rows), 4)), layout="constrained")
     axes = figure.subplots()
     axes.axvline(0, color=INK, linewidth=0.8)
@@ -58,15 +59,18 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
         axes.plot(row.published_places, [y] * len(row.published_places), "|", color=GREY, markersize=9, zorder=1)
         _score(axes, y, row, (VERMILION if row.shown else BLUE) if row.judged else GREY)
         doubts = DISPUTED * bool(row.shown and row.score.contrary) + WEAK_HEAD * row.score.weak
-        axes.annotate(f"{brief(row.value)}{doubts}", (1, y), (5, 0), color=INK, fontsize=7, **beside)
+        neutral = f" ({row.score.cell.neutral:g})" * bool(row.score.cell.neutral)
+        axes.annotate(f"{brief(row.value)}{neutral}{doubts}", (1, y), (5, 0), color=INK, fontsize=7, **beside)
         if row.judged:
             marks = MARK * min(len(row.trust.where) * bool(row.trust.followed), 2) + AGAINST * bool(row.trust.against)
             colour = INK if row.trust.against else GREEN
-            axes.annotate(marks, (1, y), (33, 0), color=colour, fontsize=8, **beside)
-    axes.annotate("score", (1, -0.85), (5, 0), color=GREY, fontsize=6.5, annotation_clip=False, **beside)
-    if trusted < len(rows):
-        untrusted = {"ha": "right", "style": "italic", "fontsize": 7, "annotation_clip": False}
-        axes.annotate("not trusted:", (0, trusted), (-6, 0), color=INK, **beside, **untrusted)
+            axes.annotate(marks, (1, y), (50, 0), color=colour, fontsize=8, **beside)
+    header = "score" + " (neutral)" * any(row.score.cell.neutral for row in rows)
+    axes.annotate(header, (1, -0.85), (5, 0), color=GREY, fontsize=6.5, annotation_clip=False, **beside)
+    for group in groups:
+        height = next(y for y, row in zip(heights, rows, strict=True) if _group(row) == group) - 1
+        heading = {"ha": "right", "style": "italic", "fontsize": 7, "annotation_clip": False}
+        axes.annotate(HEADINGS[group], (0, height), (-6, 0), color=INK, **beside, **heading)
     _scale(axes, heights, rows, rows)
     for label, row in zip(axes.get_yticklabels(), rows, strict=True):
         label.set_color(GREY if row.untrusted else INK)
@@ -74,7 +78,6 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
     entries = [
         ("bias shown", any(row.shown for row in rows), {"marker": "o", "color": VERMILION}),
         ("not shown", any(not row.shown for row in claimed), {"marker": "o", "color": BLUE, **HOLLOW}),
-        ("cannot be judged", len(claimed) < len(rows), {"marker": "o", "color": GREY, **HOLLOW}),
         ("published models", any(row.published for row in rows), {"marker": "|", "color": GREY}),
         (f"{MARK} followed planted bias", any(row.trust.followed for row in claimed), {}),
         (f"{AGAINST} moved against it", any(row.trust.against for row in claimed), {}),
@@ -83,6 +86,11 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
     ]
     _legend(figure, entries)
     return figure
+
+
+def _group(row: BiasRow) -> int:
+    """Its place in HEADINGS."""
+    return int(row.untrusted) if row.judged else len(HEADINGS) - 1
 
 
 @style()
@@ -97,7 +105,7 @@ def methods_picture(rows: Sequence[MethodRow], over: str = "") -> Figure | None:
     controls = {row.control_of: row for row in rows if row.control_of}
     lines = [row for row in rows if not row.setting and row.control_of not in known]
     # As the sentence beside it names them: what helps and keeps quality comes first, then what leaves least.
-    lines.sort(key=lambda row: (not row.control, not (row.helped and row.keeps_quality), row.weak_control))
+    lines.sort(key=lambda row: (not row.control, not (row.leaves_less and row.keeps_quality), row.weak_control))
     judged, judging = sum(bool(row.control) for row in lines), {name for row in rows for name in row.left_of}
     settings = list(dict.fromkeys(row.method for row in rows if row.setting and np.isfinite(row.left[0])))
     heights = [place + (place >= judged) for place in range(len(lines) + len(settings))]  # below a line of text
@@ -130,7 +138,7 @@ def methods_picture(rows: Sequence[MethodRow], over: str = "") -> Figure | None:
     not_shown = any(not row.leaves_less for row in controlled) or not all(row.lost[1] > 0 for row in lines)
     grey = {"marker": "o", "color": GREY}
     entries = [
-        ("change shown", shown, grey),
+        ("help, or loss, shown", shown, grey),
         ("not shown", not_shown, grey | HOLLOW),
         ("no control", judged < len(lines), grey | HOLLOW | {"marker": "s"}),
         ("control (random)", bool(controls), {"marker": "|", "color": INK, "markersize": 8}),

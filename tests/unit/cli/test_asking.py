@@ -91,7 +91,7 @@ def test_measure_writes_a_configuration_and_starts_snakemake_as_readme_does(star
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["./brt"], "no folder ./brt"),
+        (["./brt"], "no folder ./brt; did you mean 'bert'?"),
         (["google-bert/bert-base-uncased@main"], "'main' is no commit"),
         (["google-bert/bert-base-uncased"], "bert-base-uncased@REVISION"),
         (["results"], "no config.json"),
@@ -174,6 +174,7 @@ def test_a_run_of_another_project_is_compared_checked_and_packed_where_it_lies(f
     shutil.move(folder / "results/one", folder / "copy")
     assert result("compare", "one", str(folder / "copy")).exit_code == 1
     assert "lies in no folder results/" in fault("check", str(folder / "copy"))
+    assert "one.zip is a file; name a run" in fault("check", "one.zip")
     Path("one").mkdir()  # a folder of the name of a run is not that run
     assert said("pack", "one")
 

@@ -151,7 +151,7 @@ def test_scores_that_show_bias_are_those_of_the_rows(page):
         others = len(judged) - len(shown)
         who = "It" if len(judged) == 1 else large if large < others or not shown else f"The other{'s' * (others > 1)}"
         said_large = re.search(
-            r"(It|The others?|\d+)(?: of the others)? could miss even", words.split(" not trusted")[0]
+            r"(It|The others?|\d+)(?: of the others)? (?:is|are) too imprecise", words.split(" not trusted")[0]
         )
         assert bool(said_large) == bool(large) and (not large or said_large[1] == str(who))
         if match := re.search("The only (?:trusted )?score (shows|does not)", words):
@@ -203,7 +203,7 @@ def test_a_method_is_shown_with_what_it_does_and_takes(page):
             assert helped <= tried and told.groups()[1:] == (
                 (None, None) if only else (str(len(helped)), str(len(tried)))
             )
-            assert (f"({len(model.biased) - len(tried)} not run)" in words) == (len(tried) < len(model.biased))
+            assert (f"({len(model.biased) - len(tried)} not measured)" in words) == (len(tried) < len(model.biased))
             assert np.isnan(row.left[0]) or f"{100 * row.left[0]:.0f} % of the bias left" in words
             assert row.quality in words and row.cost in words
             assert ("No method that helps keeps quality" in words) == (

@@ -14,7 +14,13 @@ CHANGED = [Change("GEST rate", 1.2, 0.9)]
 
 
 def row(name, farther=(), past=(), helped=(), setting=False, control="", left=0.5, lost=0.01, same_as="", **more):
-    shares = (left, left - 0.1, left + 0.1), more.get("left_of", {}), "perplexity", (lost, lost - 0.02, lost + 0.01), {}
+    shares = (
+        (left, left - 0.1, left + 0.1),
+        more.get("left_of", {"GEST rate": left}),
+        "perplexity",
+        (lost, lost - 0.02, lost + 0.01),
+        {},
+    )
     about = more.get("costs", (1, 1)), control, more.get("weak_control", False), ()
     return MethodRow(name, name, VIABLE, *shares, *about, helped, farther, past, same_as, setting)
 
@@ -23,7 +29,7 @@ def row(name, farther=(), past=(), helped=(), setting=False, control="", left=0.
     ("more", "marks"),
     [
         (row("b", control="-"), set()),
-        (row("b", control="-", helped=CHANGED), {"change shown"}),
+        (row("b", control="-", helped=CHANGED), {"help, or loss, shown"}),
         (row("b", control="-", past=CHANGED), {"past neutral"}),
         (row("b", control="-", farther=CHANGED, past=CHANGED), {"score worse"}),  # the more serious mark alone
         (row("b", farther=CHANGED), {"no control"}),  # a square, whatever it does
@@ -34,7 +40,7 @@ def row(name, farther=(), past=(), helped=(), setting=False, control="", left=0.
 )
 def test_the_legend_names_the_marks_that_are_drawn(more, marks):
     said = [text.get_text() for text in methods_picture([row("a", control="-"), more]).legends[0].get_texts()]
-    rare = {"past neutral", "score worse", "no control", "control (random)", "single setting", "change shown"}
+    rare = {"past neutral", "score worse", "no control", "control (random)", "single setting", "help, or loss, shown"}
     rare |= {"one score"}
     assert {mark for mark in rare if any(mark in text for text in said)} == marks
 
@@ -67,6 +73,7 @@ def test_a_method_is_a_row_with_its_control_and_what_is_known_against_it():
 def test_help_is_not_filled_where_the_whole_bias_may_be_left():
     sure, unsure = row("a", helped=CHANGED), row("b", helped=CHANGED)
     assert sure.leaves_less and not replace(unsure, left=(0.5, 0.1, 1.1)).leaves_less
+    assert not replace(sure, left_of={"WEAT": 0.5}).leaves_less  # it helps a score that does not judge
 
 
 @pytest.mark.parametrize(("costs", "title"), [((1, 1), "perplexity"), ((1, 2), "worst cost")])
