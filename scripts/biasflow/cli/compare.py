@@ -7,6 +7,8 @@ import typer
 
 from biasflow.cli.app import Run, app, say, say_columns, scores_file
 
+MOST_ROWS = 20  # that are said
+
 
 @app.command()
 def compare(
@@ -29,7 +31,7 @@ def compare(
     from biasflow.base.errors import MOST_NAMES, BiasflowError
     from biasflow.base.tabular import write_csv
     from biasflow.overview.pictures import save_picture, two_runs_picture
-    from biasflow.overview.two_runs import two_runs, verdicts
+    from biasflow.overview.two_runs import not_compared, two_runs, verdicts
     from biasflow.results.differences import KINDS, differences, in_words
     from biasflow.results.scores import models_of_run, read_scores
 
@@ -50,6 +52,8 @@ def compare(
     for line in verdicts(beside, (first, second)):
         say_columns([line])
     say_columns((row.name, row.in_words) for row in beside if row.more is not None)
+    if lacking := not_compared(beside, tables):
+        say_columns([("not compared:", f"{', '.join(lacking)} (in one run alone, or of other data or vectors)")])
     same = paths[0].samefile(paths[1])
     if beside and not same:
         folders = [path.parent for path in paths]
@@ -59,7 +63,9 @@ def compare(
         names = [folder.name for folder in folders]
         save_picture(two_runs_picture(beside, names if len({*names}) > 1 else (first, second)), *files)
         say_columns([("picture:", " and ".join(map(str, files)))])
-    say_columns((row["what"], in_words(row)) for row in rows.to_dict("records"))
+    say_columns((row["what"], in_words(row)) for row in rows[:MOST_ROWS].to_dict("records"))
+    if len(rows) > MOST_ROWS:
+        say_columns([("and more:", f"{len(rows) - MOST_ROWS}; --csv FILE writes all")])
     if csv is not None:
         write_csv(rows, csv)
     counts = rows["what"].value_counts().items()

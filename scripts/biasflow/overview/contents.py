@@ -13,7 +13,7 @@ from biasflow.overview.about import permutation_tests
 from biasflow.overview.agreement import Conflict, InShort, agreement, conflicts, in_short, mean_ranks, observations
 from biasflow.overview.bias import BiasRow, bias_rows, judging_rows
 from biasflow.overview.calibrated import learnt
-from biasflow.overview.helps import MethodRow, common, method_rows
+from biasflow.overview.helps import MOST_LEFT, MethodRow, common, method_rows
 from biasflow.overview.judgements import COST, compared, turned
 from biasflow.overview.maps import GROUPS, UNTOUCHED, Map, maps
 from biasflow.overview.measured import Measured, other_readings, untouched_scores
@@ -23,7 +23,6 @@ from biasflow.results.scores import NONE, NOT_RUN
 
 PLACE = r"^layer\[(?P<layer>\d+)\](?:\.attention\.value\[(?P<unit>\d+)\])?$"
 CONFLICTS = 10  # that are shown
-MOST_LEFT = 0.9  # of the bias, by a method that is named
 
 
 @dataclass(frozen=True)
@@ -82,6 +81,11 @@ class Model:
         less = [row for row in self.helpful if not row.left[0] > MOST_LEFT]
         helped = {row.name: len({*self.biased} & {one.name for one in row.helped}) for row in less}
         return sorted(less, key=lambda row: (not row.keeps_quality, row.weak_control, -helped[row.name]))
+
+    @property
+    def lowering(self) -> list[str]:
+        """The names of the effective methods that lower the bias on average."""
+        return [row.name for row in self.effective if row.leaves_less]
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +167,7 @@ def contents(
     models = [
         _model(
             model_map,
-            untouched_scores(model_map, tests, readings),
+            untouched_scores(model_map, [one for one in shown if one.encoder == model_map.encoder], tests, readings),
             _alike(model_map, all_maps, families),
             kinds.get(model_map.encoder),
             calibrations.get(model_map.encoder),

@@ -17,6 +17,7 @@ from biasflow.results.comparison import with_items
 from biasflow.results.scores import NA
 from biasflow.results.statistics import t_interval
 
+MOST_LEFT = 0.9  # of the bias: a method that leaves more is not named
 LEAST_ENCODERS = 3  # that differ in their seed alone, for an interval over these
 
 
@@ -34,12 +35,12 @@ class MethodRow:
     share of the untouched distance from neutral that is left, with an interval, NaN for a method that lacks one of the
     measures that judge; left_of: the share that is left of each of their scores; cost: the one that is worse by most,
     and lost: by which share, with an interval; prices: by which share each is worse; costs: of how many this is the
-    worst, and how many the map has; control: the name of its control, "" without one; weak_control: whether that moves
-    vectors too little (`notes.Controls`); tried: the scores that make a claim and were measured under it; helped: those
-    that are shown to be nearer to neutral than untouched and than under the control; farther: those that are shown to
-    be farther; past: those by which methods are judged, and which are moved to the other side of neutral; same_as: the
-    method whose changes it practically repeats (results.matrix), or ""; setting: whether it is a single setting of a
-    method, which is no method."""
+    worst, and how many the map has; control: the name of its control, "" without one; control_left: what that leaves,
+    or NaN; weak_control: whether it moves vectors too little (`notes.Controls`); tried: the scores that make a claim
+    and were measured under it; helped: those that are shown to be nearer to neutral than untouched and than under the
+    control; farther: those that are shown to be farther; past: those by which methods are judged, and which are moved
+    to the other side of neutral; same_as: the method whose changes it practically repeats (results.matrix), or "";
+    setting: whether it is a single setting of a method, which is no method."""
 
     name: str
     method: str
@@ -51,6 +52,7 @@ class MethodRow:
     prices: Mapping[str, float]
     costs: tuple[int, int]
     control: str
+    control_left: float
     weak_control: bool
     tried: Sequence[str]
     helped: Sequence[Change]
@@ -72,8 +74,10 @@ class MethodRow:
 
     @property
     def leaves_less(self) -> bool:
-        """Whether it helps a score that judges, and the whole interval of the bias left is below the untouched one."""
-        return any(one.name in self.left_of for one in self.helped) and not self.left[2] >= 1
+        """Whether it helps a score that judges, and leaves at most MOST_LEFT of the bias, in its whole interval less
+        than the untouched model and its control."""
+        helps = any(one.name in self.left_of for one in self.helped)
+        return helps and not (self.left[0] > MOST_LEFT or self.left[2] >= min(1, self.control_left))
 
     @property
     def keeps_quality(self) -> bool:
@@ -104,13 +108,13 @@ def method_rows(
         of_method = prices[prices["name"] == name]
         price = costs.worst(of_method)
         biases = list(of[of["group"] != COST].itertuples())
-        control = next((cell.control for cell in biases if cell.control != NA), "")
+        method, control = of["method"].iloc[0], next((cell.control for cell in biases if cell.control != NA), "")
         claims = [(cell, compared(cell)) for cell in biases if cell.header in claiming]
         past = [cell for cell, says in claims if says != UNCOMPARED and cell.header in judging and turned(cell)]
         rows.append(
             MethodRow(
                 name,
-                of["method"].iloc[0],
+                method,
                 qualities[name],
                 tuple(left.get(name, (np.nan,) * 3)),
                 dict(left_of[name]) if name in left_of else {},
@@ -119,6 +123,7 @@ def method_rows(
                 dict(zip(of_method["cost"], of_method["worse"], strict=True)),
                 (of_method["cost"].nunique(), prices["cost"].nunique()),
                 control,
+                left.get(name.replace(method, control), (np.nan,))[0] if control else np.nan,
                 control in weak_controls,
                 [cell.header for cell, _ in claims if not np.isnan(cell.value)],
                 [_change(cell) for cell, says in claims if says == HELPS],

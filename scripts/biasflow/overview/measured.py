@@ -80,11 +80,16 @@ def other_readings(scores: pd.DataFrame) -> dict[Key, dict[str, str]]:
 
 
 def untouched_scores(
-    model_map: Map, tests: Mapping[Key, PermutationTest], readings: Mapping[Key, Mapping[str, str]]
+    model_map: Map,
+    of_encoder: Sequence[Map],
+    tests: Mapping[Key, PermutationTest],
+    readings: Mapping[Key, Mapping[str, str]],
 ) -> list[Measured]:
     """The scores of a map's untouched model, in the order of its columns; no bias is claimed that an untrained encoder
-    shows, too, and not shown to be less. tests: `about.permutation_tests`; readings: `other_readings`."""
-    untrained = {row.header: row for row in model_map.cells.itertuples() if row.strategy == RANDOM}
+    shows, too, and not shown to be less. of_encoder: all maps of its encoder, as an untrained one may stand beside
+    another of its models; tests: `about.permutation_tests`; readings: `other_readings`."""
+    cells = pd.concat([one.cells for one in (*of_encoder, model_map)])
+    untrained = {row.header: row for row in cells[cells["strategy"] == RANDOM].itertuples()}
     rows = model_map.cells[(model_map.cells["name"] == UNTOUCHED) & model_map.cells["untouched"].notna()]
     place = {header: number for number, header in enumerate(model_map.columns.index)}
     scores = []

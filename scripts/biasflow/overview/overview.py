@@ -115,7 +115,9 @@ def _picture(model: Model, kind: str) -> Figure | None:
     """A picture of a model ("biases", "methods"); None where there is nothing to draw."""
     if not getattr(model, kind):
         return None
-    return bias_picture(model.biases) if kind == "biases" else methods_picture(model.methods, model.over)
+    return (
+        bias_picture(model.biases) if kind == "biases" else methods_picture(model.methods, model.over, model.lowering)
+    )
 
 
 def write_summary(contents: Contents, path: str | Path, *, about: Mapping[str, About], run: str, page: str) -> None:

@@ -63,7 +63,7 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
         axes.annotate(f"{brief(row.value)}{neutral}{doubts}", (1, y), (5, 0), color=INK, fontsize=7, **beside)
         if row.judged:
             marks = MARK * min(len(row.trust.where) * bool(row.trust.followed), 2) + AGAINST * bool(row.trust.against)
-            colour = INK if row.trust.against else GREEN
+            colour = GREY if row.untrusted else GREEN
             axes.annotate(marks, (1, y), (50, 0), color=colour, fontsize=8, **beside)
     header = "score" + " (neutral)" * any(row.score.cell.neutral for row in rows)
     axes.annotate(header, (1, -0.85), (5, 0), color=GREY, fontsize=6.5, annotation_clip=False, **beside)
@@ -94,18 +94,18 @@ def _group(row: BiasRow) -> int:
 
 
 @style()
-def methods_picture(rows: Sequence[MethodRow], over: str = "") -> Figure | None:
+def methods_picture(rows: Sequence[MethodRow], over: str = "", first: Sequence[str] = ()) -> Figure | None:
     """A row for each method: the bias that it leaves, with that of each score as small points, and in a second column
     the quality that it costs, with intervals; filled where help, or a cost, is shown; ticks: its control. Methods
     without a control stand below, as squares, and then a row for the single settings of each method. over:
-    what the bias left is a mean over. None where none is known."""
+    what the bias left is a mean over; first: the names of rows that stand first. None where none is known."""
     if not any(np.isfinite(row.left[0]) for row in rows):
         return None
     known = {row.name: row for row in rows}
     controls = {row.control_of: row for row in rows if row.control_of}
     lines = [row for row in rows if not row.setting and row.control_of not in known]
-    # As the sentence beside it names them: what helps and keeps quality comes first, then what leaves least.
-    lines.sort(key=lambda row: (not row.control, not (row.leaves_less and row.keeps_quality), row.weak_control))
+    places = {name: place for place, name in enumerate(first)}
+    lines.sort(key=lambda row: (not row.control, places.get(row.name, len(places))))
     judged, judging = sum(bool(row.control) for row in lines), {name for row in rows for name in row.left_of}
     settings = list(dict.fromkeys(row.method for row in rows if row.setting and np.isfinite(row.left[0])))
     heights = [place + (place >= judged) for place in range(len(lines) + len(settings))]  # below a line of text
@@ -232,7 +232,7 @@ def _score(axes: Axes, height: float, row: BiasRow, colour: str, marker: str = "
     if np.isfinite(row.low):
         axes.plot([row.low, row.high], [height, height], linewidth=2, zorder=2, solid_capstyle="butt", **strong)
     face = colour if row.shown else "#FFFFFF"
-    axes.plot(row.place, height, marker, markerfacecolor=face, markersize=5.5, zorder=3, **strong)
+    axes.plot(row.place, height, marker, markerfacecolor=face, markersize=5.5, zorder=3, clip_on=False, **strong)
 
 
 def _scale(axes: Axes, heights: Sequence[int], named: Sequence[BiasRow | TwoSided], drawn: Sequence[BiasRow]) -> None:

@@ -11,7 +11,7 @@ from biasflow.base.tabular import read_parquet, read_text_csv
 from biasflow.overview.about import permutation_tests
 from biasflow.overview.bias import BiasRow, bias_rows
 from biasflow.overview.calibrated import kind_of, moved_in_words, own_calibrations
-from biasflow.overview.judgements import brief
+from biasflow.overview.judgements import COST, brief
 from biasflow.overview.maps import head_of, headers, weak_head
 from biasflow.overview.measured import judged, other_readings
 from biasflow.results.changes import COLUMNS
@@ -123,6 +123,14 @@ def _resamples(folder: Path) -> pd.DataFrame:
 def _table(path: Path) -> pd.DataFrame:
     """A table of a run, names.csv or encoders.csv, as texts; without rows where there is none."""
     return read_text_csv(path) if path.is_file() else NO_TABLE
+
+
+def not_compared(rows: Sequence[TwoSided], tables: Sequence[pd.DataFrame]) -> list[str]:
+    """The labels of the measures of bias that these rows lack: one run alone has them, or of other data or vectors."""
+    compared = {side.score.cell.metric for row in rows for side in row.sides}
+    biases = {metric: one.label for (metric, *_), one in by_rows().items() if one.group != COST}
+    had = pd.concat([table.loc[(table["method"] == NONE) & table["value"].notna(), "metric"] for table in tables])
+    return list(dict.fromkeys(biases[one] for one in had.unique() if one in biases and one not in compared))
 
 
 def verdicts(rows: Sequence[TwoSided], runs: Sequence[str]) -> list[tuple[str, str]]:
