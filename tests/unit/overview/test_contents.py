@@ -7,7 +7,7 @@ import pytest
 from biasflow.overview.about import PermutationTest
 from biasflow.overview.contents import contents
 from biasflow.overview.helps import method_rows
-from biasflow.overview.judgements import DIFFERS, NOT_VIABLE, SAME, UNCLEAR, UNMEASURED, VIABLE
+from biasflow.overview.judgements import DIFFERS, NO_CLAIM, NOT_VIABLE, SAME, UNCLEAR, UNMEASURED, VIABLE
 from biasflow.overview.maps import UNTOUCHED, headers, maps
 from biasflow.overview.measured import with_test
 from biasflow.papers.calibrated.values import TEXTS
@@ -326,3 +326,13 @@ def test_a_run_says_of_its_measures_whether_they_were_calibrated_on_this_kind_of
     calibration = pd.DataFrame({"measure": [TEXTS, "Strength"], "occupations": ["seen", "all"], "q": 0.01, "seeds": 3})
     assert followed({"bert": ""}, bert=calibration.assign(verdict=SEES)) == ([True, None], True)
     assert followed({"bert": ""}, bert=calibration.assign(verdict=[DOES_NOT, SEES])) == ([None, None], False)
+
+
+@pytest.mark.parametrize(("of_untrained", "verdict"), [(0.66, NO_CLAIM), (0.03, DIFFERS)])
+def test_no_bias_is_claimed_that_an_untrained_encoder_shows_beside_any_model(of_untrained, verdict):
+    about = {"metric": "ceat_effect_size", "part": "-", "variant": "concepts-spread", "dataset": "ceat", "n": 100}
+    models = [("-", "-", "-", 0.65), ("-", "random", "0", of_untrained), ("bios", "plain", "0", 0.64)]
+    rows = pd.DataFrame(models, columns=["task", "strategy", "seed", "value"])
+    rows = rows.assign(**about, method="none", encoder="bert", low=rows["value"] - 0.05, high=rows["value"] + 0.05)
+    found = contents(*made_up.run_of(tidy(rows)))
+    assert [row.score.verdict for model in found.models for row in model.biases] == [verdict, verdict]

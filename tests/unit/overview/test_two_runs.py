@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from biasflow.overview.pictures import two_runs_picture
-from biasflow.overview.two_runs import two_runs, verdicts
+from biasflow.overview.two_runs import not_compared, two_runs, verdicts
 from biasflow.results.scores import tidy, write_scores
 
 
@@ -61,3 +61,12 @@ def test_the_picture_has_both_runs_and_says_which_is_more_biased(tmp_path):
     assert marks == pytest.approx({"o": 0.5, "s": 0.0})
     assert [text.get_text() for text in axes.texts] == ["0.75 more", "0.50"]
     assert [text.get_text() for text in figure.legends[0].get_texts()][:2] == ["one", "two"]
+
+
+def test_what_is_not_compared_is_named(tmp_path):
+    (one, first), (two, second) = crows_pairs(tmp_path / "one", 0.75), crows_pairs(tmp_path / "two", 0.5)
+    seat = {"metric": "seat_effect_size", "part": "-", "variant": "cls", "method": "none", "encoder": "bert0", "n": 128}
+    more = [tidy(pd.DataFrame([{**seat, "dataset": name, "value": 1.2}])) for name in ("sent-weat6", "sent-weat6-mean")]
+    tables = [pd.concat(pair) for pair in zip((first, second), more, strict=True)]
+    assert not_compared(two_runs((one, two), (first, second)), (first, second)) == []
+    assert not_compared(two_runs((one, two), tables), tables) == ["SEAT"]
