@@ -90,7 +90,7 @@ def folder_of(run: str) -> Path:
         if any(record_files(folder)) or (folder / SCORES).is_file():
             return folder
     if path.is_file():
-        raise BiasflowError(f"{path} is a file; name a run, or say `biasflow explain --configfile {path}`")
+        raise BiasflowError(f"{path} is a file; name a run, which is a folder in {RESULTS}/")
     folder = named if len(path.parts) == 1 and not path.is_dir() else path
     runs = sorted(path.parent.name for path in Path(RESULTS).glob(f"*/{PROVENANCE}") if path.parent != Path(CORPORA))
     advice = nearest(path.name, runs) or "start biasflow in the clone that has the results"

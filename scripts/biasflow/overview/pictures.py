@@ -139,7 +139,7 @@ def methods_picture(rows: Sequence[MethodRow], over: str = "", first: Sequence[s
     grey = {"marker": "o", "color": GREY}
     entries = [
         ("help, or loss, shown", shown, grey),
-        ("not shown", not_shown, grey | HOLLOW),
+        ("not shown on average", not_shown, grey | HOLLOW),
         ("no control", judged < len(lines), grey | HOLLOW | {"marker": "s"}),
         ("control (random)", bool(controls), {"marker": "|", "color": INK, "markersize": 8}),
         ("makes a score worse", any(row.farther for row in controlled), grey | {"marker": "v"}),
