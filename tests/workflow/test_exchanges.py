@@ -18,15 +18,12 @@ from typer.testing import CliRunner, Result
 
 from biasflow.base.records import read_record, write_record
 from biasflow.cli import app
-from tests.unit.base.test_corruption import flipped
 from tests.workflow.conftest import REPLACE, Project
 from tests.workflow.test_documented import save_encoder
 
 RUN = "results/own"
 SEEDS = [f"{RUN}/models/own/nli/plain/seed{seed}" for seed in (0, 1)]
-MODEL, READOUT = SEEDS[0], f"{RUN}/readouts/own/pretrained/inside/together"
-SCORES, TEST = f"{RUN}/scores/own/pretrained/inside.csv", "results/corpora/wikitext-2-test"
-WEIGHTS = "own/model.safetensors"
+MODEL, TEST, WEIGHTS = SEEDS[0], "results/corpora/wikitext-2-test", "own/model.safetensors"
 CONFIG = {
     "run": "own",
     "device": "cpu",
@@ -160,9 +157,6 @@ EXCHANGES = {
         check=f"{TEST} was copied from a mirror",
         checked=("own", "--mirror", "mirror"),
     ),
-    "all records": Exchange(
-        remove(f"{RUN}/provenance"), "has no record of what made it.*more", "has no record of what made it"
-    ),
     "what was asked for": Exchange(cut(f"{RUN}/asked.json"), "asked.json.*delete it"),
     "another name": Exchange(
         run_under_another_name,
@@ -225,16 +219,6 @@ def with_keys(changes: Mapping[str, object]) -> dict:
 def contents(project: Project) -> dict[str, bytes]:
     files = (path for path in (project.folder / "results").rglob("*") if path.is_file())
     return {str(path): path.read_bytes() for path in files}
-
-
-def test_a_damaged_result_is_named_by_the_job_that_reads_it(run):
-    with chdir(run.folder):
-        written(f"{READOUT}/masked_words/planted.parquet", lambda content: flipped(content, 0.5))
-    before = (run.folder / SCORES).read_bytes()
-    done = run.snakemake("--force", SCORES, config="own.yaml")
-    assert done.returncode != 0
-    assert re.search(f"^biasflow: rule score: {READOUT}/.*planted.parquet {NOT_WRITTEN}", said(done)), said(done)
-    assert not (run.folder / SCORES).exists() or (run.folder / SCORES).read_bytes() == before
 
 
 def test_what_was_touched_is_not_taken_for_what_is_planned(run):

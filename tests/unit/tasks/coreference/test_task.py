@@ -1,4 +1,4 @@
-"""Training encoder and scorer together: what is learnt, what is saved, and that a killed run ends as a whole one."""
+"""Training encoder and scorer together: what is learnt, what is saved, and which checkpoints are refused."""
 
 import json
 import math
