@@ -2,10 +2,11 @@
 
 import contextlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from biasflow.base.errors import BiasflowError, nearest
 
+Faults = Iterator[tuple[str, str]]  # keys of the configuration, and what is wrong with each and what to do
 # What is referred to -> where all are listed, or how one is added.
 LISTED = {
     "methods": "`biasflow list methods` lists them, and the key `methods` defines more",
@@ -15,6 +16,12 @@ LISTED = {
 }
 PINNED = re.compile(r"(?P<id>[\w-][\w.-]*(/[\w.-]+)?)@(?P<revision>[0-9a-f]{40})")  # an encoder of the hub
 REVISION = 'REVISION is a commit of 40 hexadecimal digits, which the hub shows under "Files and versions", "History"'
+
+
+def refuse(faults: Iterable[tuple[str, str]]) -> None:
+    """Raise BiasflowError for the first of these faults, if there are any."""
+    for key, why in faults:
+        raise BiasflowError(f"config: key '{key}': {why}")
 
 
 def require(name: str, known: Mapping | Sequence, key: str, kind: str, hint: str = "") -> None:

@@ -5,8 +5,7 @@ import difflib
 import importlib
 from collections.abc import Mapping
 
-from biasflow.base.errors import BiasflowError
-from biasflow.base.names import require
+from biasflow.base.names import Faults, refuse, require
 from biasflow.matrix import FINETUNED, PRETRAINED, RANDOM, Block
 from biasflow.papers.paper import load
 from biasflow.plan.methods import not_in_training
@@ -19,16 +18,13 @@ DEFAULTS |= {"strategies": ["plain"], "seeds": [0], "methods": ["none"]}
 def blocks_of(config: Mapping) -> list[Block]:
     """Return all blocks that a configuration asks for, those of papers first. BiasflowError for an unknown name."""
     blocks: dict[str, Block] = {}
-    for name in config["ask"]:
-        if name in PAPERS:
-            raise BiasflowError(f"config: key 'ask.{name}': that is the name of a paper; choose another")
     for paper, options in config["papers"].items():
         for name, keys in _of_paper(paper, options, config).items():
             blocks[name] = _block(name, f"papers.{paper}", paper, keys, config)
-    for name, keys in config["ask"].items():
-        if name in blocks:
-            raise BiasflowError(f"config: key 'ask.{name}': a paper has a block of this name; choose another")
-        blocks[name] = _block(name, f"ask.{name}", name, keys, config)
+    refuse((f"ask.{name}", "that is the name of a paper; choose another") for name in config["ask"] if name in PAPERS)
+    of_paper = "a paper has a block of this name; choose another"
+    refuse((f"ask.{name}", of_paper) for name in config["ask"] if name in blocks)
+    blocks |= {name: _block(name, f"ask.{name}", name, keys, config) for name, keys in config["ask"].items()}
     return list(blocks.values())
 
 
@@ -46,11 +42,11 @@ def _block(name: str, key: str, group: str, keys: Mapping, config: Mapping) -> B
     lists |= {"trainings": trainings, "items": keys["items"].items()}
     parts = {part: tuple(values) for part, values in lists.items()}
     block = Block(name, key, task=keys["task"], group=group, limit=keys["limit"], **parts)
-    _check(block, config)
+    refuse(_unfitting(block, config))
     return block
 
 
-def _check(block: Block, config: Mapping) -> None:
+def _unfitting(block: Block, config: Mapping) -> Faults:
     for part, names, known in (
         ("encoders", block.encoders, config["encoders"]),
         ("task", [block.task] if block.task else [], config["tasks"]),
@@ -60,33 +56,31 @@ def _check(block: Block, config: Mapping) -> None:
         for name in names:
             hint = _metric_of(name) if part == "metrics" else ""
             require(name, known, f"{block.key}.{part}", "tasks" if part == "task" else part, hint)
-    if FINETUNED in block.trainings and not block.task:
-        raise BiasflowError(
-            f"config: key '{block.key}.task': fine-tuned models are asked for, but no task is named; add the key task"
-        )
-    if not block.task:
-        ignored = ["strategies"] if RANDOM in block.trainings else ["strategies", "seeds"]
-        for part in ignored:
-            if list(getattr(block, part)) != DEFAULTS[part]:
-                raise BiasflowError(
-                    f"config: key '{block.key}.{part}': no task is named, so nothing is fine-tuned; "
-                    f"name one (task), or leave {part} out"
-                )
-    else:
-        kind = config["tasks"][block.task]["kind"]
-        for name in block.strategies:
-            if name.startswith(WITH):
-                method = name.removeprefix(WITH)
-                require(method, config["methods"], f"{block.key}.strategies", "methods")
-                if reason := not_in_training(config["methods"][method]):
-                    raise BiasflowError(f"config: key '{block.key}.strategies': {name}: methods.{method} {reason}")
-            else:
-                require(name, STRATEGIES, f"{block.key}.strategies", "strategies")
-                if STRATEGIES[name].kinds and kind not in STRATEGIES[name].kinds:
-                    raise BiasflowError(
-                        f"config: key '{block.key}.strategies': {name} is not available for tasks of kind {kind} "
-                        f"({block.task}); it is for {', '.join(STRATEGIES[name].kinds)}"
-                    )
+    if block.task:
+        yield from _unfitting_strategies(block, config)
+        return
+    if FINETUNED in block.trainings:
+        yield f"{block.key}.task", "fine-tuned models are asked for, but no task is named; add the key task"
+    for part in ["strategies"] if RANDOM in block.trainings else ["strategies", "seeds"]:
+        if list(getattr(block, part)) != DEFAULTS[part]:
+            nothing = "no task is named, so nothing is fine-tuned"
+            yield f"{block.key}.{part}", f"{nothing}; name one (task), or leave {part} out"
+
+
+def _unfitting_strategies(block: Block, config: Mapping) -> Faults:
+    kind, key = config["tasks"][block.task]["kind"], f"{block.key}.strategies"
+    for name in block.strategies:
+        if name.startswith(WITH):
+            method = name.removeprefix(WITH)
+            require(method, config["methods"], key, "methods")
+            if reason := not_in_training(config["methods"][method]):
+                yield key, f"{name}: methods.{method} {reason}"
+            continue
+        require(name, STRATEGIES, key, "strategies")
+        kinds = STRATEGIES[name].kinds
+        if kinds and kind not in kinds:
+            available = f"it is for {', '.join(kinds)}"
+            yield key, f"{name} is not available for tasks of kind {kind} ({block.task}); {available}"
 
 
 def _metric_of(name: str) -> str:

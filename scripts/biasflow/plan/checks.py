@@ -3,7 +3,7 @@ measures or changes nothing."""
 
 from collections.abc import Mapping
 
-from biasflow.base.errors import BiasflowError
+from biasflow.base.names import Faults, refuse
 from biasflow.encoders.configured import PLANTED, not_planted
 from biasflow.plan.jobs import Plan
 from biasflow.plan.methods import sources
@@ -22,45 +22,36 @@ TEXTS = {
 
 def check_texts(setup: Setup, planned: Plan) -> None:
     """BiasflowError, naming the key, for a text that encoders of the plan cannot take, or that is not theirs."""
-    _check_lengths(setup, planned)
+    refuse(_too_long(setup, planned))
     _check_planted(setup, planned)
 
 
-def _check_lengths(setup: Setup, planned: Plan) -> None:
-    """BiasflowError, naming the key, for blocks of text that an encoder cannot take."""
+def _too_long(setup: Setup, planned: Plan) -> Faults:
+    """Blocks of text that an encoder cannot take."""
     length = setup.config["metrics"]["perplexity"]["max_length"]
     for encoder in dict.fromkeys(key.job.encoder for key in planned.readings if key.readout == "losses"):
         longest = setup.encoders[encoder].positions
         if length and longest and length > longest:
-            raise BiasflowError(
-                f"config: key 'metrics.perplexity.max_length': {length} tokens are more than the {longest} that "
-                f"encoders.{encoder} takes; give at most {longest}, or null"
-            )
+            more = f"{length} tokens are more than the {longest} that encoders.{encoder} takes"
+            yield "metrics.perplexity.max_length", f"{more}; give at most {longest}, or null"
 
 
 def _check_planted(setup: Setup, planned: Plan) -> None:
     """The embedded text is made for encoders that were trained on it: BiasflowError where it is named for another."""
-    for part, encoders in _users_of_texts(setup.methods, planned).items():
-        options = setup.config
-        for key in part.split("."):
-            options = options[key]
-        for name in encoders:
-            if options["text"] == PLANTED and not setup.encoders[name].is_planted:
-                raise not_planted(f"{part}.text", name)
+    for part, name in _users_of_texts(setup.methods, planned):
+        *above, last = part.split(".")
+        options = setup.config["metrics"][last] if above else setup.config[last]
+        if options["text"] == PLANTED and not setup.encoders[name].is_planted:
+            raise not_planted(f"{part}.text", name)
 
 
-def _users_of_texts(methods: Mapping[str, object], planned: Plan) -> dict[str, list[str]]:
-    """Part of the configuration that names a text ("fitting", "metrics.ceat") -> encoders that are run with it."""
+def _users_of_texts(methods: Mapping[str, object], planned: Plan) -> list[tuple[str, str]]:
+    """Parts of the configuration that name a text ("fitting", "metrics.ceat"), and encoders that are run with it."""
     users = [(TEXTS[key.readout], key.job.encoder) for key in planned.readings if key.readout in TEXTS]
     fitted = [(job.encoder, names) for job, names in planned.fits.items()]
     fitted += [(model.encoder, (model.carried,)) for model in planned.trained.values() if model.carried]
-    users += [
-        ("fitting", encoder) for encoder, names in fitted if any("words" in sources(methods[name]) for name in names)
-    ]
-    by_part: dict[str, list[str]] = {}
-    for part, encoder in dict.fromkeys(users):
-        by_part.setdefault(part, []).append(encoder)
-    return by_part
+    users += [("fitting", name) for name, names in fitted if any("words" in sources(methods[one]) for one in names)]
+    return list(dict.fromkeys(users))
 
 
 def check_asked(planned: Plan) -> None:
@@ -72,10 +63,4 @@ def check_asked(planned: Plan) -> None:
     by_method = [((cell.block, cell.method), f"methods.{cell.method}: ", cell.reason) for cell in cells]
     for asked in (by_metric, by_method):
         runs = {pair for pair, start, reason in asked if not reason.startswith(start)}
-        if mistaken := next((reason for pair, _, reason in asked if pair not in runs), None):
-            raise _mistake(mistaken)
-
-
-def _mistake(reason: str) -> BiasflowError:
-    key, _, why = reason.partition(": ")
-    return BiasflowError(f"config: key '{key}': {why}")
+        refuse(reason.split(": ", 1) for pair, _, reason in asked if pair not in runs)

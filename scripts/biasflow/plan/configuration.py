@@ -1,13 +1,14 @@
 """Checks a configuration against its schema and fills in the schema's defaults. Every error is one line."""
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import yaml
+from jsonschema.validators import extend
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.names import PINNED, REVISION, require
+from biasflow.base.names import PINNED, REVISION, Faults, refuse, require
 from biasflow.base.paths import DATA_FOLDERS, Paths
 from biasflow.base.shipped import PACKAGE as FOLDER
 from biasflow.base.shipped import shipped
@@ -16,7 +17,7 @@ from biasflow.encoders.configured import EXTERNAL, PLANTED, Encoder, not_planted
 from biasflow.encoders.recipes import MASKED_LM, PLANTED_BIAS, RECIPES, SWAPPED
 from biasflow.papers.derived import derived_encoders, derived_tasks, judged_encoders
 from biasflow.plan import datasets
-from biasflow.plan.methods import check_methods, methods_of_erasers, with_variants
+from biasflow.plan.methods import methods_of_erasers, unfitting_methods, with_variants
 from biasflow.plan.setup import Setup, tasks_of_papers
 from biasflow.plan.validation import Validator, fault
 from biasflow.registry import PAPERS, STRATEGIES, TASKS
@@ -63,7 +64,7 @@ def resolve(config: Mapping, schema: Mapping) -> dict:
     resolved = {key: _of_command_line(key, value, schema) for key, value in copy.deepcopy(dict(config)).items()}
     if isinstance(resolved.setdefault("methods", {}), dict):
         resolved["methods"] = {**resolved["methods"], **methods_of_erasers(), **resolved["methods"]}
-    _check_lists(resolved["methods"])
+    refuse(_no_lists(resolved["methods"]))
     _fill(resolved, schema, schema)
     if problem := fault(resolved, schema):
         raise BiasflowError(f"config: {problem}")
@@ -72,14 +73,14 @@ def resolve(config: Mapping, schema: Mapping) -> dict:
             step["eraser"] = step["eraser"].replace("-", "_")  # written as methods are, or as in the registry
     _name_encoder(resolved)
     _fill(resolved["encoders"], schema["properties"]["encoders"], schema)  # one of the hub has other keys
-    _check_limits(resolved)
+    refuse(_limits_of_papers(resolved))
     _spread_limit(resolved)
     for part, derived in (("encoders", derived_encoders(resolved)), ("tasks", derived_tasks(resolved))):
         for name, keys in derived.items():
             _fill(keys, schema["properties"][part]["additionalProperties"], schema)
             if resolved[part].setdefault(name, keys) != keys:
                 raise BiasflowError(f"config: key '{part}.{name}': a paper of this run uses this name; choose another")
-    _cross_check(resolved)
+    refuse(_unfitting(resolved))
     resolved["methods"] = with_variants(resolved["methods"])
     return _with_paths(resolved)
 
@@ -94,37 +95,42 @@ def _of_command_line(key: str, value: object, schema: Mapping) -> object:
 
 def _name_encoder(config: Mapping) -> None:
     """Put the encoder that the key `encoder` (a folder) or `hub` (NAME@REVISION) names in the place of local ones whose
-    path asks for it. BiasflowError where one asks and none is named, or two are, where one is named that none asks for,
-    for a revision that is not pinned, and for a name of the hub in the place of a folder."""
-    folder, hub = config["encoder"], config["hub"]
+    path asks for it. BiasflowError where these do not fit (`_misnamed`)."""
     asking = {name: about for name, about in config["encoders"].items() if ENCODER in about.get("path", "")}
+    refuse(_misnamed(config["encoder"], config["hub"], list(asking)))
+    for about in asking.values():
+        if config["hub"] is None:
+            about["path"] = about["path"].replace(ENCODER, config["encoder"])
+        else:
+            about.clear()
+            about |= {"source": "hub", **PINNED.fullmatch(config["hub"]).groupdict()}
+
+
+def _misnamed(folder: str | None, hub: str | None, asking: list[str]) -> Faults:
+    """Where one asks and none is named, or two are, where one is named that none asks for, a revision that is not
+    pinned, and a name of the hub in the place of a folder."""
     if asking and folder is None and hub is None:
-        raise BiasflowError(
-            f"config: key 'encoder': the folder of encoders.{next(iter(asking))} is not given; add --config "
-            "encoder=FOLDER to the command, or hub=NAME@REVISION for an encoder of the model hub"
+        yield (
+            "encoder",
+            f"the folder of encoders.{asking[0]} is not given; add --config encoder=FOLDER to the command, or "
+            "hub=NAME@REVISION for an encoder of the model hub",
         )
     if folder is not None and hub is not None:
-        raise BiasflowError("config: keys 'encoder' and 'hub': both name the encoder; leave one of them out")
+        yield "encoder", "`hub` names the encoder, too; leave one of them out"
     if not asking and (folder, hub) != (None, None):
-        raise BiasflowError(
-            f"config: key '{'encoder' if hub is None else 'hub'}': no encoder of this configuration is taken from "
-            f"here; give one the path '{ENCODER}' (source: local), or use config/mine.yaml"
+        yield (
+            "encoder" if hub is None else "hub",
+            f"no encoder of this configuration is taken from here; give one the path '{ENCODER}' (source: local), or "
+            "use config/mine.yaml",
         )
-    if hub is not None:
-        pinned = PINNED.fullmatch(hub)
-        if pinned is None:
-            raise BiasflowError(f"config: key 'hub': {hub!r} is not NAME@REVISION; {REVISION}")
-        for about in asking.values():
-            about.clear()
-            about |= {"source": "hub", **pinned.groupdict()}
-    elif folder is not None:
-        if PINNED.fullmatch(f"{folder}@{'0' * 40}") and not Path(folder).is_dir():
-            raise BiasflowError(
-                f"config: key 'encoder': there is no folder {folder}; if it is the name of an encoder on the model "
-                f"hub, write --config hub={folder}@REVISION; {REVISION}"
-            )
-        for about in asking.values():
-            about["path"] = about["path"].replace(ENCODER, folder)
+    if hub is not None and not PINNED.fullmatch(hub):
+        yield "hub", f"{hub!r} is not NAME@REVISION; {REVISION}"
+    if folder is not None and PINNED.fullmatch(f"{folder}@{'0' * 40}") and not Path(folder).is_dir():
+        yield (
+            "encoder",
+            f"there is no folder {folder}; if it is the name of an encoder on the model hub, write --config "
+            f"hub={folder}@REVISION; {REVISION}",
+        )
 
 
 def _with_paths(config: Mapping) -> dict:
@@ -150,83 +156,65 @@ def _spread_limit(config: Mapping) -> None:
             about["limit"] = config["limit"]
 
 
-def _check_limits(config: Mapping) -> None:
-    """BiasflowError, naming the key, for a limit of what a paper prints beside numbers of all data."""
+def _limits_of_papers(config: Mapping) -> Faults:
+    """A limit of what a paper prints beside numbers of all data."""
     limited = {f"tasks.{task}.": config["tasks"].get(task, {}) for task in tasks_of_papers(config)}
     planted = config["papers"].get("planted", {}).get("tasks", {})
     limited |= {f"papers.planted.tasks.{task}.": about for task, about in planted.items()}
+    advice = "leave the limit or the paper out, or limit another task or a block of `ask`"
     for key, about in ({"": config, **limited} if config["papers"] else {}).items():
         if about.get("limit") is not None:
-            raise BiasflowError(
-                f"config: key '{key}limit': a paper's tables are of all data; leave the limit or the paper out, "
-                "or limit another task or a block of `ask`"
-            )
+            yield f"{key}limit", f"a paper's tables are of all data; {advice}"
 
 
-def _check_lists(methods: object) -> None:
-    """BiasflowError for an intervention, or the name of an eraser, that stands where a list of interventions belongs:
-    the schema would take it for a grid."""
+def _no_lists(methods: object) -> Faults:
+    """An intervention, or the name of an eraser, that stands where a list of interventions belongs: the schema would
+    take it for a grid."""
     for name, method in methods.items() if isinstance(methods, dict) else ():
         if isinstance(method, str) or (isinstance(method, dict) and "eraser" in method and "grid" not in method):
             eraser = method if isinstance(method, str) else method["eraser"]
-            raise BiasflowError(
-                f"config: key 'methods.{name}': a method is a list of interventions; write [{{eraser: {eraser}}}], in "
-                "brackets or with a hyphen before it (or give it the key grid: dawkins2024)"
+            yield (
+                f"methods.{name}",
+                f"a method is a list of interventions; write [{{eraser: {eraser}}}], in brackets or with a hyphen "
+                "before it (or give it the key grid: dawkins2024)",
             )
 
 
-def _subschemas(value, schema: Mapping, root: Mapping) -> Iterator[Mapping]:
-    """The schemas that apply to `value`: the one given, then (so that its own defaults count) its $ref, those of its
-    alternatives that are objects by $ref, and the branches of `allOf` whose `if` holds."""
-    yield schema
-    for described in (schema, *schema.get("anyOf", [])):
-        if "$ref" in described:
-            yield from _subschemas(value, root["$defs"][described["$ref"].rsplit("/", 1)[1]], root)
-    for branch in schema.get("allOf", []):
-        if "if" in branch and Validator({**branch["if"], "$defs": root.get("$defs", {})}).is_valid(value):
-            yield from _subschemas(value, branch["then"], root)
+def _filling(keyword: str) -> Callable[..., Iterator]:
+    """What checks a keyword of JSON Schema, after the defaults of the same schema's properties are filled in: its own
+    count more than those of a schema that it refers to."""
+
+    def check(validator: Validator, below: object, value: object, schema: Mapping) -> Iterator:
+        for key, about in schema.get("properties", {}).items() if isinstance(value, dict) else ():
+            if "default" in about:
+                value.setdefault(key, copy.deepcopy(about["default"]))
+        yield from Validator.VALIDATORS[keyword](validator, below, value, schema)
+
+    return check
 
 
-def _fill(value, schema: Mapping, root: Mapping) -> None:
-    if isinstance(value, list):
-        for part in list(_subschemas(value, schema, root)):
-            for item in value if isinstance(part.get("items"), Mapping) else ():
-                _fill(item, part["items"], root)
-    if not isinstance(value, dict):
-        return
-    for part in list(_subschemas(value, schema, root)):
-        for key, below in part.get("properties", {}).items():
-            if key not in value and "default" in below:
-                value[key] = copy.deepcopy(below["default"])
-            if key in value:
-                _fill(value[key], below, root)
-        if isinstance(part.get("additionalProperties"), Mapping):
-            for key in value:
-                if key not in part.get("properties", {}):
-                    _fill(value[key], part["additionalProperties"], root)
+_Filling = extend(Validator, {keyword: _filling(keyword) for keyword in ("$ref", "allOf", "properties")})
 
 
-def _cross_check(config: Mapping) -> None:
+def _fill(value: object, part: Mapping, schema: Mapping) -> None:
+    """Fill in the defaults of a part of the schema, wherever it applies; what is wrong is told later, by `fault`."""
+    list(_Filling({**part, "$defs": schema["$defs"]}).iter_errors(value))
+
+
+def _unfitting(config: Mapping) -> Faults:
     """What a schema cannot say: names that refer to one another, and numbers that must fit together."""
     encoders = _with_weights(config)
     if not config["ask"] and not config["papers"]:
-        raise BiasflowError(
-            "config: keys 'ask' and 'papers' are empty, so nothing is asked for; add a block or a paper"
-        )
-    check_methods(config["methods"])
+        yield "ask", "this key and `papers` are empty, so nothing is asked for; add a block or a paper"
+    yield from unfitting_methods(config["methods"])
     if config["world"] and config["tasks"]:
-        tasks = ", ".join(config["tasks"])
-        raise BiasflowError(
-            f"config: key 'world': tasks have data of the usual world only; leave out world, or {tasks}"
-        )
-    _check_papers(config)
+        yield "world", f"tasks have data of the usual world only; leave out world, or {', '.join(config['tasks'])}"
+    yield from _unfitting_papers(config)
     for name, encoder in encoders.items():
-        _check_encoder(config, name, encoder, encoders)
+        yield from _unfitting_encoder(config, name, encoder, encoders)
     for name in config["tasks"]:
         if name in DATA_FOLDERS:
-            raise BiasflowError(
-                f"config: key 'tasks.{name}': {name} is a folder of other data; give the task another name"
-            )
+            yield f"tasks.{name}", f"{name} is a folder of other data; give the task another name"
         task = Setup(config).task(name)
         task.kind.check(task)
     for number, name in enumerate(config["metrics"]["occtmp"]["chinese"]):
@@ -239,15 +227,12 @@ def _cross_check(config: Mapping) -> None:
         for set_name, about in config["metrics"][metric]["own"].items():
             key = f"metrics.{metric}.own.{set_name}"
             if set_name in known or (metric == "weat" and set_name.startswith(datasets.SENTENCES)):
-                raise BiasflowError(f"config: key '{key}': there is a set of this name already; choose another name")
+                yield key, "there is a set of this name already; choose another name"
             for number, name in enumerate(about["encoders"] or ()):
                 require(name, encoders, f"{key}.encoders.{number}", _ENCODERS)
     fractions = config["metrics"]["compression"]["fractions"]
     if sorted(fractions) != fractions or fractions[-1] != 100:
-        raise BiasflowError(
-            f"config: key 'metrics.compression.fractions': {fractions} must rise and end with 100, which is all of "
-            "the data"
-        )
+        yield "metrics.compression.fractions", f"{fractions} must rise and end with 100, which is all of the data"
 
 
 # Metric -> the names of its sets, which none of the user's may have.
@@ -265,52 +250,48 @@ def _with_weights(config: Mapping) -> dict[str, Mapping]:
     return {name: encoder for name, encoder in config["encoders"].items() if encoder["source"] != EXTERNAL}
 
 
-def _check_encoder(config: Mapping, name: str, encoder: Mapping, encoders: Mapping) -> None:
+def _unfitting_encoder(config: Mapping, name: str, encoder: Mapping, encoders: Mapping) -> Faults:
+    key = f"encoders.{name}"
     if name in datasets.TEXT_SOURCES:
-        raise BiasflowError(f"config: key 'encoders.{name}': {name} is the name of a text; give the encoder another")
-    if encoder["source"] == "pretrain" and encoder["hidden"] % encoder["heads"]:
-        heads, hidden = encoder["heads"], encoder["hidden"]
-        raise BiasflowError(f"config: key 'encoders.{name}.heads': {heads} heads do not divide hidden {hidden}")
-    if encoder["source"] == "pretrain" and (parameters := _parameters(encoder)) > MOST_PARAMETERS:
-        raise BiasflowError(
-            f"config: key 'encoders.{name}.hidden': with hidden {encoder['hidden']}, layers {encoder['layers']}, "
-            f"intermediate {encoder['intermediate']} and vocab_size {encoder['vocab_size']} the encoder has "
-            f"{parameters:.1g} parameters; at most {MOST_PARAMETERS:.0g} are trained from scratch"
-        )
+        yield key, f"{name} is the name of a text; give the encoder another"
+    if encoder["source"] == "pretrain":
+        heads, hidden, parameters = encoder["heads"], encoder["hidden"], _parameters(encoder)
+        if hidden % heads:
+            yield f"{key}.heads", f"{heads} heads do not divide hidden {hidden}"
+        if parameters > MOST_PARAMETERS:
+            yield (
+                f"{key}.hidden",
+                f"with hidden {hidden}, layers {encoder['layers']}, intermediate {encoder['intermediate']} and "
+                f"vocab_size {encoder['vocab_size']} the encoder has {parameters:.1g} parameters; at most "
+                f"{MOST_PARAMETERS:.0g} are trained from scratch",
+            )
     if encoder["source"] == "continued":
-        above = [name]
-        while (last := encoders[above[-1]])["source"] == "continued":
-            require(last["from"], encoders, f"encoders.{above[-1]}.from", _ENCODERS)
-            above.append(last["from"])
-            if above[-1] in above[:-1]:
-                raise BiasflowError(
-                    f"config: key 'encoders.{name}.from': {' -> '.join(above)} goes round in a circle; start one of "
-                    "them from another encoder"
-                )
-        if encoder["text"] == PLANTED and not Setup(config).encoder(name).is_planted:
-            raise not_planted(f"encoders.{name}.text", above[-1])
-        recipe, known = encoder["recipe"], (None, PLANTED, datasets.WIKITEXT, datasets.WHOLE_SENTENCES)
-        planting, key = recipe == PLANTED_BIAS, f"encoders.{name}"
-        if planting and encoder.get("dose") is None:
-            raise BiasflowError(f"config: key '{key}.dose': recipe {recipe} plants a dose; give one from -1 to 1")
-        for part in [] if planting else [part for part in ("dose", "placebo", "examples", "labour") if part in encoder]:
-            raise BiasflowError(
-                f"config: key '{key}.{part}': recipe {recipe} plants no bias; leave it out, or take recipe planted"
-            )
-        if encoder["text"] in ((PLANTED,) if planting else datasets.BIOGRAPHIES):
-            raise BiasflowError(
-                f"config: key '{key}.text': recipe {recipe} cannot train on {encoder['text']}; name another text"
-            )
-        if RECIPES[recipe].beside == SWAPPED and encoder["text"] not in known:
-            raise BiasflowError(
-                f"config: key 'encoders.{name}.text': recipe {recipe} can swap only texts that biasflow knows; name "
-                "one of them"
-            )
-        if encoder["next_sentence"] and recipe != MASKED_LM:
-            raise BiasflowError(
-                f"config: key 'encoders.{name}.next_sentence': recipe {recipe} trains no next-sentence head; leave "
-                f"it out, or take the recipe {MASKED_LM}"
-            )
+        yield from _unfitting_continued(config, name, encoder, encoders)
+
+
+def _unfitting_continued(config: Mapping, name: str, encoder: Mapping, encoders: Mapping) -> Faults:
+    key, above = f"encoders.{name}", [name]
+    while (last := encoders[above[-1]])["source"] == "continued":
+        require(last["from"], encoders, f"encoders.{above[-1]}.from", _ENCODERS)
+        above.append(last["from"])
+        if above[-1] in above[:-1]:
+            circle = " -> ".join(above)
+            yield f"{key}.from", f"{circle} goes round in a circle; start one of them from another encoder"
+    if encoder["text"] == PLANTED and not Setup(config).encoder(name).is_planted:
+        raise not_planted(f"{key}.text", above[-1])
+    recipe, known = encoder["recipe"], (None, PLANTED, datasets.WIKITEXT, datasets.WHOLE_SENTENCES)
+    planting = recipe == PLANTED_BIAS
+    if planting and encoder.get("dose") is None:
+        yield f"{key}.dose", f"recipe {recipe} plants a dose; give one from -1 to 1"
+    for part in [] if planting else [part for part in ("dose", "placebo", "examples", "labour") if part in encoder]:
+        yield f"{key}.{part}", f"recipe {recipe} plants no bias; leave it out, or take recipe planted"
+    if encoder["text"] in ((PLANTED,) if planting else datasets.BIOGRAPHIES):
+        yield f"{key}.text", f"recipe {recipe} cannot train on {encoder['text']}; name another text"
+    if RECIPES[recipe].beside == SWAPPED and encoder["text"] not in known:
+        yield f"{key}.text", f"recipe {recipe} can swap only texts that biasflow knows; name one of them"
+    if encoder["next_sentence"] and recipe != MASKED_LM:
+        advice = f"leave it out, or take the recipe {MASKED_LM}"
+        yield f"{key}.next_sentence", f"recipe {recipe} trains no next-sentence head; {advice}"
 
 
 MOST_PARAMETERS = 10**9  # of an encoder that is trained from scratch: three times those of BERT large
@@ -330,31 +311,27 @@ _NAMED_BY_PAPERS = {
 }
 
 
-def _check_papers(config: Mapping) -> None:
+def _unfitting_papers(config: Mapping) -> Faults:
     """The names that papers' options refer to, the kinds of their tasks, and what their erasers are fitted to."""
-    if config["papers"] and datasets.own_pairs(config["fitting"]):
-        raise BiasflowError(
-            "config: key 'fitting.words': a paper's erasers are fitted to its own words, and printed numbers stand "
-            "beside them; leave the paper or these words out"
+    papers = config["papers"]
+    if papers and datasets.own_pairs(config["fitting"]):
+        yield (
+            "fitting.words",
+            "a paper's erasers are fitted to its own words, and printed numbers stand beside them; leave the paper or "
+            "these words out",
         )
     known = {**config, "encoders": _with_weights(config), "methods": with_variants(config["methods"])}
-    if "planted" in config["papers"] and PLANTED not in Encoder("", config["papers"]["planted"]["encoder"]).corpora:
-        raise BiasflowError(
-            "config: key 'papers.planted.encoder.corpus': bias can be planted in the corpus `planted` only; leave "
-            "corpus out, or write planted"
-        )
+    if "planted" in papers and PLANTED not in Encoder("", papers["planted"]["encoder"]).corpora:
+        only = "bias can be planted in the corpus `planted` only; leave corpus out, or write planted"
+        yield "papers.planted.encoder.corpus", only
     for name, about in config["given"].items():
-        if not any(judged_encoders(*paper) for paper in config["papers"].items()):
-            raise BiasflowError(
-                f"config: key 'given.{name}': no study judges it; add papers.planted or papers.calibrated"
-            )
+        if not any(judged_encoders(*paper) for paper in papers.items()):
+            yield f"given.{name}", "no study judges it; add papers.planted or papers.calibrated"
         if "{script}" in about["command"] and "script" not in about:
-            raise BiasflowError(
-                f"config: key 'given.{name}.script': the command runs {{script}}, but no script is named; give its file"
-            )
-    if "calibrated" in config["papers"]:
-        require(config["papers"]["calibrated"]["encoder"], config["encoders"], "papers.calibrated.encoder", _ENCODERS)
-    for paper, options in config["papers"].items():
+            yield f"given.{name}.script", "the command runs {script}, but no script is named; give its file"
+    if "calibrated" in papers:
+        require(papers["calibrated"]["encoder"], config["encoders"], "papers.calibrated.encoder", _ENCODERS)
+    for paper, options in papers.items():
         if "folder" not in options:
             require(paper, PAPERS, f"papers.{paper}", "papers")
         kinds = PAPERS[paper].tasks if paper in PAPERS else {}
@@ -364,4 +341,4 @@ def _check_papers(config: Mapping) -> None:
                 for name in [named] if isinstance(named, str) else named:
                     require(name, known[part], place, _ENCODERS if part == "encoders" else part)
                     if part == "tasks" and config["tasks"][name]["kind"] != kinds[key]:
-                        raise BiasflowError(f"config: key '{place}': {name} is no task of kind {kinds[key]}")
+                        yield place, f"{name} is no task of kind {kinds[key]}"

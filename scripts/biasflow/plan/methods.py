@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from operator import itemgetter
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.names import naming, require
+from biasflow.base.names import Faults, naming, require
 from biasflow.matrix import ELSEWHERE
 from biasflow.methods.controls import MATCHED, RANDOM
 from biasflow.methods.controls import control_of as control_of
@@ -49,59 +49,56 @@ def _with(method: object, **keys: object) -> object:
     return [{**step, **keys} for step in method]
 
 
-def check_methods(methods: Mapping[str, object]) -> None:
-    """Raise BiasflowError, naming the key, for an eraser, option or place that does not exist or does not fit."""
+def unfitting_methods(methods: Mapping[str, object]) -> Faults:
+    """What is wrong with methods: an eraser, option or place that does not exist or does not fit."""
     for name, method in methods.items():
         if isinstance(method, Mapping):
-            key = f"methods.{name}"
-            _check_eraser(method["eraser"], method["options"], key)
-            if "components" in method["options"]:
-                raise BiasflowError(
-                    f"config: key '{key}.options.components': a grid takes as many as each setting needs; leave it out"
-                )
-            if not ERASERS[method["eraser"]].ordered:
-                ordered = ", ".join(eraser for eraser, entry in ERASERS.items() if entry.ordered)
-                raise BiasflowError(
-                    f"config: key '{key}.eraser': the grid takes the first or second direction, weighted by explained "
-                    f"variance, and {method['eraser']} has no such order; choose {ordered}"
-                )
-            with naming(f"{key}.settings"):
-                chosen_settings(method["settings"])
+            yield from _unfitting_grid(method, f"methods.{name}")
             continue
-        for number, step in enumerate(method):
-            key = f"methods.{name}.{number}"
-            _check_eraser(step["eraser"], step["options"], key)
-            if not PLACE.fullmatch(step["places"]):
-                raise BiasflowError(
-                    f"config: key '{key}.places': {step['places']!r} is no place; write all, last, last.cls, pooled, "
-                    "each, layer[3] or layer[3].attention.query"
-                )
-            eraser, can = step["eraser"], ERASERS[step["eraser"]].fitted_to
-            fitted_to = step["fitted_to"] or can[0]
-            if fitted_to not in can:
-                raise BiasflowError(f"config: key '{key}.fitted_to': {eraser} can be fitted to {', '.join(can)}")
-            if fitted_to == "task" and step["places"] != "last.cls":
-                raise BiasflowError(
-                    f"config: key '{key}.places': what is fitted to the task acts at last.cls; write places: last.cls"
-                )
-            if fitted_to == "task" and step["fitted_on"] == "pretrained":
-                raise BiasflowError(
-                    f"config: key '{key}.fitted_on': what is fitted to the task is fitted on the model; leave it out"
-                )
-            if fitted_to == "words" and step["places"].endswith(("cls", "pooled")):
-                raise BiasflowError(
-                    f"config: key '{key}.places': {step['places']} has no states of words; write fitted_to: pairs"
-                )
-            if step["places"] == "each" and len(method) > 1:
-                raise BiasflowError(
-                    f"config: key '{key}.places': each stands for one intervention alone; make it a method of its own"
-                )
+        steps = {f"methods.{name}.{number}": step for number, step in enumerate(method)}
+        for key, step in steps.items():
+            yield from _unfitting_step(step, key)
+            if step["places"] == "each" and len(steps) > 1:
+                yield f"{key}.places", "each stands for one intervention alone; make it a method of its own"
 
 
-def _check_eraser(eraser: str, options: Mapping, key: str) -> None:
+def _unfitting_grid(grid: Mapping, key: str) -> Faults:
+    _check_eraser(grid, key)
+    if "components" in grid["options"]:
+        yield f"{key}.options.components", "a grid takes as many as each setting needs; leave it out"
+    if not ERASERS[grid["eraser"]].ordered:
+        ordered = ", ".join(eraser for eraser, entry in ERASERS.items() if entry.ordered)
+        yield (
+            f"{key}.eraser",
+            "the grid takes the first or second direction, weighted by explained variance, and "
+            f"{grid['eraser']} has no such order; choose {ordered}",
+        )
+    with naming(f"{key}.settings"):
+        chosen_settings(grid["settings"])
+
+
+def _unfitting_step(step: Mapping, key: str) -> Faults:
+    _check_eraser(step, key)
+    places, can = step["places"], ERASERS[step["eraser"]].fitted_to
+    fitted_to = step["fitted_to"] or can[0]
+    if not PLACE.fullmatch(places):
+        known = "all, last, last.cls, pooled, each, layer[3] or layer[3].attention.query"
+        yield f"{key}.places", f"{places!r} is no place; write {known}"
+    if fitted_to not in can:
+        yield f"{key}.fitted_to", f"{step['eraser']} can be fitted to {', '.join(can)}"
+    if fitted_to == "task" and places != "last.cls":
+        yield f"{key}.places", "what is fitted to the task acts at last.cls; write places: last.cls"
+    if fitted_to == "task" and step["fitted_on"] == "pretrained":
+        yield f"{key}.fitted_on", "what is fitted to the task is fitted on the model; leave it out"
+    if fitted_to == "words" and places.endswith(("cls", "pooled")):
+        yield f"{key}.places", f"{places} has no states of words; write fitted_to: pairs"
+
+
+def _check_eraser(step: Mapping, key: str) -> None:
+    eraser = step["eraser"]
     require(eraser, ERASERS, f"{key}.eraser", "erasers")
     known = ERASERS[eraser].options
-    for option, value in options.items():
+    for option, value in step["options"].items():
         require(option, known, f"{key}.options", f"options of {eraser}")
         if problem := fault(value, known[option], key=f"{key}.options.{option}"):
             raise BiasflowError(f"config: {problem}")

@@ -138,7 +138,7 @@ MISTAKES = [
     (of(("run", "Has Spaces")), "run"),
     (of(("run", "a" * 300)), "run': 'a{20}...' has 300 characters; give at most 100"),
     ({key: value for key, value in BASE.items() if key != "run"}, "run' is missing"),
-    ({key: value for key, value in BASE.items() if key != "ask"}, "ask' and 'papers' are empty"),
+    ({key: value for key, value in BASE.items() if key != "ask"}, "ask"),
     (top(device="gpu"), "device"),
     # names
     (top(run="demo\n"), "run"),
@@ -347,7 +347,7 @@ MISTAKES = [
     (of(ASKING, ("encoder", 12)), "encoder': 12 is not text"),
     (of(ASKING, ("encoder", "google-bert/bert-base-uncased")), "encoder'.*--config hub=google-bert/bert-base-uncased@"),
     (of(ASKING, ("hub", "google-bert/bert-base-uncased")), "hub': .* 40 hexadecimal digits"),
-    (of(ASKING, ("hub", HUB), ("encoder", "my/bert")), "encoder' and 'hub': both"),
+    (of(ASKING, ("hub", HUB), ("encoder", "my/bert")), "encoder"),
     # what --config and quotes give: text
     (top(ask="{block: {encoders: [own]}}"), "ask"),
     # this machine
