@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from biasflow.base.errors import AbsentError, BiasflowError
+from biasflow.base.files import read_text
+from biasflow.base.shipped import shipped
 from biasflow.corpora.catalogue import read_catalogue
 from biasflow.encoders.families import FAMILIES
-from biasflow.encoders.places import ALL, EACH, LAST, LAST_CLS, POOLED, resolve
+from biasflow.encoders.places import resolve
 from biasflow.matrix import NA, PRETRAINED
 from biasflow.plan.cells import name_of_head, plan
 from biasflow.plan.configuration import load_schema
@@ -23,18 +25,6 @@ from biasflow.registry import ERASERS, METRICS, PAPERS, READOUTS, STRATEGIES, TA
 from biasflow.results.page import meanings
 
 Lines = Iterator[tuple[str, str]]
-MEANINGS = {  # of the places of a method
-    ALL: "the outputs of all layers, every token",
-    EACH: "the same, one layer at a time, each a setting of its own",
-    LAST: "the output of the last layer, every token",
-    LAST_CLS: "the output of the last layer, the first token alone",
-    POOLED: "the sentence vector that a classification or next-sentence head reads",
-    "layer[i]": "the output of layer i, every token",
-    "layer[i].cls": "the output of layer i, the first token alone",
-    "layer[i].attention.query": "the queries of the attention in layer i, split into heads",
-    "layer[i].attention.key": "its keys",
-    "layer[i].attention.value": "its values",
-}
 ENCODER = "encoder"  # what the encoder of a folder is called here
 GROUPS = {"inside": "inside the encoder", "outside": "in a fine-tuned model", "cost": "cost"}  # of measures, in words
 
@@ -77,20 +67,18 @@ def _of_one_encoder(reason: str) -> str:
 
 def encoders(config: Mapping | None) -> Lines:
     """The encoders of a configuration; without one, the sources that an encoder can have."""
-    if config:
-        yield from ((name, _shortly(about)) for name, about in config["encoders"].items())
-        return
     schema = load_schema()["$defs"]
-    for source in schema["encoder"]["properties"]["source"]["enum"]:
-        yield f"source: {source}", schema[source]["description"]
+    sources = schema["encoder"]["properties"]["source"]["enum"]
+    yield from _defined(config, "encoders", {f"source: {name}": schema[name]["description"] for name in sources})
 
 
 def tasks(config: Mapping | None) -> Lines:
     """The tasks of a configuration; without one, the kinds of task."""
-    if config:
-        yield from ((name, _shortly(about)) for name, about in config["tasks"].items())
-        return
-    yield from ((f"kind: {name}", entry.label) for name, entry in TASKS.items())
+    yield from _defined(config, "tasks", {f"kind: {name}": entry.label for name, entry in TASKS.items()})
+
+
+def _defined(config: Mapping | None, part: str, kinds: Mapping[str, str]) -> Lines:
+    return iter(({name: _shortly(about) for name, about in config[part].items()} if config else kinds).items())
 
 
 def strategies(config: Mapping | None) -> Lines:
@@ -153,7 +141,7 @@ def papers(config: Mapping | None) -> Lines:
 
 def places(config: Mapping | None) -> Lines:
     """Where in an encoder a method can act."""
-    yield from MEANINGS.items()
+    yield from meanings("places").items()
 
 
 def files(config: Mapping | None) -> Lines:
@@ -205,7 +193,7 @@ CHOICES: Mapping[str, Callable[[Mapping | None], Lines]] = {
 def places_of(setup: Setup) -> Lines:
     """What the places mean in the encoder of the folder, and those that it lacks."""
     layers, kind = setup.encoders[ENCODER].depth, setup.encoders[ENCODER].model_type
-    for place, meaning in MEANINGS.items():
+    for place, meaning in meanings("places").items():
         if kind not in FAMILIES:
             yield place, f"no: the layers of the model type {kind} are not known"
         elif ".attention." in place and not FAMILIES[kind].attention:
@@ -245,24 +233,7 @@ FIRST_METHODS = ("none", "leace", "leace-random0")  # the first alone where the 
 CONTROL = "leace-random0 is a control: random directions in place of those of leace."
 UNEDITED = "No method can act, because the layers of the model type {kind} are not known."
 SLOW = ("ceat",)  # reads words in thousands of contexts: a user may want to see the others first
-TEXT = """\
-# Measures gender bias in the encoder in {folder}; made by `biasflow init`. Start it with
-#   snakemake --cores 2 --configfile {file}
-# What else may be written here: biasflow list encoders|tasks|methods|metrics|keys
-run: {name}  # everything is written to results/{name}
-
-encoders:
-  {name}: {{source: local, path: {path}}}
-
-ask:
-  inside:
-    encoders: [{name}]
-    # {about}
-    methods: [{methods}]
-    metrics:
-{metrics}
-    # Slow, and therefore left out: {slow}
-{lacking}"""
+TEXT = shipped("data/first_configuration.txt")  # with {names} for what `first_configuration` fills in
 
 
 class First(NamedTuple):
@@ -285,7 +256,8 @@ def first_configuration(folder: str, file: str) -> First:
     lacking = {name: reason for name, reason in why.items() if reason}
     width = max(len(name) for name in asked) + 1
     unedited = "" if editable else UNEDITED.format(kind=kind)
-    text = TEXT.format(
+    template = read_text(TEXT).removesuffix("\n")
+    text = template.format(
         folder=" ".join(folder.split()),
         file=file,
         name=_run_name(folder),

@@ -17,7 +17,7 @@ from biasflow.encoders.configured import EXTERNAL, PLANTED, Encoder, not_planted
 from biasflow.encoders.recipes import MASKED_LM, PLANTED_BIAS, RECIPES, SWAPPED
 from biasflow.papers.derived import derived_encoders, derived_tasks, judged_encoders
 from biasflow.plan import datasets
-from biasflow.plan.methods import methods_of_erasers, unfitting_methods, with_variants
+from biasflow.plan.methods import methods_of_erasers, steps_of, unfitting_methods, with_variants
 from biasflow.plan.setup import Setup, tasks_of_papers
 from biasflow.plan.validation import Validator, fault
 from biasflow.registry import PAPERS, STRATEGIES, TASKS
@@ -69,7 +69,7 @@ def resolve(config: Mapping, schema: Mapping) -> dict:
     if problem := fault(resolved, schema):
         raise BiasflowError(f"config: {problem}")
     for method in resolved["methods"].values():
-        for step in method if isinstance(method, list) else [method]:
+        for step in steps_of(method):
             step["eraser"] = step["eraser"].replace("-", "_")  # written as methods are, or as in the registry
     _name_encoder(resolved)
     _fill(resolved["encoders"], schema["properties"]["encoders"], schema)  # one of the hub has other keys

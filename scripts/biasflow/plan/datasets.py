@@ -402,29 +402,13 @@ def token_scores(asked: Asked) -> list[Dataset]:
     return [Dataset("sentences", {"text": (file,)}, {"sentences": SENTENCES_OF_PAGE})]
 
 
-# Those of which `limit` takes a sample. The others are small, or parts of tasks, which have limits of their own.
-_SAMPLED = (
-    stimuli,
-    occupations,
-    planted_occupations,
-    gest_sentences,
-    crows_pairs,
-    stereotype_pairs,
-    stereoset_blanks,
-    stereoset_sentences,
-    bec_pro,
-    disco,
-    trait_ratings,
-    winogender,
-    context_tests,
-    running_text,
-    sample_of_text,
-)
-_WHOLE = (word_tests, sentence_tests, words, probed_words, sentences, trainings, token_scores)
-SAMPLED = frozenset(function.__name__ for function in _SAMPLED)
+# Of these `limit` takes no sample: they are small, or parts of tasks, which have limits of their own.
+_WHOLE = {"word_tests", "sentence_tests", "words", "probed_words", "sentences", "trainings", "token_scores"}
+_NAMES = {entry.datasets for entry in METRICS.values()} | {token_scores.__name__}  # and those that only papers print
 DATASETS: Mapping[str, Callable[[Asked], list[Dataset]]] = {
-    function.__name__: function for function in (*_SAMPLED, *_WHOLE)
+    name: globals()[name] for name in sorted(_NAMES) if name in globals()
 }
+SAMPLED = DATASETS.keys() - _WHOLE
 
 
 def datasets_of(metric: str, task: TaskPlan | None) -> Callable[[Asked], list[Dataset]] | None:

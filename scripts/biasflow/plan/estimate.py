@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import yaml
 
+from biasflow.base.shipped import shipped
 from biasflow.corpora.catalogue import Catalogue
 from biasflow.encoders.configured import Encoder
 from biasflow.encoders.recipes import EXAMPLES, PLANTED_BIAS, NewHeads, Recipe
@@ -34,32 +36,14 @@ TEXT_TOKENS = 25  # of a sentence
 BASE = {"num_hidden_layers": 12, "hidden_size": 768, "intermediate_size": 3072, "vocab_size": 30522}
 OTHER_NAMES = {"num_hidden_layers": ("n_layers", "layers"), "hidden_size": ("dim", "hidden")}
 OTHER_NAMES |= {"intermediate_size": ("hidden_dim", "intermediate"), "vocab_size": ("vocab_size",)}
-# The beginning of a dataset's name -> its items, how often each goes through the encoder, and its tokens. Their product
-# is what the tokenizer of BERT counted (docs/costs.md); of BEC-Pro several items are read off one masked sentence.
-ITEMS = {
-    "gest": (3565, 4, 21),
-    "crows-pairs": (262, 26, 20),
-    "stereoset-blanks": (255, 3, 12),
-    "bec-pro": (2700, 0.3, 14),
-    "stereoset-pairs": (255, 22, 12),
-    "disco": (1700, 1, 11),
-    "winogender": (240, 1, 18.5),
-    "stereoset": (250, 6, 20),
-    "planted": (240, 6, 15),
-    "professions": (320, 1, 7.4),
-    "sent-": (200, 2, 8.5),
-    "C": (48, 1, 4),
-    "occupation-pairs": (10_824, 1, 12),
-}
 CONTEXTS, CONTEXT_TOKENS = 13_000, 80  # of a test of CEAT in WikiText-2
 PLANTED_TOKENS = 25  # of a pair of sentences of the embedded corpus: 18, and what the output layer adds
 RUNNING = 12_000  # parts of TEXT_TOKENS of the running text of the perplexity
 WIKITEXT_TOKENS = 34  # of a sentence of it
-TASK_TOKENS = {"occupation": 75, "nli": 30, "glue": 40, "coreference": 250}
 CONTINUED, BLOCK = 2.5e6, 512  # tokens of WikiText-2, and of a block
 OWN_FILE = 10_000  # examples of a file that the catalogue does not count
-# Seconds an example of readouts that are trained.
-TRAINED = {"probes": 2.5e-3, "mlp_probes": 5e-3, "heads": 1e-3, "clusters": 0.1}
+_TYPICAL = yaml.safe_load(shipped("plan/estimate.yaml").read_text("utf-8"))
+ITEMS, TASK_TOKENS, TRAINED = (_TYPICAL[name] for name in ("items", "task_tokens", "trained"))
 AT_THE_END = ("last", "last.cls", "pooled", "layer[-1]", "layer[-1].cls")
 
 

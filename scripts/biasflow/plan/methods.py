@@ -104,6 +104,11 @@ def _check_eraser(step: Mapping, key: str) -> None:
             raise BiasflowError(f"config: {problem}")
 
 
+def steps_of(method: object) -> list[Mapping]:
+    """The interventions of a method; of a grid the grid itself, which has an eraser and its options as they do."""
+    return [method] if isinstance(method, Mapping) else method
+
+
 def resolved(method: object) -> object:
     """Return a method as fits take it: what it leaves open is filled in from the registry entry of its eraser."""
     if isinstance(method, Mapping):
@@ -118,8 +123,7 @@ def resolved(method: object) -> object:
 
 def eraser_modules(methods: Iterable[object]) -> set[str]:
     """The modules of the erasers of methods."""
-    steps = (step for method in methods for step in ([method] if isinstance(method, Mapping) else method))
-    return {module_of(ERASERS[step["eraser"]]) for step in steps}
+    return {module_of(ERASERS[step["eraser"]]) for method in methods for step in steps_of(method)}
 
 
 def sources(method: object) -> set[str]:
@@ -141,8 +145,7 @@ def note_of(method: object, reads_states: str, groups: str | None = None) -> str
 
 def needs_origin(method: object) -> bool:
     """Whether a method is fitted on the encoder before training."""
-    steps = [method] if isinstance(method, Mapping) else method
-    return any(step["fitted_on"] == "pretrained" for step in steps)
+    return any(step["fitted_on"] == "pretrained" for step in steps_of(method))
 
 
 def missing_layer(method: object, depth: int) -> str | None:
@@ -158,17 +161,13 @@ def missing_layer(method: object, depth: int) -> str | None:
 
 def acts_in_attention(method: object) -> bool:
     """Whether a method acts at queries, keys or values in any setting."""
-    if isinstance(method, Mapping):
-        return any(setting.attention for setting in chosen_settings(method["settings"]))
-    return any(".attention." in step["places"] for step in method)
+    return any(".attention." in place for _, places in _places_by_setting(method) for place in places)
 
 
 def largest_rank(method: object) -> tuple[str, int]:
     """The eraser of a method that takes out the most directions, and how many; ("", 0) where no option says it."""
-    steps = [] if isinstance(method, Mapping) else method
-    return max(
-        ((step["eraser"], step["options"].get("components", 0)) for step in steps), key=itemgetter(1), default=("", 0)
-    )
+    ranks = [(step["eraser"], step["options"].get("components", 0)) for step in steps_of(method)]
+    return max(ranks, key=itemgetter(1), default=("", 0))
 
 
 def not_in_training(method: object) -> str | None:

@@ -79,17 +79,10 @@ def _reading_job(setup: Setup, plan: Plan, catalogue: Catalogue, job: ReadingJob
         inputs |= _inputs_of(name, dataset.files)
         inputs |= {f"{name}/{role}": folder for role, folder in folders.items() if folder != output}
         caches |= _inputs_of(name, dataset.caches)
-        params.append(
-            {
-                "module": module_of(READOUTS[reading.readout]),
-                "dataset": dataset.read_as,
-                "inputs": name,
-                "file": file_in_output(reading.key),
-                "methods": list(reading.methods),
-                "made_from": {role: file_in_output(key) for role, key in reading.made_from.items()},
-                "options": dict(dataset.options),
-            }
-        )
+        made_from = {role: file_in_output(key) for role, key in reading.made_from.items()}
+        methods, module = list(reading.methods), module_of(READOUTS[reading.readout])
+        about = {"methods": methods, "made_from": made_from, "options": dict(dataset.options)}
+        params.append(_told(reading, module, name) | about)
     if {method for reading in readings for method in reading.methods} & set(plan.fits.get(fit, ())):
         inputs["methods"] = paths.methods(*fit)
     modules = {module_of(READOUTS[reading.readout]) for reading in readings}
@@ -126,13 +119,9 @@ def _external_job(
     modules |= {listing for reading in readings if (listing := _listing(reading, metrics[reading.key]))}
 
     def params(reading: Reading) -> dict[str, object]:
-        return {
-            "module": external_module(READOUTS[reading.readout]),
-            "dataset": reading.dataset.read_as,
-            "inputs": f"{reading.model.encoder}/{_name_of(reading)}",
-            "file": file_in_output(reading.key),
-            "options": _external_options(reading, metrics[reading.key], given[reading.key]),
-        }
+        options = _external_options(reading, metrics[reading.key], given[reading.key])
+        module, name = external_module(READOUTS[reading.readout]), f"{reading.model.encoder}/{_name_of(reading)}"
+        return _told(reading, module, name) | {"options": options}
 
     return Job(
         rule,
@@ -142,6 +131,12 @@ def _external_job(
         {"readouts": [[params(reading) for reading in of_job] for of_job in jobs.values()]},
         sorted(modules),
     )
+
+
+def _told(reading: Reading, module: str, inputs: str) -> dict[str, object]:
+    """What the parameter of a job tells of any of its readouts."""
+    dataset, file = reading.dataset.read_as, file_in_output(reading.key)
+    return {"module": module, "dataset": dataset, "inputs": inputs, "file": file}
 
 
 def _external_options(reading: Reading, metric: str, files: list[GivenFile]) -> dict[str, object]:

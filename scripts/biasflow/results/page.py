@@ -36,5 +36,5 @@ def shown_in_report(name: str, caption: str) -> dict[str, str]:
 
 @cache
 def meanings(kind: str) -> Mapping[str, str]:
-    """Name -> meaning, in words that follow the name and a colon. kind: "measures", "erasers" or "tests"."""
+    """Name -> meaning, in words that follow the name and a colon. kind: a part of the file, such as "measures"."""
     return yaml.safe_load(read_text(shipped("data/meanings.yaml")))[kind]
