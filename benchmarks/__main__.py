@@ -20,6 +20,7 @@ BENCHMARKS: Mapping[Benchmark, Mapping[str, object]] = {
     readouts.bench_heads: {"n": 100, "dimension": 8, "heads": 2, "timed": 1},
     readouts.bench_ceat: {"draws": 20, "timed": 5, "dimension": 8},
     readouts.bench_probe: {"n": 200, "dimension": 4, "seeds": 2},
+    readouts.bench_families: {"n": 200, "dimension": 4, "splits": 2},
     pretraining.bench_pretraining: {"pairs": 8, "layers": 1},
     start.bench_start: {"repeats": 1},
     tasks.bench_coreference: {"steps": ((2, 48, tasks.SMALL, 40),)},

@@ -9,7 +9,7 @@ import torch
 
 from benchmarks.encoders import planted_pairs, small_bert
 from benchmarks.methods import random_subspaces
-from benchmarks.timing import REPEATS, one_thread, peak_gib, row, seconds
+from benchmarks.timing import REPEATS, in_turn, one_thread, peak_gib, row, seconds
 from biasflow.base.progress import progress
 from biasflow.corpora.nli import LABELS
 from biasflow.encoders.batches import encode, padded
@@ -19,11 +19,12 @@ from biasflow.methods.fitted import NONE, Active, Fitted, Grid
 from biasflow.methods.grid import all_settings, edits_of
 from biasflow.metrics.combined_effect import draw_effects
 from biasflow.readouts.cosines import drawn_cosines
+from biasflow.readouts.families import probed
 from biasflow.readouts.linear_heads import train_heads
 from biasflow.readouts.predictions import batches, predict
 from biasflow.readouts.probe import Code, send
 from biasflow.readouts.reader import Reader
-from biasflow.tasks.cuts import probe_split
+from biasflow.tasks.cuts import BALANCED, Cut, control_labels, probe_split
 from biasflow.training.examples import Examples
 from tests.unit.reference_ceat import one_by_one as ceat_one_by_one
 from tests.unit.reference_probe import codelength_one_by_one, train_head
@@ -92,6 +93,22 @@ def bench_probe(*, n: int = 4000, dimension: int = 256, seeds: int = 10, hidden:
             for name, n_seeds in (("one seed", 1), (f"{seeds} seeds", seeds)):
                 together = statistics.median(seconds(lambda k=n_seeds, u=units: ours(range(k), u)) for _ in range(3))
                 yield row(f"{kind}, {name}: in lockstep against one by one", together, n_seeds * plain, note)
+
+
+def bench_families(*, n: int = 2300, dimension: int = 384, splits: int = 6, hidden: int = 50) -> Iterator[dict]:
+    """Probes of four families of true and shuffled labels, against the online code of the same by a linear probe."""
+    rng = np.random.default_rng(0)
+    z = rng.integers(2, size=n)
+    X = rng.normal(size=(n, dimension)).astype(np.float32)
+    X[:, :8] += 0.5 * z[:, None]
+    X *= np.geomspace(1, 0.02, dimension, dtype=np.float32)[rng.permutation(dimension)]  # as in an encoder's states
+    cuts = [Cut(BALANCED, str(seed), [seed], *probe_split(n, seed), control_labels(z, seed)) for seed in range(splits)]
+    labels = {"true": [z] * splits, "shuffled": [cut.control for cut in cuts]}
+    codes = [Code(y, cut.train, cut.dev, cut.test, 0) for cut in cuts for y in (z, cut.control)]
+    with one_thread():
+        families, linear = in_turn(lambda: probed(X, cuts, labels, hidden), lambda: send(X, codes))
+    note = f"{n} vectors of {dimension} dimensions, {splits} splits, one thread"
+    yield row("probes of four families against the linear probe's online code", families, linear, note)
 
 
 def bench_heads(*, n: int = 5000, dimension: int = 768, heads: int = 10, timed: int = 3) -> Iterator[dict]:

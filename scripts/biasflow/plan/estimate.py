@@ -24,8 +24,8 @@ from biasflow.plan.setup import Setup
 from biasflow.tasks.kinds import TaskPlan
 
 RATE = 60e9  # operations a second of one core, in single precision, ...
-PRODUCTS = 86e9  # ... where matrix products alone reached so many (docs/costs.md)
-SIDE = 96  # of the matrices whose product is timed: so small that no library spreads it over several cores
+PRODUCTS = 52e9  # ... where products of such matrices alone reached so many
+SIDE = 63  # of the matrices whose product is timed. OpenBLAS shares larger ones out, and waits where others compute
 SOFTMAX = 450  # operations that a probability of one word takes beside its product, in the time of RATE: 7.5 ns
 # Seconds of processor time of the start of a job that loads a model, of a job that scores, of one that fetches a file,
 # and of Snakemake and the jobs that every run has (the plan, the tables, the page).

@@ -5,8 +5,8 @@
     rbf        the same on a Gaussian kernel (Nystroem's method: 500 rows), as wide as the median distance
     hidden     a network with one hidden layer
 
-How strongly a ridge regression is penalised its squared error on other rows decides; when a network stops, a tenth of
-its rows.
+How strongly a ridge regression is penalised, and when a network stops, its error on other rows decides. The networks of
+all splits are trained together.
 
 File: a table with a row for each person that a probe is tested on: method, setting, split_seed, family, labels ("-":
 the true ones; "shuffled": in random order, for what a family finds where nothing is; "after-leace" and "after-qleace":
@@ -16,8 +16,7 @@ woman), right (whether the probe says so).
 Sources: Belrose et al. (2023) for probes that are not linear after linear erasers, Hewitt & Liang (2019) for shuffled
 labels."""
 
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,19 +30,20 @@ from scipy.spatial.distance import pdist
 from biasflow.base.tabular import write_parquet
 from biasflow.erasers import leace
 from biasflow.erasers.qleace import qleace
+from biasflow.readouts.probe import Code, send
 from biasflow.readouts.source import Source, load_for
 from biasflow.readouts.states import PLAIN, States
 from biasflow.tasks.cuts import Cut
 
 if TYPE_CHECKING:  # scikit-learn takes a second to load, which other readings need not wait for
     from sklearn.base import TransformerMixin
-    from sklearn.neural_network import MLPClassifier
 
 LINEAR, QUADRATIC, RBF, HIDDEN = FAMILIES = ("linear", "quadratic", "rbf", "hidden")
+PORTIONS = (0.1, 1.0)  # the fewest that `probe.send` takes; the network that learns from all rows is the one asked
 TRUE, SHUFFLED = "-", "shuffled"
 COMPONENTS, LANDMARKS = 64, 500
-PENALTIES = np.logspace(0, 6, 7)
-MEDIAN_OF = 1000  # rows, for the width of the kernel
+PENALTIES = np.logspace(0, 6, 5)
+MEDIAN_OF = 500  # rows, for the width of the kernel
 FOLDS = 5
 
 
@@ -66,12 +66,11 @@ def tables(
     made = []
     for method, setting, X in vectors:
         X = X.float().numpy()
-        for cut in cuts:
-            of_cut = [*probed(X, {TRUE: z, SHUFFLED: cut.control}, cut, hidden)]
-            if (method, setting) == PLAIN:
-                for name, erase in OF_THESE_VECTORS.items():
-                    of_cut += probed(erased(erase, X, z, cut), {name: z}, cut, hidden)
-            made += [table.assign(method=method, setting=setting, split_seed=cut.split_seed) for table in of_cut]
+        of_method = [probed(X, cuts, {TRUE: [z] * len(cuts), SHUFFLED: [cut.control for cut in cuts]}, hidden)]
+        if (method, setting) == PLAIN:
+            for name, erase in OF_THESE_VECTORS.items():
+                of_method += [probed(erased(erase, X, z, cut), [cut], {name: [z]}, hidden) for cut in cuts]
+        made += [table.assign(method=method, setting=setting) for table in of_method]
     return pd.concat(made, ignore_index=True)
 
 
@@ -94,27 +93,34 @@ def erased(erase: Callable[..., np.ndarray], X: np.ndarray, z: np.ndarray, cut: 
     return moved
 
 
-def probed(X: np.ndarray, labels: Mapping[str, np.ndarray], cut: Cut, hidden: int) -> Iterator[pd.DataFrame]:
-    """The tests of the probes of all families on vectors X [n, d], a table for each: family, labels, z, right.
+def probed(X: np.ndarray, cuts: Sequence[Cut], labels: Mapping[str, Sequence[np.ndarray]], hidden: int) -> pd.DataFrame:
+    """The tests of the probes of all families on vectors X [n, d]: a table of split_seed, family, labels, z, right.
 
-    labels: name -> labels of all rows [n]."""
+    labels: name -> for each cut the labels of all rows [n]."""
     from sklearn.preprocessing import StandardScaler
 
-    parts, seed = (cut.train, cut.dev, cut.test), cut.seeds[0]
-    train, dev, _ = (np.column_stack([2.0 * z[rows] - 1 for z in labels.values()]) for rows in parts)
-    scale = StandardScaler().fit(X[cut.train])
-    vectors = [scale.transform(X[rows]) for rows in parts]
-    for family in FAMILIES:
-        if family == HIDDEN:
-            women = np.column_stack(
-                [_network(vectors[0], signs, hidden, seed).predict(vectors[2]) for signs in train.T]
-            )
-        else:
-            features = _features(family, vectors[0], seed)
-            women = _ridge(*map(features.transform, vectors), train, dev)
-        for name, said in zip(labels, women.T > 0, strict=True):
-            true = labels[name][cut.test]
-            yield pd.DataFrame({"family": family, "labels": name, "z": true, "right": said == true})
+    X = StandardScaler().fit_transform(X)  # of all rows: it sees no label
+    pairs = [(number, name) for number in range(len(cuts)) for name in labels]
+    codes = [Code(labels[name][number], *_parts(cuts[number]), cuts[number].seeds[0]) for number, name in pairs]
+    answers = send(X, codes, fractions=PORTIONS, batch_size=32, hidden=hidden).answers[0, 0]
+    right = {
+        (number, HIDDEN, name): np.unpackbits(np.frombuffer(of_test, np.uint8), count=len(cuts[number].test)) > 0
+        for (number, name), of_test in zip(pairs, answers, strict=True)
+    }
+    for number, cut in enumerate(cuts):
+        parts = [X[rows] for rows in _parts(cut)]
+        train, dev, test = (np.column_stack([z[number][rows] for z in labels.values()]) for rows in _parts(cut))
+        for family in (LINEAR, QUADRATIC, RBF):
+            features = _features(family, parts[0], cut.seeds[0])
+            women = _ridge(*map(features.transform, parts), 2.0 * train - 1, 2.0 * dev - 1) > 0
+            right |= {(number, family, name): told for name, told in zip(labels, (women == test).T, strict=True)}
+    tables = [
+        pd.DataFrame({"split_seed": cuts[number].split_seed, "family": family, "labels": name, "right": told}).assign(
+            z=labels[name][number][cuts[number].test]
+        )
+        for (number, family, name), told in right.items()
+    ]
+    return pd.concat(tables, ignore_index=True)
 
 
 def _features(family: str, X: np.ndarray, seed: int) -> "TransformerMixin":
@@ -139,21 +145,21 @@ def _features(family: str, X: np.ndarray, seed: int) -> "TransformerMixin":
 
 def _ridge(train: np.ndarray, dev: np.ndarray, test: np.ndarray, signs: np.ndarray, of_dev: np.ndarray) -> np.ndarray:
     """What ridge regressions of signs [n, labels] on the features `train` [n, p], whose columns have mean 0, say of
-    `test`: [rows, labels], each with the penalty that has the least squared error on `dev`."""
-    square, product, mean = train.T @ train, train.T @ signs, signs.mean(axis=0)
-    weights = [cho_solve(cho_factor(square + np.diag(np.full(len(square), one))), product) for one in PENALTIES]
+    `test`: [rows, labels], each with the penalty that has the least squared error on `dev`.
+
+    Where there are more features than rows it solves for a number a row, which is the same and takes less time."""
+    mean = signs.mean(axis=0)
+    if len(train) < train.shape[1]:
+        square, product = train @ train.T, signs - mean
+        dev, test = dev @ train.T, test @ train.T
+    else:
+        square, product = train.T @ train, train.T @ signs
+    one = np.eye(len(square), dtype=square.dtype)
+    weights = [cho_solve(cho_factor(square + square.dtype.type(penalty) * one), product) for penalty in PENALTIES]
     errors = [((dev @ of_penalty + mean - of_dev) ** 2).sum(axis=0) for of_penalty in weights]
     best = np.argmin(errors, axis=0)
-    return np.column_stack([test @ weights[one][:, label] + mean[label] for label, one in enumerate(best)])
+    return np.column_stack([test @ weights[number][:, label] + mean[label] for label, number in enumerate(best)])
 
 
-def _network(X: np.ndarray, signs: np.ndarray, hidden: int, seed: int) -> "MLPClassifier":
-    """A network with so many hidden units, stopped by a tenth of the rows X, of which 32 make a batch."""
-    from sklearn.exceptions import ConvergenceWarning
-    from sklearn.neural_network import MLPClassifier
-
-    stopped = {"early_stopping": True, "n_iter_no_change": 5, "max_iter": 100}
-    network = MLPClassifier((hidden,), alpha=1.0, batch_size=32, random_state=seed, **stopped)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # its best weights are kept
-        return network.fit(X, signs)
+def _parts(cut: Cut) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return cut.train, cut.dev, cut.test
