@@ -1,7 +1,6 @@
 """Who may reach whom: an edited formula must train, fit and read nothing again (design, rule 3)."""
 
 import ast
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from biasflow.plan.setup import kind_of, plan_module
 from biasflow.registry import ERASERS, METRICS, PAPERS, READOUTS, STRATEGIES, TASKS, external_module, module_of
 from biasflow.tasks.kinds import cuts_module
 from biasflow.training import FITTING
+from tests.unit.test_environments import scripts_of
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "scripts/biasflow"
@@ -185,12 +185,6 @@ def test_the_plan_and_the_registry_import_little():
     assert not {"pandas", "numpy", "torch"} & loaded
 
 
-def light_scripts() -> set[str]:
-    """The scripts of the rules whose environment has no torch."""
-    rules = [rule for path in (ROOT / "rules").glob("*.smk") for rule in re.split(r"\n\s*rule\b", path.read_text())[1:]]
-    return {re.search(r"scripts/(\w+)\.py", rule.split("script:")[1])[1] for rule in rules if "envs/light" in rule}
-
-
 def names(nodes: list[ast.AST]) -> Iterator[str]:
     for node in nodes:
         if isinstance(node, ast.Import):
@@ -213,7 +207,7 @@ def loaded_by(script: Path) -> set[str]:
 
 
 def test_a_light_job_loads_no_torch():
-    scripts = light_scripts()
+    scripts = scripts_of("light")  # of the rules whose environment has no torch
     assert {"score", "matrix", "paper", "prepare", "external_readout"} <= scripts
     for script in scripts:
         packages = {name.partition(".")[0] for name in loaded_by(ROOT / f"scripts/{script}.py")}

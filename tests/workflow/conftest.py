@@ -165,6 +165,13 @@ class Project:
         for name, text in OWN_FILES.items():
             (folder / name).write_text(text, encoding="utf-8")
 
+    def copy(self, folder: Path) -> "Project":
+        """The same project elsewhere, with what it has done."""
+        shutil.copytree(self.folder, folder)
+        there = object.__new__(Project)
+        there.folder = folder
+        return there
+
     def configure(self, config: dict, name: str = "tiny.yaml") -> None:
         (self.folder / name).write_text(yaml.safe_dump(config, sort_keys=False))
 
@@ -224,7 +231,4 @@ def project(tmp_path) -> Project:
 @pytest.fixture
 def run(finished, tmp_path) -> Project:
     """A copy of the finished run that a test may change; time stamps and Snakemake's own records are kept."""
-    shutil.copytree(finished.folder, tmp_path / "copy", copy_function=shutil.copy2)
-    project = Project.__new__(Project)
-    project.folder = tmp_path / "copy"
-    return project
+    return finished.copy(tmp_path / "copy")

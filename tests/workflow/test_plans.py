@@ -1,5 +1,6 @@
-"""Dry runs: what would run, and how a wrong configuration ends. The plan itself is tested in tests/unit/plan."""
+"""Dry runs: what would run, on what machine, and how a wrong configuration ends. The plan itself: tests/unit/plan."""
 
+import logging
 import re
 import shutil
 from collections import Counter
@@ -7,13 +8,14 @@ from pathlib import Path
 
 import pytest
 import yaml
+from snakemake_executor_plugin_slurm.partitions import get_best_partition, read_partition_file
 
 from biasflow.base.tabular import read_text_csv
 from biasflow.encoders.configured import EXTERNAL
 from biasflow.papers.paper import load
 from biasflow.plan.compiled import prepared
-from biasflow.registry import JOBS_OF_READOUTS, rule_of
-from tests.workflow.conftest import ROOT
+from biasflow.registry import JOBS_OF_READOUTS, PAPERS, READOUTS, rule_of
+from tests.workflow.conftest import ROOT, TINY
 from tests.workflow.test_documented import save_encoder
 
 CONFIGS = sorted(path.name for path in (ROOT / "config").glob("*.yaml") if "run:" in path.read_text())
@@ -105,3 +107,49 @@ def test_a_run_of_which_nothing_can_run_ends_with_the_reason(project):
     assert "1 cell was not run" in done.stderr
     (row,) = read_text_csv(project.folder / "results/own/matrix.csv").query("measure == 'strength'").itertuples()
     assert row.value == "" and row.reason.startswith("encoders.other.path")
+
+
+SLURM = ROOT / "profiles/slurm"
+JOB = re.compile(r"^\s*rule (?P<rule>\w+):\n(?:\s+\w+: .*\n)*?\s+resources: (?P<resources>.*)", re.MULTILINE)
+
+
+class Job:
+    """What the executor looks at to choose a partition."""
+
+    def __init__(self, rule: str, resources: str):
+        self.name, self.threads = rule, 1
+        pairs = (each.split("=") for each in resources.split(", "))
+        self.resources = {name: int(value) if value.isdigit() else value for name, value in pairs}
+
+
+def test_jobs_go_to_the_partition_of_their_resources(project):
+    """As the executor chooses it, at the first try and at the second, of which memory is doubled."""
+    partitions = read_partition_file(SLURM / "partitions.yaml")
+    chosen = set()
+    for hidden in (32, 512):  # what is read together, and readout by readout
+        encoders = {**TINY["encoders"], "tiny-bert": {**TINY["encoders"]["tiny-bert"], "hidden": hidden}}
+        project.configure({**TINY, "device": "cuda", "encoders": encoders})
+        done = project.snakemake("-n", "--verbose", "--workflow-profile", str(SLURM))
+        assert done.returncode == 0, done.stdout + done.stderr
+        for job in (Job(*match.groups()) for match in JOB.finditer(done.stdout + done.stderr)):
+            for factor in (1, 2):
+                job.resources["mem_mb"] *= factor
+                partition = get_best_partition(partitions, job, logging.getLogger())
+                chosen.add((job.name, job.resources.get("gpu", 0), partition))
+    with_gpu = {rule for rule, gpus, _ in chosen if gpus}
+    assert len(with_gpu) >= len(READOUTS)
+    assert {(gpus, partition) for _, gpus, partition in chosen} == {(0, "CPU_PARTITION"), (1, "GPU_PARTITION")}
+
+
+def test_groups_of_the_slurm_profile_are_rules():
+    """A name that no rule has would be passed over without a word; all papers are there."""
+    grouped = set(yaml.safe_load((SLURM / "config.yaml").read_text())["groups"])
+    papers = {f"paper_{name}" for name in PAPERS}
+    named = {name for path in (ROOT / "rules").glob("*.smk") for name in re.findall(r"rule (\w+):", path.read_text())}
+    assert papers <= grouped <= papers | named
+
+
+def test_without_a_gpu_none_is_asked_for(project):
+    project.configure({**TINY, "device": "cpu"})
+    done = project.snakemake("-n", "--verbose")
+    assert "gpu=0" in done.stdout + done.stderr and "gpu=1" not in done.stdout + done.stderr

@@ -2,12 +2,10 @@
 
 import os
 import re
-import shutil
 import signal
 import time
 from collections import Counter
 from collections.abc import Iterable
-from pathlib import Path
 
 import pytest
 
@@ -65,14 +63,6 @@ def contents(project: Project) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): re.sub(rb"Made on [\d-]+", b"", path.read_bytes()) for path in of_run}
 
 
-def copy_of(project: Project, folder: Path) -> Project:
-    """The same project elsewhere, with what it has done."""
-    shutil.copytree(project.folder, folder)
-    there = object.__new__(Project)
-    there.folder = folder
-    return there
-
-
 def rules_of(comments: Iterable[str]) -> Counter[str]:
     """How many jobs of each rule, or group of rules, by the comments that jobs of Slurm have."""
     return Counter(comment.partition("_wildcards_")[0] for comment in comments)
@@ -89,7 +79,7 @@ def test_a_run_begun_here_goes_on_there_and_ends_with_the_same_bytes(slurm, smal
     """It is interrupted there, and cancels its jobs."""
     done = small.snakemake(*BEGUN, timeout=LIMIT)
     assert done.returncode == 0, done.stdout + done.stderr
-    there = copy_of(small, tmp_path / "there")
+    there = small.copy(tmp_path / "there")
 
     run = there.start(*ON_SLURM)
     wait_for(lambda: slurm.jobs("%i", states="running"))

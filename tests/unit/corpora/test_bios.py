@@ -72,14 +72,6 @@ def test_a_number_beyond_the_hubs_is_refused(write):
         read_bios(write(rows, as_parquet))
 
 
-@pytest.mark.parametrize("gender", ["x", "", None, "woman", 1])
-def test_any_other_gender_is_named_with_file_and_row(write, gender):
-    path = write([ROWS[1], {**ROWS[0], "gender": gender}])
-    with pytest.raises(BiasflowError, match="line 2: column gender") as error:
-        read_bios(path)
-    assert str(path) in str(error.value) and repr(gender) in str(error.value)
-
-
 @pytest.mark.parametrize("profession", ["Yoga Teacher", "yoga_teacher", " yoga teacher"])
 def test_spellings_of_a_profession(write, profession):
     assert read_bios(write([{**ROWS[0], "profession": profession}]))["profession"].tolist() == ["yoga_teacher"]
@@ -184,8 +176,14 @@ def refused(path):
 HUGE, LONG = pytest.param(10**400, id="huge"), pytest.param("x" * 10**5, id="long")
 
 
-@pytest.mark.parametrize("column", ["profession", "gender"])
-@pytest.mark.parametrize("value", [["F"], {"F": 1}, [["a"] * 50] * 50, True, 1.5, HUGE, LONG])
+ODD = [["F"], {"F": 1}, [["a"] * 50] * 50, True, 1.5, HUGE, LONG]
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [(column, value) for column in ("profession", "gender") for value in ODD]
+    + [("gender", value) for value in ("x", "", None, "woman", 1)],
+)
 def test_a_label_of_any_kind_is_refused_in_one_line(write, column, value):
     path = write([{"hard_text": "A.", **ROWS[0]}, {"hard_text": "B.", **ROWS[1], column: value}])
     assert f"line 2: column {column}" in refused(path)

@@ -50,6 +50,7 @@ def test_columns_are_split_at_tabs_or_blanks(tmp_path, separator):
     assert document.sentences == (0, 0, 0, 0, 0, 1, 1, 1)
     assert list(document.sentence_words()) == [range(5), range(5, 8)]
     assert document.clusters == (((0, 1), (5, 5)), ((3, 3),))
+    assert without_singletons(document.clusters) == document.clusters[:1]
 
 
 def test_a_word_may_hold_a_blank_where_tabs_part_the_columns(tmp_path):
@@ -81,12 +82,6 @@ def test_clusters_that_share_a_span_become_one(save):
     assert corpus.documents[0].clusters == (((0, 0), (1, 1), (2, 2)), ((3, 3), (4, 4)))
     assert corpus.repeated == 2
     assert [len(document.clusters) for document in read_predictions(path)] == [4]
-
-
-def test_clusters_of_one_mention_are_kept_until_they_are_left_out(tmp_path):
-    found = clusters(tmp_path, "(1)", "(2)", "(1)")
-    assert found == (((0, 0), (2, 2)), ((1, 1),))
-    assert without_singletons(found) == (((0, 0), (2, 2)),)
 
 
 def test_a_comment_ends_no_sentence(tmp_path):

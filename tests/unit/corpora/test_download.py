@@ -1,4 +1,4 @@
-"""Fetching files: sources, retries, resuming, verification; against a real HTTP server on loopback."""
+"""Fetching files of the catalogue: sources, retries, resuming, verification; against a real HTTP server on loopback."""
 
 import email.utils
 import gzip
@@ -13,16 +13,24 @@ import threading
 import time
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from hashlib import sha256
+from pathlib import Path
 
+import jsonschema
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import yaml
 
 from biasflow.base.errors import BiasflowError
-from biasflow.corpora.catalogue import Entry
+from biasflow.base.records import write_record
+from biasflow.base.shipped import shipped
+from biasflow.base.tabular import read_text_csv, write_csv
+from biasflow.corpora.catalogue import Entry, read_catalogue
 from biasflow.corpora.download import BLOCK, Limits, check_reachable, fetch
-from biasflow.corpora.verified import agree
+from biasflow.corpora.verified import COLUMNS, Origin, agree, origin_of, remark
 from tests.loopback import serving
 
 BODY = bytes(range(256)) * 1500
@@ -195,11 +203,6 @@ def test_a_server_that_asks_for_too_long_a_wait_is_an_error_at_once(get, waits):
 def test_404_fails_at_once_with_the_address(get, server, waits):
     fails(get, status(404), match=server.url)
     assert waits == [] and len(server.ranges) == 1
-
-
-def test_a_truncated_body_is_given_up_after_all_attempts(get, server):
-    message = fails(get, *[drops_after(0)] * 4, match="words")
-    assert server.url in message and str(SIZE) in message and len(server.ranges) == 4
 
 
 def test_an_ended_process_leaves_nothing_behind(tmp_path, server):
@@ -463,3 +466,42 @@ def test_a_broken_lock_file_is_named(tmp_path, content):
     (tmp_path / "lock.json").write_text(content)
     with pytest.raises(BiasflowError, match=r"lock\.json"):
         agree(tmp_path / "lock.json", {})
+
+
+def test_the_catalogue_is_as_its_schema_says():
+    files = shipped("data/corpora.yaml"), Path(__file__).with_name("corpora.schema.yaml")
+    catalogue, schema = (yaml.load(file.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader) for file in files)
+    jsonschema.validate(catalogue, schema, jsonschema.Draft202012Validator)
+
+
+def test_known_files_of_an_encoder_count_at_their_revision_only():
+    catalogue = read_catalogue()
+    for id, encoder in catalogue.encoders.items():
+        assert set(catalogue.known_files(id, encoder.revision)) == {"model.safetensors"}
+        assert catalogue.known_files(id, "0" * 40) == {}
+    assert catalogue.known_files("nobody/nothing", "0" * 40) == {}
+
+
+@pytest.fixture
+def listed(tmp_path, monkeypatch):
+    """The table of these files (name -> verified_by, byte_equal_to_upstream), as it is read back."""
+
+    monkeypatch.chdir(tmp_path)
+    folder = Path("results/corpora")
+
+    def listed(**files):
+        for name, (verified_by, equal) in files.items():
+            origin = Origin(name, "mirror", "m/x", "https://example.org/x", "0" * 64, 7, equal, verified_by, "MIT")
+            about = {"sha256": {}, "inputs": {}, "aside": [], "rule": "download", "params": {}}
+            write_record({"output": str(folder / name), **about, "origin": asdict(origin)})
+        table = pd.DataFrame([origin_of(folder / name) for name in files], columns=COLUMNS)
+        write_csv(table, tmp_path / "files.csv")
+        return read_text_csv(tmp_path / "files.csv")
+
+    return listed
+
+
+def test_a_file_that_differs_is_named_and_unverified_ones_are_counted(listed):
+    """A mirror whose manifest agrees with what it holds, and holds something else."""
+    said = remark(listed(a=("sha256", True), other=("manifest", False), b=("form", None), c=("nothing", None)))
+    assert "other (sha256 000000000000...) differs from the file" in said and "2 of 4 could not be verified" in said

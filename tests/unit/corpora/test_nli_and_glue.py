@@ -141,13 +141,8 @@ def test_without_validation_files_premises_are_held_out_of_training(tmp_path):
     assert not set(parts["train"]["premise"]) & set(parts["validation"]["premise"])
     assert list(sources["part"]) == ["train", "validation", "test"]
     assert list(sources["pairs"]) == [48, 12, 60]
-
-
-def test_the_share_counts_premises_and_the_seed_decides():
-    pairs = pd.DataFrame([(str(i // 3), str(i), "neutral") for i in range(300)], columns=HUB)
-    parts = [nli.hold_out(pairs, 0.2, seed)[1] for seed in (0, 1)]
-    assert [len(part) for part in parts] == [60, 60]
-    assert set(parts[0]["premise"]) != set(parts[1]["premise"])
+    other, _ = nli.collect_parts({"train": {"a": path}, "test": {"a": path}}, validation_share=0.2, seed=2)
+    assert set(other["validation"]["premise"]) != set(parts["validation"]["premise"])
 
 
 TEXTS = [('He said "no"', "a, b"), ("Second one .", "N/A"), ('"Third', "null")]

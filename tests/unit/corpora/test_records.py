@@ -91,11 +91,6 @@ def test_the_header_tells_the_separator(read, text, wanted, row):
     assert read(text, wanted).iloc[0].tolist() == row
 
 
-def test_words_for_nothing_are_text(read):
-    words = ["None", "NA", "nan", "null", "", "NULL"]
-    assert read("a,b,c\n" + ",".join(words[:3]) + "\n" + ",".join(words[3:])).to_numpy().ravel().tolist() == words
-
-
 @pytest.mark.parametrize(
     ("text", "named"),
     [
@@ -268,12 +263,6 @@ def test_a_column_that_is_missing_is_named_and_so_is_a_table_without_a_row(tmp_p
     frame.head(0).to_csv(path, index=False)
     with pytest.raises(BiasflowError, match=r"table: .*no (row|biography)"):
         read(path)
-
-
-def test_published_pairs_keep_their_quotes(tmp_path):
-    path = tmp_path / "snli.tsv"
-    path.write_text('gold_label\tsentence1\tsentence2\nneutral\t"Go," he said.\t"quoted"\n')
-    assert read_nli(path).pairs.iloc[0].tolist() == ['"Go," he said.', '"quoted"', "neutral"]
 
 
 @pytest.mark.parametrize("name", TABLES)

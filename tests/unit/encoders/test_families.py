@@ -198,3 +198,4 @@ def test_decoders_are_told_from_encoders():
             assert sign_of_decoder(about), kind
     for kind in ("gpt2", "llama", "qwen3", "mistral", "gemma3_text", "t5", "mt5", "bart", "opt", "phi3", "gpt_neox"):
         assert sign_of_decoder({"model_type": kind, "architectures": ["Any"]}), kind
+    assert sign_of_decoder({"model_type": "new", "architectures": ["NewForCausalLM"]})

@@ -99,6 +99,11 @@ def longer_bias(folder):
     save_file(load_file(path) | {"cls.predictions.bias": torch.zeros(12)}, path)
 
 
+def whole_numbers(folder):
+    path = folder / "model.safetensors"
+    save_file({name: part.to(torch.int8) for name, part in load_file(path).items()}, path)
+
+
 def adapted(folder):
     path, name = folder / "model.safetensors", "bert.encoder.layer.0.attention.self.query"
     tensors = load_file(path)
@@ -133,6 +138,10 @@ HOSTILE = {
     "an adapter that is not merged": (adapted, "merge_and_unload"),
     "a head of another vocabulary": (longer_bias, "cls.predictions.bias is 12, but"),
     "code": (keys(auto_map={"AutoModel": "own.Model"}), "auto_map"),
+    "code of a tokenizer": (keys("tokenizer_config.json", auto_map={}), "tokenizer_config.json: key 'auto_map'"),
+    "no weights": (written("model.safetensors", "no"), "weights cannot be read"),
+    "whole numbers": (whole_numbers, "of type I8"),
+    "no JSON": (written("config.json", "{"), "JSON"),
     "a kernel": (keys(attn_implementation="somebody/kernel"), "attn_implementation"),
     "a kernel, as it is saved": (keys(_attn_implementation="somebody/kernel"), "_attn_implementation"),
     "a kernel, inside": (keys(_attn_implementation_internal="somebody/kernel"), "_attn_implementation_internal"),

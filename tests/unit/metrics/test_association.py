@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cosine
 
 from biasflow.base.errors import BiasflowError
-from biasflow.metrics.association import associations, effect_interval, weat
+from biasflow.metrics.association import effect_interval, weat
 from biasflow.metrics.association import score as score_association
 from biasflow.metrics.gender_share import score as score_gender_share
 from biasflow.metrics.similarity import score as score_similarity
@@ -45,18 +45,8 @@ def random_sets(seed, sizes=(4, 4, 3, 3), dimension=5):
     return [generator.normal(size=(size, dimension)) for size in sizes]
 
 
-def on_circle(*angles):
-    return np.array([(math.cos(angle), math.sin(angle)) for angle in angles])
-
-
 seeds = st.integers(0, 2**32 - 1)
 sizes = st.tuples(*[st.integers(2, 5)] * 4)
-
-
-def test_association_by_hand():
-    """At 60 degrees from A = (1, 0) and 30 from B = (0, 1): 1/2 - sqrt(3)/2."""
-    found = associations(on_circle(math.pi / 3), on_circle(0, 0), on_circle(math.pi / 2, math.pi / 2))
-    assert found == pytest.approx([0.5 - math.sqrt(3) / 2])
 
 
 @given(seeds, sizes)

@@ -9,13 +9,8 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from biasflow.base.errors import BiasflowError
-from biasflow.metrics.combined_effect import (
-    METRICS,
-    RESAMPLES,
-    EffectDraws,
-    ceat_rows,
-    random_effects,
-)
+from biasflow.metrics.association import ceat, weat
+from biasflow.metrics.combined_effect import METRICS, RESAMPLES, EffectDraws, ceat_rows, random_effects
 from biasflow.metrics.combined_effect import draw_effects as effects_of
 from biasflow.readouts.cosines import drawn_cosines
 from biasflow.results.bootstrap import interval
@@ -148,3 +143,14 @@ def test_resamples_are_effects_of_words_that_are_drawn_anew(ddof):
 
     expected = interval(by_hand, np.arange(6 + 7) >= 6, strata=True, resamples=RESAMPLES)
     assert draws.intervals()["spread"].resampled == pytest.approx(expected.resampled, rel=1e-3)
+
+
+def test_ceat_of_one_occurrence_a_word_is_weat_and_of_several_that_of_a_run():
+    words = np.random.default_rng(0).normal(size=(4, 5, 3, 8)).astype(np.float32)  # [sets, words, occurrences, ...]
+    once = [[word[:1] for word in of_set] for of_set in words]
+    expected = weat(*(of_set[:, 0] for of_set in words), ddof=1).effect_size
+    assert ceat(*once, draws=3, ddof=1).effect_size == pytest.approx(expected, abs=1e-5)
+    of_run = draw_effects(*words, draws=50, seed=2)["genders"].combined("sampling")
+    assert ceat(*words, draws=50, seed=2, order="genders", variance="sampling") == of_run
+    with pytest.raises(BiasflowError, match="order"):
+        ceat(*words, order="none")

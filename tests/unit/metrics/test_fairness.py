@@ -14,7 +14,9 @@ from biasflow.metrics.fairness import (
     counts,
     gaps,
     independence,
+    separation,
     separation_distances,
+    sufficiency,
     sufficiency_distances,
 )
 
@@ -167,3 +169,11 @@ def test_wrong_values_are_named(kind, value):
 def test_wrong_rows_are_refused(change, name):
     with pytest.raises(BiasflowError, match=name):
         counts(**{"y": [0, 1, 1], "y_pred": [0, 1, 0], "z": [0, 1, 1], "n_classes": 2} | change)
+
+
+def test_gaps_of_classifiers_are_the_totals_of_their_distances():
+    c = table(0, 3, n=300)
+    for aggregate in ("absdiff", "sum"):
+        assert separation(c, aggregate=aggregate) == separation_distances(c).total(aggregate)
+        free = sufficiency_distances(c, distance="order-free").total(aggregate)
+        assert sufficiency(c, aggregate=aggregate, distance="order-free") == free

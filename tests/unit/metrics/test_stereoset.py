@@ -40,9 +40,18 @@ def test_number_kept_is_rounded_up_without_float_error(n, top, kept):
     assert stereoset.number_kept(n, top) == kept
 
 
-def test_strength_and_distance_are_the_means_of_the_largest():
-    values = np.array([[0.1, 0.9, 0.5, 0.3, 0.2, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0, 0, 0, 0.4, 0]])
-    assert stereoset.mean_of_top(values, 0.2) == pytest.approx([0.7, 0.2])
+def test_shares_and_means_of_the_largest():
+    assert stereoset.stereotype_score([0.9, 0.5, 0.1], [0.1, 0.5, 0.2]) == pytest.approx(1 / 3)  # a tie is none
+    values, zero = np.array([0.1, 0.9, 0.5, 0.3, 0.2, 0, 0, 0, 0, 0]), np.zeros(10)
+    assert stereoset.strength(values, zero, zero, zero) == pytest.approx(0.9)
+    assert stereoset.strength(values, zero, zero, zero, top=0.2) == pytest.approx(0.7)
+    assert stereoset.distance(values, zero, top=1) == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize("p", [([], []), ([0.1, 0.2], [0.1]), ([float("nan")], [0.1]), ([0.1], [1.2]), (0.1, 0.2)])
+def test_what_is_not_a_list_of_probabilities_is_refused(p):
+    with pytest.raises(BiasflowError):
+        stereoset.stereotype_score(*p)
 
 
 def test_known_answers_and_a_tie_is_no_stereotype():

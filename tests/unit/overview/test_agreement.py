@@ -5,14 +5,7 @@ import pandas as pd
 import pytest
 from scipy.stats import ttest_1samp
 
-from biasflow.overview.agreement import (
-    ENCODERS,
-    SEEDS,
-    agreement,
-    conflicts,
-    in_short,
-    observations,
-)
+from biasflow.overview.agreement import ENCODERS, SEEDS, agreement, conflicts, in_short, observations
 from biasflow.results.scores import NA, concatenate, tidy
 
 METHODS = ["none", "a", "b", "c", "d"]

@@ -10,13 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import f_oneway, page_trend_test, spearmanr
 
 from biasflow.papers import judge as module
-from biasflow.papers.judge import (
-    between_models,
-    permutation_p,
-    rank_correlation,
-    trend_within_seeds,
-    variance_shares,
-)
+from biasflow.papers.judge import between_models, permutation_p, rank_correlation, trend_within_seeds, variance_shares
 
 FEW = settings(max_examples=15, deadline=None)
 

@@ -7,15 +7,7 @@ import yaml
 
 from biasflow.base.errors import BiasflowError
 from biasflow.encoders.families import HEADS
-from biasflow.plan.choices import (
-    CHOICES,
-    FIRST_METHODS,
-    OF_FOLDER,
-    SLOW,
-    first_configuration,
-    reasons,
-    with_folder,
-)
+from biasflow.plan.choices import CHOICES, FIRST_METHODS, OF_FOLDER, SLOW, first_configuration, reasons, with_folder
 from biasflow.plan.compiled import prepared
 from biasflow.registry import ERASERS, METRICS, PAPERS, STRATEGIES
 from tests.unit.plan.configs import SCHEMA, folder_of

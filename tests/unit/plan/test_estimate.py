@@ -4,11 +4,7 @@ import pytest
 
 from biasflow.encoders.families import HEADS
 from biasflow.plan.configuration import resolve
-from biasflow.plan.estimate import (
-    Estimate,
-    Machine,
-    estimate,
-)
+from biasflow.plan.estimate import Estimate, Machine, estimate
 from biasflow.plan.external import files_read
 from tests.unit.plan.configs import CATALOGUE, RUNS, SCHEMA, asking, jobs_of, of_file, setup_of
 

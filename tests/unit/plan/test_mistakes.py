@@ -139,12 +139,10 @@ MISTAKES = [
     (of(("run", "a" * 300)), "run': 'a{20}...' has 300 characters; give at most 100"),
     ({key: value for key, value in BASE.items() if key != "run"}, "run' is missing"),
     ({key: value for key, value in BASE.items() if key != "ask"}, "ask"),
-    (top(device="gpu"), "device"),
     # names
     (top(run="demo\n"), "run"),
     (also("own\n"), "encoders"),
     (also("../up"), "encoders"),
-    (also(1), "encoders"),
     (top(ask={"inside.reasons": BASE["ask"]["inside"]}), "ask"),
     (task("texts", kind="nli"), "tasks.texts"),
     (occupations("planted"), "metrics.occtmp.own.planted"),
@@ -156,7 +154,6 @@ MISTAKES = [
     # methods
     (of(("methods.mine", {"eraser": "densray"})), "methods.mine': a method is a list.*{eraser: densray}"),
     (method({"eraser": "leece"}), "methods.mine.0.eraser'.*leece.*'leace'"),
-    (method(LEACE | {"place": "all"}), "methods.mine.0.place'.*'places'"),
     (method(LEACE | {"options": {"shrinkge": True}}), "methods.mine.0.options.*shrinkge.*'shrinkage'"),
     (method(LEACE | {"places": "pooled"}), "methods.mine.0.places'.*fitted_to: pairs"),
     (method(LEACE | {"places": "each"}, LEACE), "methods.mine.0.places'.*each"),
@@ -171,7 +168,6 @@ MISTAKES = [
     (grid(eraser="densray"), "methods.mine.eraser'.*densray.*order.*hard.*pca"),
     (grid(settings=["sent 7"]), "methods.mine.settings'.*sent 7"),
     # metrics and tasks
-    (of(("metrics.strenght", {})), "metrics.strenght'.*'strength'"),
     (of(("metrics.strength.tops", [0.2])), "metrics.strength.tops"),
     (of(("metrics.compression.fractions", [2, 50])), "metrics.compression.fractions"),
     (of(("metrics.ceat.text", "english-wiki")), "metrics.ceat.text'.*english-wikipedia"),
@@ -181,7 +177,6 @@ MISTAKES = [
     (task("bios", labour="shares.csv"), "tasks.bios.labour"),
     (task("nli", selection="many"), "tasks.nli.selection'.*many.*few"),
     (eraser("pca", center="sideways"), "methods.mine.0.options.center"),
-    (eraser("hard", components=True), "methods.mine.0.options.components"),
     (eraser("conceptor", aperture=float("inf")), "methods.mine.0.options.aperture"),
     (eraser("densray", weights=[0, 0]), "methods.mine.0.options.weights"),
     (grid(options={"components": 1}), "methods.mine.options.components"),
@@ -209,7 +204,6 @@ MISTAKES = [
     (occupations(pronouns=["il", "Il"]), "metrics.occtmp.own.french.pronouns"),
     (own_test(name="C6"), "metrics.weat.own.C6"),
     (own_test(name="sent-race"), "metrics.weat.own.sent-race"),
-    (own_test("seat", "weat6"), "metrics.seat.own.weat6"),
     (own_test(encoders=["owl"]), "metrics.weat.own.race.encoders.0"),
     (own_test(templates=["{word}"]), "metrics.weat.own.race.templates"),
     (own_test("seat", templates=["This is a word."]), "metrics.seat.own.race.templates.0"),
@@ -256,7 +250,6 @@ MISTAKES = [
     (task("coref", data={part: ["nowhere.conll"] for part in PARTS}), "tasks.coref.data.train.0"),
     (task("coref", data={"folder": "nowhere"} | {part: ["{folder}/x"] for part in PARTS}), "tasks.coref.data.folder"),
     # encoders
-    (own(stepz=3), "encoders.own.stepz'.*'steps'"),
     (own(source="disk"), "encoders.own.source"),
     (own(hidden=1_000_000_000), "encoders.own.hidden'.*parameters"),
     (also("own", {"source": "hub", "id": "x"}), "encoders.own.revision"),
@@ -318,7 +311,6 @@ MISTAKES = [
         block(task="bios", trainings=["pretrained"], strategies=["scrubing"], metrics=["fairness"]),
         "ask.block.strategies",
     ),
-    (block(metrics=["fairness"]), "ask.block.task"),
     (block(task="nli", metrics=["accuracy", "fairness"]), "ask.block.metrics"),
     (block(task="nli", trainings=["pretrained"], metrics=["nli_fairness"]), "ask.block.metrics"),
     (block(metrics=["gender_share"], methods=["leace"]), "ask.block.methods"),
@@ -371,11 +363,7 @@ def place(tmp_path, monkeypatch):
         "more files": (),
     }
     for name, heads in encoders.items():
-        folder_of(
-            tmp_path / name,
-            *heads,
-            **BERT,
-        )
+        folder_of(tmp_path / name, *heads, **BERT)
     (tmp_path / "wordless/vocab.txt").unlink()
     (tmp_path / "weightless/model.safetensors").unlink()
     (tmp_path / "more files/notes{1}.txt").touch()

@@ -8,6 +8,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.plan import device
 from biasflow.plan.changed import changes
 from biasflow.plan.device import check_scheduler, planned_device, submits_jobs
+from tests.unit.plan.configs import changed
 
 BEFORE = {
     "run": "mine",
@@ -20,21 +21,6 @@ BEFORE = {
     "metrics": {"weat": {"tests": ["C6"]}, "strength": {"tops": [0.1]}},
     "ask": {"inside": {"methods": ["none", "leace"], "seeds": [0]}},
 }
-
-
-def now(part: str, value: object) -> dict:
-    """BEFORE with another value of a key, with dots."""
-    top, _, rest = part.partition(".")
-    above = BEFORE.get(top, {})
-    for name in reversed(rest.split(".") if rest else []):
-        value = {name: value}
-    return BEFORE | {top: _laid_over(above, value)}
-
-
-def _laid_over(one: object, other: object) -> object:
-    if not (isinstance(one, dict) and isinstance(other, dict)):
-        return other
-    return one | {key: _laid_over(one.get(key), value) for key, value in other.items()}
 
 
 @pytest.mark.parametrize(
@@ -61,7 +47,7 @@ def _laid_over(one: object, other: object) -> object:
     ],
 )
 def test_what_is_told(key, value, told):
-    found = list(changes(BEFORE, now(key, value)))
+    found = list(changes(BEFORE, changed((key, value), config=BEFORE)))
     assert [name for name, _ in found] == ([key] if told else [])
     assert not told or found[0][1].startswith(told)
 

@@ -11,12 +11,7 @@ from scipy.stats import binomtest
 
 from biasflow.corpora.bios import name_parts
 from biasflow.planted.bios import biographies, load_grammar
-from biasflow.planted.nli import (
-    PARTS,
-    label_probabilities,
-    nli_pairs,
-    occupation_pair_words,
-)
+from biasflow.planted.nli import PARTS, label_probabilities, nli_pairs, occupation_pair_words
 from biasflow.planted.world import load_world
 from biasflow.text.scrub import scrub_all
 

@@ -9,6 +9,7 @@ import pytest
 import torch
 from transformers import AutoTokenizer, BertConfig, BertForMaskedLM, RobertaConfig, RobertaForMaskedLM
 
+from biasflow.base.errors import AbsentError
 from biasflow.encoders.attention import by_hand
 from biasflow.encoders.load import load_encoder
 from biasflow.metrics.preferences import score_prediction_quality, score_sss
@@ -20,7 +21,7 @@ from biasflow.readouts.reader import Reader
 from biasflow.readouts.source import Source
 from tests.unit.conftest import HIDDEN, SIZES, random_eraser
 from tests.unit.fake_tokenizer import byte_tokenizer, word_tokenizer
-from tests.unit.readouts.conftest import ORDINARY, reader
+from tests.unit.readouts.conftest import ORDINARY, log_probabilities, reader
 
 WORDS = "the nurse wo ##man said that he she was late kind .".split()
 
@@ -101,6 +102,62 @@ def test_pieces_are_asked_for_in_every_place_or_one_by_one_and_further_words_are
     ]
     masked_texts = ["[MASK] was late .", "he [MASK] late .", "he was [MASK] .", "he was late [MASK]"]
     assert found == pytest.approx(list(map(log_p, masked_texts, ["he", "was", "late", "."])), abs=1e-5)
+
+
+@pytest.mark.parametrize("batch_size", [1, 64])
+def test_a_phrase_of_two_pieces_gets_two_masks(encoder, log_p, batch_size):
+    texts, phrases = ["[MASK] was late .", "the nurse said that [MASK] was late ."], ["the nurse", "he", "that she"]
+    (found,) = log_probabilities(reader(*encoder, batch_size=batch_size), texts, phrases, pieces=True)
+    for text, row in zip(texts, found, strict=True):
+        for phrase, value in zip(phrases[::2], row[::2], strict=True):
+            first, second = phrase.split()
+            of_both = log_p(text.replace("[MASK]", "[MASK] [MASK]"), first)
+            assert value == pytest.approx(of_both + log_p(text.replace("[MASK]", f"{first} [MASK]"), second), abs=1e-4)
+        assert row[1] == pytest.approx(log_p(text, "he"), abs=1e-5)
+
+
+# Vocabularies in which a word is another token at the beginning of a sentence
+
+OF_NURSES = [
+    "He is a nurse .",
+    "She is a nurse .",
+    "the nurse said that he was late .",
+    "the nurse said that she was late .",
+]
+ASKED = ["[MASK] is a nurse .", "the nurse said that [MASK] was late ."]
+PIECES = "is a nurse . the said that was late he she He She".split()
+
+
+@pytest.mark.parametrize(
+    ("tokenizer", "expected"),
+    [
+        (word_tokenizer(PIECES, cased=True), [["He", "She"], ["he", "she"]]),
+        (word_tokenizer(PIECES), [["he", "she"], ["he", "she"]]),
+        (byte_tokenizer(OF_NURSES), [["He", "She"], ["Ġhe", "Ġshe"]]),
+    ],
+    ids=["cased", "lower-cased", "spaces marked"],
+)
+def test_the_token_is_the_one_that_stands_in_the_sentence(tokenizer, expected):
+    torch.manual_seed(0)
+    model = BertForMaskedLM(BertConfig(**{**SIZES, "vocab_size": len(tokenizer)})).eval()
+    (found,) = log_probabilities(reader(model, tokenizer), ASKED, ["he", "she"])
+    for row, (text, tokens) in enumerate(zip(OF_NURSES[::2], expected, strict=True)):
+        ids = tokenizer(text)["input_ids"]
+        at = ids.index(tokenizer.convert_tokens_to_ids(tokens[0]))
+        ids[at] = tokenizer.mask_token_id
+        with torch.inference_mode():
+            own = model(input_ids=torch.tensor([ids])).logits[0, at].log_softmax(-1)
+        assert found[row] == pytest.approx(own[tokenizer.convert_tokens_to_ids(tokens)].numpy(), abs=1e-5)
+
+
+def test_a_sentence_in_which_a_word_is_several_tokens_is_left_out_and_named():
+    tokenizer = word_tokenizer([*PIECES[:-2], "H", "##e", "She"], cased=True)
+    model = BertForMaskedLM(BertConfig(**SIZES)).eval()
+    one, both = reader(model, tokenizer), log_probabilities(reader(model, tokenizer), ASKED, ["he", "she"], pieces=True)
+    assert log_probabilities(one, ASKED, ["he", "she"])[0] == pytest.approx(both[0, 1:], abs=1e-5)
+    assert one.left_out.reasons == {"0": "a word that is no single token"}
+    with pytest.raises(AbsentError, match=r"no single token: 'he' in '\[MASK\] is a"):
+        log_probabilities(reader(model, tokenizer), ASKED[:1], ["he", "she"])
 
 
 # Pairs of sentences

@@ -291,10 +291,7 @@ def test_words_are_made_of_pieces_where_a_file_has_pieces_alone(files, start, in
         pieces += [*(start + piece for piece in others), "</s>"]
         theirs.append({**document, "sentences": [pieces[:3], pieces[3:]]})
         del theirs[-1]["tokens"]
-    assert files.read(json.dumps(theirs), name="given{}.json") == {
-        "pro": [IN_WORDS] * 3,
-        "anti": [IN_WORDS] * 3,
-    }
+    assert files.read(json.dumps(theirs), name="given{}.json") == {"pro": [IN_WORDS] * 3, "anti": [IN_WORDS] * 3}
 
 
 def test_json_files_of_words_without_names_are_found_by_their_words(files):

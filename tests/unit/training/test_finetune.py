@@ -1,4 +1,4 @@
-"""Fine-tuning: what is learnt, what is refused, and which checkpoints are kept."""
+"""Fine-tuning: what is learnt, what is refused, and which checkpoints are kept and claimed."""
 
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,11 +26,12 @@ from biasflow.erasers.eraser import Eraser
 from biasflow.methods import fitting
 from biasflow.methods.fitted import Active, Fitted
 from biasflow.training import finetune as module
-from biasflow.training import loop
-from biasflow.training.checkpoints import OPTIMIZER
+from biasflow.training import loop, task
+from biasflow.training.checkpoints import OPTIMIZER, claim
 from biasflow.training.finetune import FineTuning, Recipe, finetune
 from biasflow.training.loop import training_arguments
 from biasflow.training.rows import LengthSampler
+from biasflow.training.task import save_training
 from tests.unit.conftest import DISTILBERT, SIZES
 from tests.unit.fake_tokenizer import word_tokenizer
 
@@ -208,3 +209,40 @@ def test_two_visible_gpus_do_not_share_the_batches(tmp_path, monkeypatch, visibl
     assert arguments.n_gpu == min(visible, 1)
     assert (arguments.seed, arguments.max_steps, arguments.report_to) == (3, 5, [])
     assert not arguments.full_determinism  # with it every call would wait for the GPU
+
+
+def test_its_checkpoints_are_claimed_by_nested_settings(tmp_path):
+    claim(tmp_path, {"recipe": {"steps": 3}})  # nothing was saved: there is nothing to mix
+    claim(tmp_path, {"recipe": {"steps": 1}, "labels": ("a", "b"), "method": None})
+    (tmp_path / "checkpoint-1").mkdir()
+    claim(tmp_path, {"recipe": {"steps": 1}, "labels": ["a", "b"], "method": None})
+    for settings, named in (
+        ({"recipe": {"steps": 2}, "labels": ["a", "b"]}, r"recipe\.steps \(1, now 2\)"),
+        ({"recipe": {"steps": 1}, "labels": ["b", "a"]}, "labels"),
+        (
+            {"recipe": {"steps": 1}, "labels": ["a", "b"], "method": {"name": "leace"}},
+            r"method\.name \(None, now leace",
+        ),
+        ({"recipe": {}, "labels": ["a", "b"]}, r"recipe"),
+    ):
+        with pytest.raises(BiasflowError, match=f"another {named}"):
+            claim(tmp_path, settings)
+
+
+@pytest.mark.parametrize("mark", [None, "", "[]"])
+def test_checkpoints_that_nobody_has_marked_are_not_gone_on_from(tmp_path, mark):
+    (tmp_path / "checkpoint-1").mkdir()
+    if mark is not None:
+        (tmp_path / "settings.json").write_text(mark)
+    with pytest.raises(BiasflowError, match="whose checkpoints"):
+        claim(tmp_path, {"seed": 1})
+
+
+def test_a_failed_save_leaves_no_folder(tmp_path, monkeypatch):
+    class Full:
+        def save_pretrained(self, folder):
+            raise OSError(28, "no space")
+
+    with pytest.raises(BiasflowError, match="no space"):
+        save_training(tmp_path / "model", Full(), Full(), {}, task.Carried())
+    assert not any(tmp_path.iterdir())

@@ -1,5 +1,6 @@
-"""What the paper asks of a run; tables 5 to 7, what is best in them, which models are viable, ranks, subspaces."""
+"""What the paper asks of a run; tables 5 to 7, their best and viable models, ranks, subspaces, figures."""
 
+import itertools
 import json
 from itertools import chain
 
@@ -9,7 +10,8 @@ import pytest
 
 from biasflow.base.errors import BiasflowError
 from biasflow.papers.dawkins2024.blocks import blocks
-from biasflow.papers.dawkins2024.grid import printed_table
+from biasflow.papers.dawkins2024.figures import strength_distance, strength_fairness
+from biasflow.papers.dawkins2024.grid import HEADS, printed_table
 from biasflow.papers.dawkins2024.tables import (
     best_of_levels,
     cutoff,
@@ -19,8 +21,10 @@ from biasflow.papers.dawkins2024.tables import (
     rank_agreement,
     settings_table,
     subspaces,
+    table7,
     viable,
 )
+from biasflow.papers.dawkins2024.text import with_printed
 from biasflow.papers.make import make_paper
 from biasflow.papers.paper import load
 from biasflow.registry import METRICS
@@ -33,6 +37,7 @@ from tests.unit.papers.dawkins2024.made_up import (
     NOTHING,
     NUMBERS,
     OPTIONS,
+    PRINTED,
     inside_scores,
     nli_scores,
     run_of,
@@ -196,3 +201,38 @@ def test_every_target_is_made_of_a_run_without_scores(tmp_path):
     make_paper(text, run_of(NOTHING, encoders=["tiny"], not_run=NO_HEAD), text.files_in(tmp_path))
     for path in chain(*text.files_in(tmp_path).values()):
         assert path.stat().st_size
+
+
+def test_every_setting_is_drawn_with_its_published_value():
+    run = run_of(inside_scores(sets=(AUTHORS,)), about={"tiny": BERT})
+    block = table7(run)
+    for axes, measure in zip(strength_distance(run).axes, ("strength", "distance"), strict=True):
+        published, *ours = (np.asarray(collection.get_offsets()) for collection in axes.collections)
+        ours = np.concatenate(ours)
+        assert ours[np.argsort(ours[:, 0]), 1].tolist() == block[measure].tolist()
+        assert published[:, 1].tolist() == PRINTED[measure].tolist()
+
+
+@pytest.fixture(scope="module")
+def fair():
+    retrained = nli_scores(reading=HEADS["retrained"])
+    return run_of(together(inside_scores(), nli_scores(shift=0.05), retrained))
+
+
+def test_fairness_has_a_row_of_panels_for_ours_and_for_the_printed(fair):
+    figure = strength_fairness(fair)
+    assert len(figure.axes) == 4
+    rows = with_printed(fair)
+    main = rows[rows["interventions"] == HEADS["own"]]
+    for axes, (encoder, measure) in zip(
+        figure.axes, itertools.product(("tiny", "printed"), ("strength", "distance")), strict=True
+    ):
+        block = main[main["encoder"] == encoder]
+        points = np.concatenate([np.asarray(collection.get_offsets()) for collection in axes.collections])
+        expected = block[[measure, "fairness"]].to_numpy()
+        assert np.array_equal(points[np.lexsort(points.T)], expected[np.lexsort(expected.T)])
+        filled = sum((collection.get_facecolors()[:, 3] > 0).sum() for collection in axes.collections)
+        assert filled == (block["viable"] == "yes").sum() == 22
+    title = figure.axes[2].get_title(loc="left").splitlines()
+    assert [line.split(":")[0] for line in title] == ["all", "viable"]
+    assert "-0.038, n = 76" in title[0] and "-0.754, n = 22" in title[1]

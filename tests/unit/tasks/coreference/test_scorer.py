@@ -11,13 +11,7 @@ from transformers import BertConfig, BertModel
 
 from biasflow.tasks.coreference import scorer as module
 from biasflow.tasks.coreference.model import TokenVectors, antecedent_loss, clusters_of, mention_loss
-from biasflow.tasks.coreference.scorer import (
-    CoarseToFine,
-    Scored,
-    Sizes,
-    candidates,
-    kept_spans,
-)
+from biasflow.tasks.coreference.scorer import CoarseToFine, Scored, Sizes, candidates, kept_spans
 from biasflow.tasks.coreference.segments import Pieces, Segmenter, SpecialTokens, in_one_row, segment_numbers
 from tests.unit.conftest import SIZES as OF_ENCODER
 from tests.unit.readouts.test_word_contexts import word_pieces

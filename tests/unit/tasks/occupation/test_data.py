@@ -13,13 +13,7 @@ from biasflow.corpora.documents import sample_sentences
 from biasflow.tasks.cuts import control_labels, probe_split
 from biasflow.tasks.glue import data as glue
 from biasflow.tasks.nli import data as nli
-from biasflow.tasks.occupation.data import (
-    check_balanceable,
-    held_out,
-    profession_table,
-    rows_of,
-    split,
-)
+from biasflow.tasks.occupation.data import check_balanceable, held_out, profession_table, rows_of, split
 from biasflow.tasks.occupation.gender_classifier import top_words
 from tests.unit.synthetic_bios import PLAIN, STRATEGIES, cells, labels_of, tables_of
 
