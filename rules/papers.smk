@@ -1,25 +1,23 @@
 # The tables and figures of each paper of the run: one job a paper, each of them a target. `update` keeps what an earlier
 # run made where the job fails.
-from biasflow.papers.paper import KINDS, role
 from biasflow.plan.compiled import texts_of
 
 PAPER_TARGETS = {}
 
 
-def outputs_of(text, kind, name):
+def outputs_of(text, target):
     """The files of a target; what can be looked at goes into the report."""
-    about = {"category": text.title, "labels": shown_in_report(name, text.captions(kind)[name])}
-    if kind == "figures":
+    about = {"category": text.title, "labels": shown_in_report(target.name, target.caption)}
+    if target.kind == "figures":
         about["caption"] = "report/figures.rst"
-    paths = [update(f"{RESULTS}/{file}") for file in text.files(kind, name)]
+    paths = [update(f"{RESULTS}/{file}") for file in target.files]
     return [report(path, **about) if path.endswith((".html", ".svg")) else path for path in paths]
 
 
 for NAME, TEXT in texts_of(config).items():
     MADE = JOBS.of(f"paper_{NAME}").outputs
-    TARGETS = [(kind, name) for kind in KINDS for name in TEXT.targets(kind)]
-    TARGETS = [target for target in TARGETS if f"{RESULTS}/{TEXT.files(*target)[0]}" in MADE]  # no figure of nothing
-    PAPER_TARGETS[NAME] = [f"{RESULTS}/{TEXT.files(*target)[0]}" for target in TARGETS]
+    TARGETS = [target for target in TEXT.targets if f"{RESULTS}/{target.files[0]}" in MADE]  # no figure of nothing
+    PAPER_TARGETS[NAME] = [f"{RESULTS}/{target.files[0]}" for target in TARGETS]
 
     rule:
         name:
@@ -27,7 +25,7 @@ for NAME, TEXT in texts_of(config).items():
         input:
             unpack(inputs_of(f"paper_{NAME}")),
         output:
-            **{role(*target): outputs_of(TEXT, *target) for target in TARGETS},
+            **{target.role: outputs_of(TEXT, target) for target in TARGETS},
         log:
             f"{RESULTS}/logs/papers/{NAME}.log",
         conda:
@@ -41,6 +39,6 @@ for NAME, TEXT in texts_of(config).items():
             paper=NAME,
             options=param_of(f"paper_{NAME}", "options"),
             item_files=param_of(f"paper_{NAME}", "item_files"),
-            captions=TEXT.captions("figures"),
+            captions={target.name: target.caption for target in TEXT.figures.values()},
         script:
             "../scripts/paper.py"

@@ -103,9 +103,7 @@ def test_every_column_is_documented(title, columns):
 
 def made() -> set[str]:
     """The first file of every target of a paper, and of the ledger of all."""
-    kinds = ("tables", "figures", "pages")
-    papers = [(paper, kind) for paper in map(load, PAPERS) for kind in kinds]
-    targets = {paper.files(kind, target)[0] for paper, kind in papers for target in paper.targets(kind)}
+    targets = {target.files[0] for paper in map(load, PAPERS) for target in paper.targets}
     return targets | {f"tables/{name}.csv" for name in load_tables(CAPTIONS)}
 
 

@@ -15,7 +15,7 @@ import pandas as pd
 from biasflow.base.errors import BiasflowError, headline
 from biasflow.base.files import whole_file
 from biasflow.papers.frames import NOT_ASKED, RUN, Run, with_reasons
-from biasflow.papers.paper import HERE, KINDS, PRINTED, Compared, PaperText, Target, role
+from biasflow.papers.paper import HERE, KINDS, PRINTED, Compared, PaperText, Target
 from biasflow.registry import PLAIN, STRATEGIES
 from biasflow.results.figures import save_figure
 from biasflow.results.scores import KEYS, NA
@@ -27,25 +27,22 @@ NOTE = "note"  # in a table's attrs: what its caption says more in this run
 def make_paper(text: PaperText, run: Run, files: Mapping[str, Sequence[str | Path]], *, remark: str = "") -> None:
     """Write tables (CSV, LaTeX, HTML), figures (SVG, PDF) and pages (HTML) of a paper.
 
-    files: role of a target (`paper.role`) -> the files to write, in the order of `PaperText.files`. A table's
+    files: role of a target -> the files to write, in the order of `Target.files`. A table's
     `attrs["note"]` is added to its caption, and so is `remark` to the captions of all tables and pages. A target that
     fails does not keep the others from being written: one BiasflowError at the end names all that failed, and its cause
     holds their tracebacks. BiasflowError at once for a function of paper.yaml that is not there, or for an unknown
     target."""
-    name = text.name
-    wanted = {role(kind, f"{name}_{target}"): (kind, target) for kind in KINDS for target in getattr(text, kind)}
+    name, wanted = text.name, {target.role: target for target in text.targets}
     for unknown in sorted(set(files) - set(wanted)):
         raise BiasflowError(f"{name} has no table, figure or page {unknown!r}; it has {', '.join(sorted(wanted))}")
-    makers, failed = functions(text), {}
-    for target_role, (kind, target) in wanted.items():
-        if target_role not in files:
-            continue
-        paths, about = list(map(Path, files[target_role])), getattr(text, kind)[target]
-        about = replace(about, caption=" ".join(filter(None, [about.caption, remark, _namesakes(text, run)])))
+    makers, failed = {role: function_of(text, target) for role, target in wanted.items()}, {}
+    for role in filter(files.__contains__, wanted):
+        target, paths = wanted[role], list(map(Path, files[role]))
+        caption = " ".join(filter(None, [target.caption, remark, _namesakes(text, run)]))
         try:
-            _WRITERS[kind](makers[kind][target], run, paths, about)
+            _WRITERS[target.kind](makers[role], run, paths, replace(target, caption=caption))
         except Exception as error:  # whatever is wrong with one target, the others are made
-            failed[f"{name}_{target}"] = error
+            failed[target.name] = error
     if failed:
         reasons = "; ".join(f"{target}: {headline(error)}" for target, error in failed.items())
         raise BiasflowError(f"{name}: these were not made: {reasons}") from ExceptionGroup(name, list(failed.values()))

@@ -19,10 +19,14 @@ HERE = Path(__file__).parent
 PAPER, PRINTED = "paper.yaml", "printed.csv"  # the files of a paper's folder
 DECIMALS = 4
 Kind = TypeVar("Kind")
-_SUFFIXES = {"tables": (".csv", ".tex", ".html"), "figures": (".svg", ".pdf"), "pages": (".html",)}
-KINDS = tuple(_SUFFIXES)  # of targets
+# Kind of target -> the pattern of its file, and its suffixes in order.
+_FILES = {
+    "tables": ("tables/{}", (".csv", ".tex", ".html")),
+    "figures": ("figures/{}", (".svg", ".pdf")),
+    "pages": ("figures/{}", (".html",)),
+}
+KINDS = tuple(_FILES)
 _SHOWN = (".html", ".svg")  # by a browser
-_FOLDERS = {"tables": "tables", "figures": "figures", "pages": "figures"}
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,8 @@ class Target:
     made_by: "<module>.<function>" in the paper's folder, which is called with the run, the `options` (and for a page
     the caption). A table that is our scores beside printed numbers needs no function (`make.pivoted`): metrics, its
     columns; rows, the keys of scores.csv that tell its rows apart; only, key -> the values that it shows; aggregate,
-    what is made of several seeds; printed_in, the table of printed.csv that stands beside it."""
+    what is made of several seeds; printed_in, the table of printed.csv that stands beside it. kind: of KINDS; name:
+    with the paper's, as files and rules have it."""
 
     caption: str
     decimals: int = DECIMALS
@@ -46,6 +51,20 @@ class Target:
     only: Mapping[str, Sequence[str]] = field(default_factory=dict)
     aggregate: str = "mean"
     printed_in: str = ""
+    kind: str = "tables"
+    name: str = ""
+
+    @property
+    def role(self) -> str:
+        """The name that a rule gives to its files: a table and a figure may have the same name."""
+        return f"{self.kind}_{self.name}"
+
+    @property
+    def files(self) -> list[str]:
+        """Its files in the folder of a run: tables/<name>.csv, .tex and .html, or figures/<name>.svg and .pdf, or (a
+        page) figures/<name>.html."""
+        pattern, suffixes = _FILES[self.kind]
+        return [pattern.format(self.name) + suffix for suffix in suffixes]
 
 
 @dataclass(frozen=True)
@@ -95,8 +114,7 @@ class PaperText:
     @property
     def modules(self) -> list[str]:
         """The full names of the modules whose functions are named."""
-        targets = [target for kind in KINDS for target in getattr(self, kind).values()]
-        names = [self.other_data, *(entry.made_by for entry in (*targets, *self.ledger))]
+        names = [self.other_data, *(entry.made_by for entry in (*self.targets, *self.ledger))]
         return sorted({self.module_of(name) for name in names if name})
 
     def module_of(self, function: str) -> str:
@@ -121,31 +139,16 @@ class PaperText:
         """The module of a paper of ours that computes its blocks, or looks at its options first; "" without one."""
         return f"{__package__}.{self.name}.blocks" if (HERE / self.name / "blocks.py").is_file() else ""
 
-    def targets(self, kind: str) -> list[str]:
-        """The names of all "tables", "figures" or "pages" as files and rules have them: <paper>_<name>."""
-        return [f"{self.name}_{name}" for name in getattr(self, kind)]
-
-    def captions(self, kind: str) -> dict[str, str]:
-        """Target -> caption."""
-        captions = [target.caption for target in getattr(self, kind).values()]
-        return dict(zip(self.targets(kind), captions, strict=True))
-
-    def files(self, kind: str, target: str) -> list[str]:
-        """The files of a target in the folder of a run: tables/<target>.csv, .tex and .html, or figures/<target>.svg
-        and .pdf, or (a page) figures/<target>.html."""
-        return [f"{_FOLDERS[kind]}/{target}{suffix}" for suffix in _SUFFIXES[kind]]
-
-    def files_in(self, folder: str | Path) -> dict[str, list[Path]]:
-        """The files of every target by its role, in a folder: what `make.make_paper` writes."""
-        targets = [(kind, target) for kind in _SUFFIXES for target in self.targets(kind)]
-        return {role(*target): [Path(folder, file) for file in self.files(*target)] for target in targets}
+    @property
+    def targets(self) -> list[Target]:
+        """All tables, figures and pages."""
+        return [target for kind in KINDS for target in getattr(self, kind).values()]
 
     def not_drawn(self, options: Mapping, cells: Sequence[Cell]) -> dict[str, str]:
         """Return figure -> why it cannot be drawn, for figures none of whose cells in the plan is run.
 
         options: the paper's part of the configuration; cells: all of the plan."""
-        figures = zip(self.targets("figures"), self.figures.values(), strict=True)
-        reasons = {name: _lacking(self.name, target.needs, options, cells) for name, target in figures}
+        reasons = {one.name: _lacking(self.name, one.needs, options, cells) for one in self.figures.values()}
         return {name: reason for name, reason in reasons.items() if reason}
 
     def on_page(self, options: Mapping, cells: Sequence[Cell]) -> dict[str, object]:
@@ -153,10 +156,9 @@ class PaperText:
         sentence of its caption, and `not_drawn`, whose arguments are the same."""
         not_drawn = self.not_drawn(options, cells)
         files = [
-            (first_sentence(caption)[0], next(file for file in self.files(kind, target) if file.endswith(_SHOWN)))
-            for kind in _SUFFIXES
-            for target, caption in self.captions(kind).items()
-            if target not in not_drawn
+            (first_sentence(target.caption)[0], next(file for file in target.files if file.endswith(_SHOWN)))
+            for target in self.targets
+            if target.name not in not_drawn
         ]
         return {"title": self.title, "citation": self.citation, "files": files, "not_drawn": not_drawn}
 
@@ -207,14 +209,9 @@ def _lacking(paper: str, needs: Sequence[Mapping], options: Mapping, cells: Sequ
     return ""
 
 
-def role(kind: str, target: str) -> str:
-    """Return the name that a rule gives to the files of a target: a table and a figure may have the same name."""
-    return f"{kind}_{target}"
-
-
 def load_tables(path: Path) -> dict[str, Target]:
     """Read a file of tables alone: name -> target. BiasflowError for an unknown key or an empty caption."""
-    return {name: _target(path, name, entry) for name, entry in _content(path).items()}
+    return {name: _target(path, "tables", name, name, entry) for name, entry in _content(path).items()}
 
 
 def _content(path: Path) -> dict:
@@ -231,8 +228,9 @@ def load(name: str, folder: str | Path | None = None) -> PaperText:
     known = [field.name for field in fields(PaperText) if field.name not in ("name", "folder")]
     for key in sorted(set(text) - set(known)):
         raise BiasflowError(f"{path}: unknown key {key!r}; known: {', '.join(known)}")
-    for kind in _SUFFIXES:
-        text[kind] = {target: _target(path, f"{kind}.{target}", entry) for target, entry in text[kind].items()}
+    for kind in KINDS:
+        entries = {target: (f"{kind}.{target}", f"{name}_{target}", entry) for target, entry in text[kind].items()}
+        text[kind] = {target: _target(path, kind, *entry) for target, entry in entries.items()}
         for target, about in text[kind].items():
             if not about.made_by and not (kind == "tables" and about.rows and about.metrics):
                 raise BiasflowError(f"{path}: key '{kind}.{target}': give made_by, or for a table metrics and rows")
@@ -242,15 +240,15 @@ def load(name: str, folder: str | Path | None = None) -> PaperText:
     return _read(PaperText, f"{path}: a key is missing", {"name": name, "folder": path.parent, **text})
 
 
-def _read(kind: type[Kind], where: str, entry: Mapping) -> Kind:
+def _read(cls: type[Kind], where: str, entry: Mapping, **more: str) -> Kind:
     try:
-        return kind(**entry)
+        return cls(**entry, **more)
     except TypeError as error:
         raise BiasflowError(f"{where}: {error}") from error
 
 
-def _target(path: Path, key: str, entry: Mapping) -> Target:
-    target = _read(Target, f"{path}: key {key!r}", entry)
+def _target(path: Path, kind: str, key: str, name: str, entry: Mapping) -> Target:
+    target = _read(Target, f"{path}: key {key!r}", entry, kind=kind, name=name)
     if not target.caption:
         raise BiasflowError(f"{path}: key {key!r}: the caption is empty")
     return target if isinstance(target.caption, str) else replace(target, caption=" ".join(target.caption))

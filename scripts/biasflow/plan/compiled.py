@@ -12,7 +12,7 @@ from biasflow.base.command_line import file_fault
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.catalogue import Catalogue, read_catalogue
 from biasflow.matrix import NA, RUN
-from biasflow.papers.paper import KINDS, PAPER, PRINTED, PaperText, load
+from biasflow.papers.paper import PAPER, PRINTED, PaperText, load
 from biasflow.plan import cells
 from biasflow.plan.checks import check_asked
 from biasflow.plan.configuration import load_schema, resolve
@@ -90,11 +90,11 @@ def _paper_jobs(setup: Setup, plan: Plan, catalogue: Catalogue) -> Iterator[Job]
     for name, items_of_paper in items.items():
         text = texts[name]
         left_out = text.not_drawn(config["papers"][name], plan.cells)
-        targets = [(kind, target) for kind in KINDS for target in text.targets(kind) if target not in left_out]
+        files = (file for target in text.targets if target.name not in left_out for file in target.files)
         yield Job(
             f"paper_{name}",
             [],
-            [f"{root}/{file}" for target in targets for file in text.files(*target)],
+            [f"{root}/{file}" for file in files],
             tables | item_inputs(name, items_of_paper) | _printed(text),
             {"options": paper_options(setup, name), "item_files": item_files(items_of_paper)},
             text.modules,

@@ -2,6 +2,7 @@
 
 import difflib
 from collections.abc import Collection, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 
 from jsonschema import FormatChecker
@@ -51,41 +52,31 @@ def check_files(config: Mapping, schema: Mapping, catalogue: Catalogue) -> None:
 
 
 def _formats(catalogue: Catalogue) -> FormatChecker:
-    """What strings of the schema's formats must be."""
+    """What strings of the schema's formats must be; what is no text has none."""
     formats = FormatChecker(formats=())
-
-    def is_file(path: str, names: Collection[str] = ()) -> bool:
-        check_path(path)
-        if path not in names and not Path(path).is_file():
-            close = difflib.get_close_matches(path, names, n=1)
-            raise BiasflowError(f"there is no file {path}" + (f"; did you mean {close[0]!r}?" if close else ""))
-        if path not in names and not Path(path).stat().st_size:
-            raise BiasflowError(f"the file {path} is empty")
-        return True
-
-    def is_folder(path: str) -> bool:
-        check_path(path)
-        if not Path(path).is_dir():
-            raise BiasflowError(f"there is no folder {path!r}")
-        return True
-
-    def is_mirror(path: str) -> bool:
-        if is_folder(path) and not (Path(path) / MANIFEST).is_file():
-            raise BiasflowError(f"there is no {MANIFEST} in the folder {path!r}")
-        return True
-
-    def is_catalogued(path: str) -> bool:
-        return is_corpus_file(path) or is_file(path, list(catalogue.files))
-
-    def is_pattern(path: str) -> bool:  # tasks look for what patterns stand for
-        return is_expanded(path) or is_catalogued(path)
-
-    checks = {"file": is_file, "catalogued": is_catalogued, "pattern": is_pattern, "folder": is_folder}
-    for name, check in (checks | {"mirror": is_mirror}).items():  # what is no text has no format
-        formats.checks(name, raises=BiasflowError)(
-            lambda value, check=check: not isinstance(value, str) or check(value)
-        )
+    for name in ("file", "catalogued", "pattern", "folder", "mirror"):
+        formats.checks(name, raises=BiasflowError)(partial(_is_there, name, list(catalogue.files)))
     return formats
+
+
+def _is_there(kind: str, names: Collection[str], path: object) -> bool:
+    """True; BiasflowError for a path of a format that is not there or empty. names: of the external files, any of which
+    a path of the formats catalogued and pattern may be."""
+    is_named = kind in ("catalogued", "pattern") and isinstance(path, str) and (is_corpus_file(path) or path in names)
+    if not isinstance(path, str) or is_named or (kind == "pattern" and is_expanded(path)):  # tasks expand patterns
+        return True
+    check_path(path)
+    is_folder = kind in ("folder", "mirror")
+    if is_folder and not Path(path).is_dir():
+        raise BiasflowError(f"there is no folder {path!r}")
+    if kind == "mirror" and not (Path(path) / MANIFEST).is_file():
+        raise BiasflowError(f"there is no {MANIFEST} in the folder {path!r}")
+    if not is_folder and not Path(path).is_file():
+        close = difflib.get_close_matches(path, [] if kind == "file" else names, n=1)
+        raise BiasflowError(f"there is no file {path}" + (f"; did you mean {close[0]!r}?" if close else ""))
+    if not is_folder and not Path(path).stat().st_size:
+        raise BiasflowError(f"the file {path} is empty")
+    return True
 
 
 def check_network(jobs: Iterable, config: Mapping) -> None:

@@ -31,6 +31,7 @@ from biasflow.papers.paper import HERE, load
 from biasflow.registry import METRICS, PAPERS
 from biasflow.results.scores import tidy
 from tests.unit.papers.dawkins2024 import made_up as dawkins
+from tests.unit.papers.files import files_in
 from tests.unit.papers.liang2020 import made_up as liang
 from tests.unit.papers.orgad2022 import made_up as orgad
 from tests.unit.test_docs import SCORES, documented_metrics
@@ -203,7 +204,7 @@ def test_in_tables_printed_numbers_stand_beside_the_encoder_that_is_the_printed_
     text = load(paper)
     for name in (printed, "mine"):
         run = run_of(paper, name, identity(paper, printed, **changes))
-        make_paper(text, run, {f"tables_{paper}_{table}": text.files_in(tmp_path)[f"tables_{paper}_{table}"]})
+        make_paper(text, run, {f"tables_{paper}_{table}": files_in(text, tmp_path)[f"tables_{paper}_{table}"]})
         rows = pd.read_csv(tmp_path / f"tables/{paper}_{table}.csv")
         shown = rows.reindex(columns=["encoder", column]).dropna()
         assert (name in set(shown["encoder"])) != bool(changes)

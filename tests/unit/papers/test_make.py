@@ -19,6 +19,7 @@ from biasflow.plan.configuration import resolve
 from biasflow.registry import METRICS
 from biasflow.results.figures import empty_figure
 from biasflow.results.scores import CELL, HOLES, tidy, write_scores
+from tests.unit.papers.files import files_in
 from tests.unit.plan.configs import SCHEMA, changed, jobs_of, planned, setup_of
 
 YAML = """
@@ -67,7 +68,7 @@ def some2000(tmp_path, monkeypatch):
 def make_in(folder, **options):
     """Make all targets of some2000 in a folder beside its own."""
     text = paper.load("some2000", folder.parent / "some2000")
-    make.make_paper(text, RUN, text.files_in(folder), **options)
+    make.make_paper(text, RUN, files_in(text, folder), **options)
 
 
 def written(folder):
@@ -79,11 +80,9 @@ def test_everything_of_a_paper_is_written(some2000, tmp_path):
     make_in(tmp_path / "run")
     first = written(tmp_path / "run")
     names = ["tables/some2000_values.csv", "tables/some2000_values.tex", "tables/some2000_values.html"]
-    assert text.targets("tables") == ["some2000_values", "some2000_counts"]
-    assert text.files("tables", "some2000_values") == names
-    assert set(first) == {
-        f for kind in ("tables", "figures", "pages") for t in text.targets(kind) for f in text.files(kind, t)
-    }
+    assert [target.name for target in text.tables.values()] == ["some2000_values", "some2000_counts"]
+    assert text.tables["values"].files == names
+    assert set(first) == {file for target in text.targets for file in target.files}
     assert b"<p>Words.</p>" in first["figures/some2000_words.html"]
 
 
@@ -130,7 +129,9 @@ ONE = [{"option": "extra"}, {"metric": "occtmp", "methods": ["densray-each"]}]
 
 
 def lacking(options, *cells):
-    text = PaperText("a2000", "T", "C", {}, {"one": Target("One.", needs=ONE), "two": Target("Two.")}, {}, {})
+    text = PaperText(
+        "a2000", "T", "C", {}, {"one": Target("One.", needs=ONE, name="a2000_one"), "two": Target("Two.")}, {}, {}
+    )
     return text.not_drawn(options, cells)
 
 
@@ -316,7 +317,7 @@ def fourth(tmp_path):
 
 def test_a_table_needs_no_code(fourth, tmp_path):
     run, text = fourth
-    make.make_paper(text, run, text.files_in(tmp_path))
+    make.make_paper(text, run, files_in(text, tmp_path))
     table = pd.read_csv(tmp_path / "tables" / "fourth_scores.csv").set_index(["dataset", "method"])
     untouched, debiased = (table.loc[("crows-pairs", method)] for method in ("none", "sent-debias"))
     assert untouched["crows_pairs_score"] == pytest.approx(0.605)  # the mean of the seeds, of all pairs

@@ -32,9 +32,10 @@ _LEVELS = {  # level -> name in any encoder, colour and shape of its models
 _MEASURES = {"strength": "Strength S (top 10 %)", "distance": "Distance D (top 10 %)"}
 
 
+@draw.style()
 def strength_distance(run: Run) -> Figure:
-    """Strength and Distance of all settings in printed order: of one encoder and stimuli set on a landscape page, of
-    several in small.
+    """Strength and Distance of all settings in printed order: of one encoder and stimuli set on a landscape page, the
+    settings by their names; of several in small, a row each and a scale per measure.
 
     Colour and shape: (n, c) of the level's first projection; filled: n_p = 0, open: n_p = 1; dashed: Base; grey
     dashes: the published values, where encoder and stimuli are the paper's."""
@@ -43,37 +44,23 @@ def strength_distance(run: Run) -> Figure:
     if not blocks:
         statuses = rows.drop_duplicates("encoder")
         return draw.empty_figure("; ".join(statuses["encoder"] + " " + statuses["status"]))
-    layers = {name: grid.layers_of(run, block["encoder"].iloc[0]) for name, block in blocks.items()}
-    if len(blocks) > 1:
-        return _small(blocks, layers)
-    ((name, block),) = blocks.items()
-    return _large(name, block, layers[name])
-
-
-@draw.style()
-def _large(name: str, block: pd.DataFrame, layers: int | None) -> Figure:
-    figure, ((upper,), (lower,)) = draw.panels(2, 1, (10.5, 6.8), sharex=True)
-    for axes, (measure, label) in zip((upper, lower), _MEASURES.items(), strict=True):
-        _draw(axes, block, measure, layers)
-        axes.set_ylabel(f"{label}, lower is better")
-    _name_settings(lower, block, layers)
-    upper.set_title(name, loc="left", pad=16)
-    draw.legend_below(figure, _legend([block]))
-    return figure
-
-
-@draw.style()
-def _small(blocks: dict[str, pd.DataFrame], layers: dict[str, int | None]) -> Figure:
-    """A row per encoder and stimuli set, a scale per measure."""
-    figure, grid = draw.panels(len(blocks), 2, (10.5, 1.2 + 1.7 * len(blocks)), sharex=True, sharey="col")
-    for row, (name, block) in zip(grid, blocks.items(), strict=True):
+    large = len(blocks) == 1
+    shape, height = ((2, 1), 6.8) if large else ((len(blocks), 2), 1.2 + 1.7 * len(blocks))
+    figure, panels = draw.panels(*shape, (10.5, height), sharex=True, sharey=False if large else "col")
+    for row, (name, block) in zip(panels.reshape(-1, 2), blocks.items(), strict=True):
+        layers = grid.layers_of(run, block["encoder"].iloc[0])
         for axes, (measure, label) in zip(row, _MEASURES.items(), strict=True):
-            _draw(axes, block, measure, layers[name], size=10)
-            axes.set_ylabel(label)
+            _draw(axes, block, measure, layers, size=22 if large else 10)
+            axes.set_ylabel(f"{label}, lower is better" if large else label)
+        if large:
+            row[0].set_title(name, loc="left", pad=16)
+            _name_settings(row[1], block, layers)
+        else:
+            draw.name_row(row[0], name, 14)
+    if not large:
+        for axes in panels[-1]:
             axes.set_xticks([])
-        draw.name_row(row[0], name, 14)
-    for axes in grid[-1]:
-        axes.set_xlabel("settings in the order of the paper's table 7")
+            axes.set_xlabel("settings in the order of the paper's table 7")
     draw.legend_below(figure, _legend(blocks.values()))
     return figure
 
@@ -111,7 +98,7 @@ def _positions(block: pd.DataFrame) -> pd.Series:
     return (new_level.cumsum() + range(len(block))).rename("x")
 
 
-def _draw(axes: Axes, block: pd.DataFrame, measure: str, layers: int | None, *, size: float = 22) -> None:
+def _draw(axes: Axes, block: pd.DataFrame, measure: str, layers: int | None, size: float) -> None:
     """One measure of one block: bands per level, our values, the Base line, and the published values in grey."""
     x, names = _positions(block), grid.level_names(layers)
     for number, (level, places) in enumerate(x.groupby(block["level"], sort=False)):

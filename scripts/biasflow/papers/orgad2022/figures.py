@@ -17,7 +17,7 @@ from biasflow.papers.orgad2022.selection import POINT, Selection, coded, compres
 from biasflow.results import figures as draw
 
 _SHAPES = ("o", "^", "s", "D", "v", "P", "X")  # of models, in their order: they repeat what the colours say
-_STAGES = {halves.BEFORE: "before retraining", halves.AFTER: "after retraining"}
+_STAGES = (halves.BEFORE, halves.AFTER)
 _COLUMNS = 3  # measures side by side, each before and after
 _ABOVE = 26  # points from a panel to the name of the encoder: higher than the panel's title
 # A line through fewer models says nothing: of unrelated points R^2 is 1 / (n - 1) on average, 0.33 for four and 0.11
@@ -28,42 +28,30 @@ _CROWD = 100  # points from which the marks are smaller
 Marks = Mapping[str, tuple[str, str]]
 
 
-@draw.style()
 def boxes(run: Run, half: str, unit: str, tested: str = halves.RAW) -> Figure:
-    """The first printed measure of bias of a half against compression, a row of two panels per encoder.
-
-    Left: before retraining, a point per fine-tuned model; right: after, a box per fine-tuned encoder over its heads
-    (quartiles; whiskers to the furthest head within 1.5 quartile ranges), at the encoder's compression. Colour:
-    strategy. Line: least squares over all points (right: all heads), with R^2, and below it the printed one; none
-    with fewer than LEAST_MODELS fine-tuned models. Where nothing can be drawn the figure says why. `tested`: as in
-    `points`; `unit`: of the measure."""
-    chosen = select(run, halves.HALVES[half])
-    measure = chosen.half.extrinsic[0]
-    blocks, marks = _blocks(chosen, [measure], tested), _marks(chosen)
-    if not blocks:
-        return _nothing(chosen)
-    printed = printed_r_squared(chosen, tested)
-    figure, grid = draw.panels(len(blocks), 2, (7.2, 0.7 + 2.6 * len(blocks)), sharey="row")
-    for row, (name, stages) in zip(grid, blocks.items(), strict=True):
-        for axes, (stage, block) in zip(row, stages.items(), strict=True):
-            r_squared = printed.get((name, *measure.key, stage))
-            _draw(axes, block, _x(chosen), measure, marks, r_squared, boxes=stage == halves.AFTER, title=_STAGES[stage])
-            axes.tick_params(labelleft=True)
-        row[0].set_ylabel(f"{measure.label}, {unit}")
-        draw.name_row(row[0], name, _ABOVE)
-    draw.legend_below(figure, _legend(marks), title=_x_label(chosen))
-    return figure
+    """The first printed measure of bias of a half against compression, a row of two panels per encoder, as
+    `small_multiples`; after retraining a box per fine-tuned encoder over its heads (quartiles; whiskers to the furthest
+    head within 1.5 quartile ranges), at the encoder's compression. `unit`: of the measure."""
+    return small_multiples(run, half, [halves.HALVES[half].extrinsic[:1]], tested, unit=unit)
 
 
 @draw.style()
 def small_multiples(
-    run: Run, half: str, rows: Sequence[Sequence[Measure]] | None = None, tested: str = halves.RAW
+    run: Run,
+    half: str,
+    rows: Sequence[Sequence[Measure]] | None = None,
+    tested: str = halves.RAW,
+    *,
+    unit: str = "",
 ) -> Figure:
     """All extrinsic measures, or `rows` of them, against compression: up to three measures side by side per encoder,
     each before and after.
 
-    A point per fine-tuned model (before) and per retrained head (after); line and R^2 as in `boxes`. The two panels
-    of a measure share its axis. Width 10.5 in: a landscape page."""
+    A point per fine-tuned model (before) and per retrained head (after); with a `unit`, which makes it one measure in
+    large, a box per fine-tuned model (after). Colour: strategy. Line: least squares over all points (after: all heads),
+    with R^2, and below it the printed one; none with fewer than LEAST_MODELS fine-tuned models. The two panels of a
+    measure share its axis. Width 10.5 in: a landscape page. Where nothing can be drawn the figure says why. `tested`:
+    as in `points`."""
     chosen = select(run, halves.HALVES[half])
     rows = rows or chosen.half.panels
     blocks, marks = _blocks(chosen, [measure for row in rows for measure in row], tested), _marks(chosen)
@@ -71,15 +59,18 @@ def small_multiples(
         return _nothing(chosen)
     printed = printed_r_squared(chosen, tested)
     lines = len(rows) * len(blocks)
-    figure, grid = draw.panels(lines, 2 * _COLUMNS, (10.5, 0.8 + 2.0 * lines))
+    columns, size = (1, (7.2, 0.7 + 2.6 * lines)) if unit else (_COLUMNS, (10.5, 0.8 + 2.0 * lines))
+    figure, grid = draw.panels(lines, 2 * columns, size)
     for line_of_panels, ((name, stages), measures) in zip(grid, product(blocks.items(), rows), strict=True):
         for left, right, measure in zip(line_of_panels[::2], line_of_panels[1::2], measures, strict=False):
             right.sharey(left)
             for axes, (stage, block) in zip((left, right), stages.items(), strict=True):
-                r_squared = printed.get((name, *measure.key, stage))
-                _draw(axes, block, _x(chosen), measure, marks, r_squared, title=stage)
-            left.set_ylabel(f"{measure.label}{', labour shares' if measure.variant == 'labour' else ''}")
-            right.tick_params(labelleft=False)
+                r_squared, title = printed.get((name, *measure.key, stage)), f"{stage} retraining" if unit else stage
+                in_boxes = bool(unit) and stage == halves.AFTER
+                _draw(axes, block, _x(chosen), measure, marks, r_squared, title=title, boxes=in_boxes)
+            shares = ", labour shares" if measure.variant == "labour" else ""
+            left.set_ylabel(f"{measure.label}, {unit}" if unit else measure.label + shares)
+            right.tick_params(labelleft=bool(unit))
         for unused in line_of_panels[2 * len(measures) :]:
             unused.remove()
         if measures is rows[0]:

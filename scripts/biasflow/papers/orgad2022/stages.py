@@ -4,7 +4,6 @@ changes and permutation tests over seeds and heads."""
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import partial
 from itertools import product
 from typing import NamedTuple
 
@@ -51,18 +50,18 @@ def compare(runs: pd.DataFrame) -> pd.DataFrame:
 
 def _compare_encoder(runs: pd.DataFrame) -> pd.DataFrame:
     """`compare` of one encoder: a row per measure, model and test input."""
-    table = wide(runs, ["seed", "head_seed"], [*MEASURE, *CELL])
-    values, present = table.to_numpy(dtype=float), table.notna().to_numpy()  # [runs, cells]
+    table = wide(runs, ["seed", "head_seed"], [*MEASURE, *CELL]).astype(float)
+    values, present = table.to_numpy(), table.notna().to_numpy()  # [runs, cells]
     cells = table.columns.to_frame(index=False)
     base = pd.MultiIndex.from_frame(cells.assign(model=NONE, text=np.where(cells["text"] == "", "", halves.RAW)))
     compared = (cells["model"] != NONE) & base.isin(table.columns)
-    differences = np.where(compared, values - table.reindex(columns=base).to_numpy(dtype=float), np.nan)
-    change = np.array(_of_defined(np.mean, differences))
+    differences = np.where(compared, values - table.reindex(columns=base).to_numpy(), np.nan)
+    change = pd.DataFrame(differences).mean().to_numpy()
     directed = differences * np.sign(change)
     seeds, heads = table.index.get_level_values("seed"), table.index.get_level_values("head_seed") != ""
     return cells.assign(
-        mean=_of_defined(np.mean, values),
-        sd=_of_defined(partial(np.std, ddof=1), values, least=2),
+        mean=table.mean().to_numpy(),
+        sd=table.std().to_numpy(),
         n=pd.DataFrame(present).groupby(seeds).any().sum().to_numpy(),
         n_heads=present[heads].sum(axis=0),
         change=change,
@@ -71,12 +70,6 @@ def _compare_encoder(runs: pd.DataFrame) -> pd.DataFrame:
         p_one_sided=paired_permutations(directed, alternative="greater", samples=SAMPLES),
         p_by_encoder=paired_permutations(pd.DataFrame(differences).groupby(seeds).mean().to_numpy(), samples=SAMPLES),
     )
-
-
-def _of_defined(statistic: Callable[[np.ndarray], float], columns: np.ndarray, *, least: int = 1) -> list[float]:
-    """A statistic of the finite values of each column; NaN where there are fewer than `least`."""
-    defined = (column[np.isfinite(column)] for column in columns.T)
-    return [statistic(values) if len(values) >= least else np.nan for values in defined]
 
 
 NO_ENCODER = "no encoder"  # whose rows are those of predictors that have none

@@ -43,6 +43,7 @@ from tests.unit.papers.dawkins2024.made_up import (
     run_of,
     together,
 )
+from tests.unit.papers.files import files_in
 
 
 @pytest.fixture(scope="module")
@@ -198,8 +199,8 @@ def test_what_has_no_row_in_the_tables_and_what_is_not_the_whole_grid_are_refuse
 
 def test_every_target_is_made_of_a_run_without_scores(tmp_path):
     text = load("dawkins2024")
-    make_paper(text, run_of(NOTHING, encoders=["tiny"], not_run=NO_HEAD), text.files_in(tmp_path))
-    for path in chain(*text.files_in(tmp_path).values()):
+    make_paper(text, run_of(NOTHING, encoders=["tiny"], not_run=NO_HEAD), files_in(text, tmp_path))
+    for path in chain(*files_in(text, tmp_path).values()):
         assert path.stat().st_size
 
 

@@ -12,6 +12,7 @@ from biasflow.papers.liang2020 import figures, placed, tables
 from biasflow.papers.make import make_paper
 from biasflow.papers.paper import load
 from biasflow.results.scores import concatenate
+from tests.unit.papers.files import files_in
 from tests.unit.papers.liang2020.made_up import PLACES, TABLES, run, scores
 
 
@@ -168,4 +169,4 @@ def test_the_whole_paper_is_made_where_one_of_its_encoders_was_not_run(tmp_path)
     write_pieces([(0, "she", 0.5)], tmp_path / "tokens.parquet")
     files = {"token_scores": {"tiny": tmp_path / "tokens.parquet"}}
     text = load("liang2020")
-    make_paper(text, run(scores(layers=1), files=files, encoders=["tiny", "gone"]), text.files_in(tmp_path))
+    make_paper(text, run(scores(layers=1), files=files, encoders=["tiny", "gone"]), files_in(text, tmp_path))
