@@ -1,4 +1,4 @@
-"""Correlations with confidence intervals, and the exact paired permutation test; both also for many columns at once."""
+"""Correlations with confidence intervals, and the exact paired permutation test, also for many columns at once."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,13 +25,12 @@ class Correlation:
     """A correlation of n pairs: estimate, two-sided p, and a 95 % jackknife interval [low, high], which holds the
     estimate; NaN for fewer than LEAST pairs (of ranks: LEAST_RANKS).
 
-    Where it cannot be computed estimate, p, low and high are NaN and `reason` says why; otherwise `reason` is "". The
-    four are arrays [a, b] where `correlations` computed so many at once."""
+    Where it cannot be computed estimate, p, low and high are NaN and `reason` says why; otherwise `reason` is ""."""
 
-    estimate: float | np.ndarray
-    p: float | np.ndarray
-    low: float | np.ndarray
-    high: float | np.ndarray
+    estimate: float
+    p: float
+    low: float
+    high: float
     n: int
     reason: str = ""
 
@@ -72,55 +71,23 @@ def cluster_interval(x: ArrayLike, y: ArrayLike, clusters: ArrayLike, method: st
     if k < LEAST:
         return float("nan"), float("nan")
     counts = np.vstack([of != np.arange(k)[:, None], np.ones((1, len(of)), bool)]).astype(float)
+    n, ends = len(of), (float("nan"), float("nan"))
     r = resampled_correlations(np.asarray(x, dtype=float), np.asarray(y, dtype=float), counts, method)
-    low, high = _jackknife(r[:-1], r[-1], len(of), method)
-    return float(low), float(high)
+    if n < (LEAST if method == "pearson" else LEAST_RANKS):
+        return ends
+    most = [_largest(method, n - 1)] * k + [_largest(method, n)]
+    *left_out, middle = np.arctanh(np.clip(r, np.negative(most), most))
+    error = np.sqrt((k - 1) / k * ((left_out - np.mean(left_out)) ** 2).sum())
+    if not error > _ROUNDING:
+        return ends
+    half = stdtrit(k - 1, 0.975) * error
+    return float(min(np.tanh(middle - half), r[-1])), float(max(np.tanh(middle + half), r[-1]))
 
 
 def _largest(method: str, n: int) -> float:
     """The largest correlation of n pairs that counts, since 1 has no artanh: of ranks, half-way from 1 to the next one,
     that of two exchanged neighbours."""
     return {"pearson": _LARGEST, "spearman": 1 - 6 / (n**3 - n), "kendall": 1 - 2 / (n**2 - n)}[method]
-
-
-def _jackknife(left_out: np.ndarray, r: np.ndarray, n: int, method: str) -> tuple[np.ndarray, np.ndarray]:
-    """The interval of `cluster_interval` from the correlations without each cluster [k, ...] and that of all [...]; n:
-    the number of pairs."""
-    k = len(left_out)
-    if k < LEAST or n < (LEAST if method == "pearson" else LEAST_RANKS):
-        return np.full_like(r, np.nan), np.full_like(r, np.nan)
-    most = _largest(method, n - 1)
-    z = np.arctanh(np.clip(left_out, -most, most))
-    error = np.sqrt((k - 1) / k * ((z - z.mean(axis=0)) ** 2).sum(axis=0))
-    half = np.where(error > _ROUNDING, stdtrit(k - 1, 0.975) * error, np.nan)
-    most = _largest(method, n)
-    middle = np.arctanh(np.clip(r, -most, most))
-    return np.minimum(np.tanh(middle - half), r), np.maximum(np.tanh(middle + half), r)
-
-
-def correlations(x: np.ndarray, y: np.ndarray, method: str = "spearman") -> Correlation:
-    """Return `correlation` ("spearman" or "pearson") of every column of x [n, a] with every column of y [n, b].
-
-    p is that of t = r sqrt((n - 2) / (1 - r^2)), r of the ranks for Spearman. NaN for fewer than three points and for a
-    constant side. x and y are finite."""
-    n, numbers = len(x), np.full((4, x.shape[1], y.shape[1]), np.nan)
-    rows, columns = (np.flatnonzero((side != side[:1]).any(axis=0)) for side in (x, y))
-    if n >= 3 and len(rows) and len(columns):
-        x, y = x[:, rows], y[:, columns]
-        r = _every_pair(x, y, method)
-        left_out = np.stack([_every_pair(*(np.delete(side, i, axis=0) for side in (x, y)), method) for i in range(n)])
-        ends = _jackknife(left_out, r, n, method)
-        numbers[np.ix_(range(4), rows, columns)] = r, correlation_p(r, n - 2), *ends
-    return Correlation(*numbers, n=n)
-
-
-def _every_pair(x: np.ndarray, y: np.ndarray, method: str) -> np.ndarray:
-    """The correlation of every column of x [n, a] with every one of y [n, b]: [a, b]; NaN where one is constant."""
-    varies = np.logical_and.outer(*((side != side[:1]).any(axis=0) for side in (x, y)))
-    if method == "spearman":
-        x, y = (scipy.stats.rankdata(side, axis=0) for side in (x, y))
-    rows = np.ascontiguousarray(y.T)
-    return np.where(varies, np.stack([row_correlations(column, rows) for column in np.ascontiguousarray(x.T)]), np.nan)
 
 
 def correlation_p(r: np.ndarray, freedom: int) -> np.ndarray:

@@ -17,7 +17,6 @@ from biasflow.results.scores import concatenate, tidy
 from biasflow.results.statistics import (
     cluster_interval,
     correlation,
-    correlations,
     false_discovery_rates,
     holm,
     mean_of_units,
@@ -111,19 +110,6 @@ def test_many_permutation_tests_are_those_of_each_column_without_its_gaps(seed, 
         own = own[np.isfinite(own)]
         if len(own):
             assert p == p_of(own, samples=3000)
-
-
-@pytest.mark.parametrize("method", ["pearson", "spearman"])
-@pytest.mark.parametrize("n", [2, 3, 11])
-def test_many_correlations_are_those_of_each_pair(method, n):
-    generator = np.random.default_rng(n)
-    x, y = generator.normal(size=(n, 3)), generator.normal(size=(n, 4)).round(1)
-    y[:, 2] = 7.0
-    found = correlations(x, y, method)
-    for i, j in itertools.product(range(3), range(4)):
-        one = correlation(x[:, i], y[:, j], method)
-        ours = [getattr(found, name)[i, j] for name in ("estimate", "p", "low", "high")]
-        assert ours == pytest.approx([one.estimate, one.p, one.low, one.high], nan_ok=True) and found.n == one.n
 
 
 @pytest.mark.parametrize("p", [[0.01, 0.02, 0.02, 0.5, 0.049], [1.0], [0.0, 0.0, 1e-300, 0.2], [0.5, 0.9]])

@@ -1,8 +1,7 @@
 """Do intrinsic measures explain extrinsic ones? Tables 2 and 6, R^2 of a line, and correlations over fine-tuned
 encoders and within models."""
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import NamedTuple
 
@@ -185,61 +184,36 @@ def _of_encoder(table: pd.DataFrame, chosen: Selection) -> Iterator[dict[str, ob
     intrinsic += [(effect, halves.CEAT_VARIANT, effect) for effect, _ in map(selection.ceat_columns, chosen.ceat_tests)]
     intrinsic = [keys for keys in intrinsic if keys[-1] in table and table[keys[-1]].notna().any()]
     measures = [measure for measure in chosen.half.bias if measure.column in table]
-    rows = _correlated(
-        table, [name for *_, name in intrinsic], [measure.column for measure in measures], [*chosen.models]
-    )
     for (name, variant, x), measure in product(intrinsic, measures):
         keys = {"intrinsic": name, "intrinsic_variant": variant, "measure": measure.label, "variant": measure.variant}
-        yield from (keys | row for row in rows[x, measure.column])
+        both = table[["model", x, measure.column]].dropna()
+        yield from (keys | row for row in _correlated(both, [*chosen.models]))
 
 
-def _correlated(
-    table: pd.DataFrame, xs: Sequence[str], ys: Sequence[str], models: Sequence[str]
-) -> Mapping[tuple[str, str], list[dict[str, object]]]:
-    """For each pair of columns the rows of all groups and methods. Pairs over the same points are computed at once."""
-    rows = defaultdict(list)
-    for x_names, y_names in product(_defined_alike(table[xs]), _defined_alike(table[ys])):
-        both = table[["model", *x_names, *y_names]].dropna()
-        for group, data, lost in _groups(both, models):
-            x, y = data[x_names].to_numpy(), data[y_names].to_numpy()
-            for method in METHODS:
-                result = statistics.correlations(x, y, method)
-                p = statistics.correlation_p(result.estimate, result.n - 2 - lost)
-                values = np.stack([result.estimate, result.estimate**2, p, result.low, result.high], axis=-1)
-                for (i, x_name), (j, y_name) in product(enumerate(x_names), enumerate(y_names)):
-                    note = _why_none(result.n, result.estimate[i, j], lost)
-                    numbers = dict(zip(_MEASURED, values[i, j] * (np.nan if note else 1), strict=True))
-                    row = {"strategies": group, "method": method, **numbers, "n": result.n, "note": note}
-                    rows[x_name, y_name].append(row)
-    return rows
+def _correlated(both: pd.DataFrame, models: Sequence[str]) -> Iterator[dict[str, object]]:
+    """The correlations of two measures, the columns beside `model`: a row for each group of models and method, with
+    `note`, why there is none."""
+    for (group, values, lost), method in product(_groups(both, models), METHODS):
+        result = statistics.correlation(*values.T, method)
+        freedom = result.n - 2 - lost
+        note = result.reason or ("fewer pairs than strategies and two" if freedom < 1 else "")
+        r = np.round(result.estimate, 15)  # ranks that agree are 1, whatever scipy rounds
+        p = statistics.correlation_p(r, freedom)
+        numbers = np.array([r, r**2, p, result.low, result.high]) * (np.nan if note else 1)
+        named = dict(zip(_MEASURED, numbers, strict=True))
+        yield {"strategies": group, "method": method, **named, "n": result.n, "note": note}
 
 
-def _defined_alike(values: pd.DataFrame) -> list[list[str]]:
-    """The columns in groups that are defined in the same rows."""
-    groups = defaultdict(list)
-    for name, defined in values.notna().items():
-        groups[defined.to_numpy().tobytes()].append(name)
-    return list(groups.values())
-
-
-def _groups(both: pd.DataFrame, models: Sequence[str]) -> Iterator[tuple[str, pd.DataFrame, int]]:
+def _groups(both: pd.DataFrame, models: Sequence[str]) -> Iterator[tuple[str, np.ndarray, int]]:
     """All points, the same centred by model, and each model: name, points, degrees of freedom that are lost."""
-    values = both.drop(columns="model")
+    of, values = both["model"].to_numpy(), both.drop(columns="model").to_numpy()
     yield ALL, values, 0
-    present = [name for name in models if name in set(both["model"])]
+    present = [name for name in models if (of == name).any()]
     if len(present) > 1:
-        centred = values - values.groupby(both["model"]).transform("mean")
+        centred, scale = values.copy(), np.abs(values).max(axis=0)
+        for name in present:
+            centred[of == name] -= values[of == name].mean(axis=0)
         # Values that are equal but for rounding must stay tied: what is constant in each model has no correlation.
-        scale = values.abs().max().replace(0, 1)
+        scale[scale == 0] = 1
         yield CENTRED, (centred / scale).round(12) * scale, len(present) - 1
-        for model in present:
-            yield model, values[both["model"] == model], 0
-
-
-def _why_none(n: int, estimate: float, lost: int) -> str:
-    """Why there is no correlation of n points; "" if there is one."""
-    if n < 3:
-        return "fewer than three pairs"
-    if np.isnan(estimate):
-        return "a constant side"
-    return "fewer pairs than strategies and two" if n - 2 - lost < 1 else ""
+        yield from ((name, values[of == name], 0) for name in present)

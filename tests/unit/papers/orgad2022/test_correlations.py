@@ -74,24 +74,12 @@ def test_within_strategies_is_the_partial_correlation(seed):
     """Against ordinary regression: p of the slope of x beside an intercept per strategy."""
     models = np.repeat(MODELS[:3], 5)
     x, y = np.random.default_rng(seed).normal(size=(2, 15))
-    rows = internal._correlated(pd.DataFrame({"model": models, "x": x, "y": y}), ["x"], ["y"], MODELS)["x", "y"]
+    rows = internal._correlated(pd.DataFrame({"model": models, "x": x, "y": y}), MODELS)
     one = of(pd.DataFrame(rows), strategies="within strategies", method="pearson")
     design = np.column_stack([x, *[models == model for model in np.unique(models)]]).astype(float)
     weights, (left,), *_ = np.linalg.lstsq(design, y, rcond=None)
     error = np.sqrt(left / 11 * np.linalg.inv(design.T @ design)[0, 0])
     assert one["p"] == pytest.approx(2 * stats.t.sf(abs(weights[0] / error), 11))
-
-
-def test_pairs_that_are_defined_elsewhere_do_not_change_each_other():
-    generator = np.random.default_rng(0)
-    table = pd.DataFrame(generator.normal(size=(12, 4)), columns=["x", "other", "y", "z"])
-    table["model"] = np.repeat(MODELS[:3], 4)
-    table.loc[2, "other"] = table.loc[[3, 7], "z"] = np.nan
-    together = internal._correlated(table, ["x", "other"], ["y", "z"], MODELS)
-    for x, y in together:
-        alone = internal._correlated(table, [x], [y], MODELS)[x, y]
-        pd.testing.assert_frame_equal(pd.DataFrame(together[x, y]), pd.DataFrame(alone))
-        assert alone[0]["n"] == table[[x, y]].notna().all(axis=1).sum()
 
 
 def test_what_cannot_be_correlated_says_why():
