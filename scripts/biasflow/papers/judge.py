@@ -13,7 +13,7 @@ from biasflow.papers.frames import Run
 from biasflow.registry import INSIDE
 from biasflow.results.bootstrap import LEAST
 from biasflow.results.given import VALUE
-from biasflow.results.statistics import false_discovery_rates
+from biasflow.results.statistics import false_discovery_rates, row_correlations
 
 LEVEL = 0.05
 RESAMPLES = 4999
@@ -60,7 +60,7 @@ def rank_correlation(groups: dict[float, np.ndarray], sign: int = 1) -> dict[str
     if np.ptp(values) == 0:
         return dict.fromkeys(("spearman", "low", "high", "p"), np.nan)
     doses = np.repeat(list(groups), [len(group) for group in groups.values()])
-    p = _permuted([values], lambda values, axis: _spearman(doses, values), "pairings", sign).pvalue
+    p = _permuted([values], lambda drawn, axis: row_correlations(doses, drawn, "spearman"), "pairings", sign).pvalue
     estimate = float(stats.spearmanr(doses, values).statistic)
     low, high = spearman_interval(estimate, len(values))
     return {"spearman": estimate, "low": low, "high": high, "p": float(p)}
@@ -75,13 +75,10 @@ def trend_within_seeds(table: np.ndarray, doses: Sequence[float], sign: int = 1)
     whose values are all equal counts as 0; NaN for fewer than two seeds."""
     if len(table) < 2:
         return np.nan, np.nan
-    x = stats.zscore(stats.rankdata(doses)) / len(doses)
 
     def mean_correlation(*columns: np.ndarray, axis: int = -1) -> np.ndarray:
-        ranks = stats.rankdata(np.stack(columns, axis=-1), axis=-1)
-        ranks = ranks - ranks.mean(axis=-1, keepdims=True)
-        spread = np.maximum(ranks.std(axis=-1), ROUNDING)
-        return (ranks @ x / spread).mean(axis=axis).round(10)  # equal ones are ties
+        of_seeds = row_correlations(np.asarray(doses, dtype=float), np.stack(columns, axis=-1), "spearman")
+        return np.nan_to_num(of_seeds).mean(axis=axis).round(10)  # equal ones are ties
 
     result = _permuted(table.T, mean_correlation, "samples", sign)
     return float(result.statistic), float(result.pvalue)
@@ -100,12 +97,6 @@ def spearman_interval(r: float, n: int) -> tuple[float, float]:
     half = Z * np.sqrt((1 + r**2 / 2) / (n - 3))
     low, high = np.tanh(np.arctanh(r) + half * np.array([-1, 1]))
     return float(low), float(high)
-
-
-def _spearman(doses: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Spearman's correlation of doses [n] with values [..., n]."""
-    x, y = stats.zscore(stats.rankdata(doses)), stats.zscore(stats.rankdata(values, axis=-1), axis=-1)
-    return (x * y).mean(axis=-1)
 
 
 def smallest_dose(rising: Sequence[float], differs: Callable[[float], bool]) -> float:
