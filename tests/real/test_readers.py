@@ -9,11 +9,13 @@ import yaml
 from biasflow.corpora.catalogue import read_catalogue
 from biasflow.corpora.documents import read_texts
 from biasflow.corpora.download import fetch
+from biasflow.corpora.glue import SIZES, TASKS, read_glue
 from biasflow.corpora.nli import LABELS as NLI_LABELS
 from biasflow.corpora.nli import check_classes, read_nli
 from biasflow.corpora.seat import SENTENCE_TESTS, WORD_TESTS, read_association_test
 from biasflow.corpora.stereoset import LABELS, align, changes, read_gender_swapped, read_stereoset
-from biasflow.corpora.word_sets import read_family_pairs
+from biasflow.corpora.word_sets import read_chinese_professions, read_family_pairs, read_professions
+from biasflow.stimuli.densray_sets import occupation_sentences
 from biasflow.text.occupation_pairs import LISTS, all_templates, read_word_lists, select
 from tests.real.files import DATA, needs_data, read_wikitext
 
@@ -87,15 +89,14 @@ SCHEMA = Path(__file__).parents[2] / "scripts/biasflow/tasks/nli/schema.yaml"
 FULL = yaml.safe_load(SCHEMA.read_text(encoding="utf-8"))["properties"]["selections"]["properties"]["full"]["default"]
 
 
-@pytest.fixture(scope="module")
-def place():
-    """Name of a file of the catalogue -> its path in the folder."""
-    return lambda name: DATA / read_catalogue().entry(name).mirror_path
+def place_of(name: str) -> Path:
+    """The path in the folder of a file of the catalogue."""
+    return DATA / read_catalogue().entry(name).mirror_path
 
 
 @pytest.fixture(scope="module")
-def lists(place):
-    return read_word_lists({name: place(f"dev2020-{name}") for name in LISTS})
+def lists():
+    return read_word_lists({name: place_of(f"dev2020-{name}") for name in LISTS})
 
 
 @pytest.mark.parametrize(
@@ -106,8 +107,8 @@ def lists(place):
         ("multinli-matched", (3479, 3123, 3213)),
     ],
 )
-def test_pairs_of_each_label(place, name, of_label):
-    data = read_nli(place(name))
+def test_pairs_of_each_label(name, of_label):
+    data = read_nli(place_of(name))
     assert data.pairs["label"].value_counts().to_dict() == dict(zip(NLI_LABELS, of_label, strict=True))
     assert len(data.pairs) == sum(of_label) and data.dropped == 0
     check_classes(data, name)
@@ -153,10 +154,7 @@ TARGET_SENTENCES = {"weat7": 72, "weat7b": 72, "weat8": 56, "weat8b": 56}  # for
 
 @pytest.fixture(scope="module")
 def read_tests():
-    catalogue = read_catalogue()
-    return {
-        name: read_association_test(DATA / catalogue.entry(name).mirror_path) for name in (*WORD_TESTS, *SENTENCE_TESTS)
-    }
+    return {name: read_association_test(place_of(name)) for name in (*WORD_TESTS, *SENTENCE_TESTS)}
 
 
 @pytest.mark.parametrize("name", WORD_TESTS)
@@ -176,3 +174,33 @@ def test_sentences_are_as_many_as_specified_and_have_the_roles_of_the_words(read
     assert [sets[role].category for role in "XYAB"] == [getattr(read_tests[name], role).category for role in "XYAB"]
     expected = [SENTENCES_OF.get(sets[role].category, TARGET_SENTENCES.get(name)) for role in "XYAB"]
     assert [len(set(sets[role].examples)) for role in "XYAB"] == expected
+
+
+@pytest.fixture(scope="module")
+def professions():
+    return read_professions(place_of("professions"))
+
+
+def test_320_english_occupations(professions):
+    assert len(professions) == len(set(professions)) == 320
+    assert professions[:2] == ["accountant", "acquaintance"] and "adjunct professor" in professions
+    assert sum(name[0] in "aeiou" for name in professions) == sum(
+        " is an " in sentence for sentence in occupation_sentences(professions, "article")
+    )
+
+
+def test_302_chinese_occupations():
+    names = read_chinese_professions(place_of("chinese-professions"))
+    assert len(names) == len(set(names)) == 302 and names[0] == "会计"
+    assert len(occupation_sentences(names, "chinese")) == 302
+
+
+@pytest.mark.parametrize(("task", "part"), [(task, part) for task in SIZES for part in SIZES[task]])
+def test_glue_has_its_published_sizes(task, part):
+    names = [f"glue-{task}-{part.replace('_', '-')}", f"glue-{task}-{part}-rest"]
+    paths = [place_of(name) for name in names if name in read_catalogue().files]
+    if not paths[0].exists():
+        pytest.skip(f"the mirror has no {paths[0].relative_to(DATA)}")
+    data = read_glue(task, part, paths)
+    assert len(data.examples) == data.published and data.dropped == 0
+    assert set(data.examples.columns) == {*TASKS[task].texts, "label"}

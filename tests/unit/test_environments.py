@@ -5,7 +5,7 @@ import ast
 import re
 import sys
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -58,16 +58,18 @@ def installed(environment: str) -> dict[str, str]:
     return dict(re.fullmatch(r"(\S+) =(\S+)", each).groups() for each in listed)
 
 
+def names(nodes: list[ast.AST]) -> Iterator[str]:
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield from (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))
+
+
 def imported(files: Iterable[Path]) -> set[str]:
     """The packages that files of Python import, as the package index calls them, without the project's own."""
-    names = set()
-    for path in files:
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Import):
-                names |= {alias.name.partition(".")[0] for alias in node.names}
-            elif isinstance(node, ast.ImportFrom):
-                names.add(node.module.partition(".")[0])
-    return {PACKAGES.get(name, name) for name in names - set(sys.stdlib_module_names) - {*OURS, "snakemake"}}
+    found = {name.partition(".")[0] for path in files for name in names(list(ast.walk(ast.parse(path.read_text()))))}
+    return {PACKAGES.get(name, name) for name in found - set(sys.stdlib_module_names) - {*OURS, "snakemake"}}
 
 
 def packages(script: str) -> set[str]:

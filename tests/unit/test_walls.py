@@ -3,7 +3,6 @@
 import ast
 import subprocess
 import sys
-from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from biasflow.plan.setup import kind_of, plan_module
 from biasflow.registry import ERASERS, METRICS, PAPERS, READOUTS, STRATEGIES, TASKS, external_module, module_of
 from biasflow.tasks.kinds import cuts_module
 from biasflow.training import FITTING
-from tests.unit.test_environments import scripts_of
+from tests.unit.test_environments import names, scripts_of
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "scripts/biasflow"
@@ -183,14 +182,6 @@ def test_imports_of_a_job_are_not_searched_for_garbage():
 def test_the_plan_and_the_registry_import_little():
     loaded = imported("biasflow.registry")
     assert not {"pandas", "numpy", "torch"} & loaded
-
-
-def names(nodes: list[ast.AST]) -> Iterator[str]:
-    for node in nodes:
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield from (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))
 
 
 def loaded_by(script: Path) -> set[str]:

@@ -19,7 +19,7 @@ CONFIG = {
             "data": {"files": ["own.jsonl"], "professions": [], "least": 20, "small": "drop"},
             "finetuning": {"epochs": 1, "batch_size": 16, "learning_rate": 5.0e-3, "max_length": 16},
             "heads": {"seeds": [0], "epochs": 1},
-        },
+        }
     },
     "metrics": {"strength": {"triples": 10}, "occtmp": {"sets": ["planted"]}},
     "ask": {

@@ -12,10 +12,7 @@ CONFIG = {
     "device": "cpu",
     "given": {
         "coin": {"command": COMMAND, "script": "a coin.py"},
-        "constant": {
-            "command": '{python} -c \'open("{output}", "w").write("0.5")\' {encoder}',
-            "direction": "down",
-        },
+        "constant": {"command": '{python} -c \'open("{output}", "w").write("0.5")\' {encoder}', "direction": "down"},
     },
     "papers": {
         "planted": {

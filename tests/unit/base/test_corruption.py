@@ -109,8 +109,7 @@ def test_an_input_of_the_user_that_was_replaced_since_the_plan_is_named():
 
 
 @pytest.mark.parametrize(
-    ("number", "named"),
-    [(errno.ENOSPC, "no space left on the disk"), (errno.EFBIG, "the file would be larger")],
+    ("number", "named"), [(errno.ENOSPC, "no space left on the disk"), (errno.EFBIG, "the file would be larger")]
 )
 def test_room_is_reserved_before_the_first_value_is_written(tmp_path, monkeypatch, number, named):
     def full(file, start, size):

@@ -27,14 +27,17 @@ def failed(rule, *logs, message=None, indent=False):
     return SimpleNamespace(**about, indent=indent)
 
 
-def test_the_job_says_what_was_wrong_and_its_log_where(tmp_path):
+def test_the_job_says_what_was_wrong_and_its_log_where(tmp_path, capsys):
     error = BiasflowError("words missing.")
     error.add_note("- words: from https://example.org")
     fail(tmp_path / "download.log", "download", error)
+    printed = capsys.readouterr().err
+    assert printed.count("\n") == 1 and "words missing" in printed and str(tmp_path / "download.log") in printed
     line = failures([failed("download", tmp_path / "download.log")])
     assert line.startswith(f"rule download: words missing (log: {tmp_path / 'download.log'}).")
     assert "example.org" not in line and "\n" not in line
-    assert "example.org" in (tmp_path / "download.log").read_text()
+    log = (tmp_path / "download.log").read_text()
+    assert "example.org" in log and "Traceback" in log
 
 
 @pytest.mark.parametrize("begun", [True, False])

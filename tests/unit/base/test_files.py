@@ -23,7 +23,7 @@ from safetensors import safe_open
 from biasflow.base.code import code_digest, code_files
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import check_writable, whole_file, whole_folder
-from biasflow.base.provenance import rule_log, write_provenance
+from biasflow.base.provenance import write_provenance
 from biasflow.base.records import checked, read_record, record_file, start_of
 from biasflow.base.sample import limit_of, marked, sampled
 from biasflow.base.tabular import as_written, read_text_csv, without_formulas, write_csv
@@ -129,20 +129,6 @@ def test_what_another_process_is_writing_stays(tmp_path):
     assert os.listdir(tmp_path) == ["x"]
 
 
-def test_an_error_is_one_line_on_the_terminal_and_a_traceback_in_the_log(tmp_path, capsys):
-    log = tmp_path / "logs" / "rule.log"
-    with pytest.raises(SystemExit) as caught, rule_log(log, rule="strength") as logger:
-        logger.info("begun")
-        raise BiasflowError("row 3 of x.csv has no label")
-    assert caught.value.code == 1
-    printed = capsys.readouterr().err.strip().splitlines()
-    assert len(printed) == 1
-    assert all(part in printed[0] for part in ("strength", "row 3 of x.csv", str(log)))
-    text = log.read_text()
-    assert "begun" in text
-    assert "Traceback" in text
-
-
 def test_the_record_of_a_result(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "in.csv").write_text("a")
@@ -166,30 +152,6 @@ def test_the_record_of_a_result(tmp_path, monkeypatch):
     assert (record["device"], record["seed"], record["params"]) == ("cpu", 3, {"top": 0.1})
     assert start_of(record)["config"] == {"run": "demo"}
     assert {"python", "torch", "transformers"} <= set(start_of(record)["versions"])
-
-
-def test_the_modules_and_the_data_that_a_script_reaches(tmp_path):
-    package = tmp_path / "scripts" / "biasflow" / "metrics"
-    package.mkdir(parents=True)
-    for name, text in {
-        "scripts/run.py": "import os\nfrom biasflow.metrics.a import f\n",
-        "scripts/biasflow/__init__.py": "",
-        "scripts/biasflow/metrics/a.py": "def f():\n    from biasflow import b\n",
-        "scripts/biasflow/b.py": "import numpy\nimport biasflow.metrics.a\nWORDS = shipped('data/words')\n",
-        "scripts/biasflow/data/words/she.csv": "she\n",
-        "scripts/biasflow/data/other.csv": "",
-        "scripts/biasflow/metrics/other.py": "",
-    }.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
-    found = code_files(tmp_path / "scripts/run.py", tmp_path)
-    assert [str(path.relative_to(tmp_path)) for path in found] == [
-        "scripts/biasflow/__init__.py",
-        "scripts/biasflow/b.py",
-        "scripts/biasflow/data/words/she.csv",
-        "scripts/biasflow/metrics/a.py",
-        "scripts/run.py",
-    ]
 
 
 def test_the_record_of_a_result_in_a_storage_lies_beside_all_others_and_of_other_folders_there_is_none():
@@ -314,24 +276,40 @@ def test_a_limited_dataset_has_its_limit_in_its_name():
 
 @pytest.fixture
 def project(tmp_path):
-    """A script that imports a module, which names a data file."""
-    (tmp_path / "scripts/biasflow").mkdir(parents=True)
-    (tmp_path / "scripts/biasflow/words.csv").write_text("she")
-    (tmp_path / "scripts/biasflow/module.py").write_text('WORDS = shipped("words.csv")\n')
-    (tmp_path / "scripts/biasflow/other.py").write_text("")
-    (tmp_path / "scripts/rule.py").write_text("import json\nfrom biasflow import module\n")
+    """A script, the modules that it imports, one of them inside of a function, and what stands beside these."""
+    for name, text in {
+        "scripts/run.py": "import os\nfrom biasflow.metrics.a import f\n",
+        "scripts/biasflow/__init__.py": "",
+        "scripts/biasflow/metrics/a.py": "def f():\n    from biasflow import b\n",
+        "scripts/biasflow/b.py": "import numpy\nimport biasflow.metrics.a\nWORDS = shipped('data/words')\n",
+        "scripts/biasflow/data/words/she.csv": "she\n",
+        "scripts/biasflow/data/other.csv": "",
+        "scripts/biasflow/metrics/other.py": "",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
     return tmp_path
+
+
+REACHED = ["__init__.py", "b.py", "data/words/she.csv", "metrics/a.py"]
+
+
+def test_the_modules_and_the_data_that_a_script_reaches(project):
+    found = code_files(project / "scripts/run.py", project)
+    assert [str(path.relative_to(project)) for path in found] == [
+        *(f"scripts/biasflow/{name}" for name in REACHED), "scripts/run.py"
+    ]  # fmt: skip
 
 
 def digest(project):
     code_digest.__globals__["_sha256"].cache_clear()
-    return code_digest([project / "scripts/rule.py"], project)
+    return code_digest([project / "scripts/run.py"], project)
 
 
-@pytest.mark.parametrize("file", ["scripts/rule.py", "scripts/biasflow/module.py", "scripts/biasflow/words.csv"])
+@pytest.mark.parametrize("file", ["run.py", *(f"biasflow/{name}" for name in REACHED)])
 def test_it_follows_every_file_that_is_reached(project, file):
     before = digest(project)
-    path = project / file
+    path = project / "scripts" / file
     path.write_text(path.read_text() + "\n")
     assert digest(project) != before
 

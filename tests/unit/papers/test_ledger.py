@@ -228,8 +228,7 @@ def test_another_encoder_is_not_compared_however_near_its_numbers_are(about):
 
 
 @pytest.mark.parametrize(
-    ("occupations", "statuses"),
-    [("dev2020", {"snli": True, "nli": True}), ("planted", {"snli": True, "nli": False})],
+    ("occupations", "statuses"), [("dev2020", {"snli": True, "nli": True}), ("planted", {"snli": True, "nli": False})]
 )
 def test_other_pairs_of_occupations_make_what_is_measured_on_them_incomparable(occupations, statuses):
     run = named(dawkins.run_of(dawkins.NOTHING), "task", nli={"occupations": occupations})

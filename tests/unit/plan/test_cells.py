@@ -17,7 +17,7 @@ from biasflow.plan.cells import Plan, plan
 from biasflow.plan.configuration import resolve
 from biasflow.plan.facts import gather
 from biasflow.plan.methods import control_of, is_matched, methods_of_erasers, unseen_setting, with_variants
-from biasflow.plan.setup import Facts, Setup, kind_of
+from biasflow.plan.setup import Setup, kind_of
 from biasflow.readouts.states import reaching
 from biasflow.registry import FIRST_TOKEN, METRICS, SENTENCE, TRAINING, WORDS, rule_of
 from tests.unit.plan.configs import EVERYTHING, RUNS, SCHEMA, asking, changed, facts_of, of_file, plan_of, planned
@@ -180,13 +180,6 @@ def test_an_encoder_without_the_head_has_a_reason_and_the_other_cells_run():
     }
     bare = planned(asking(block), heads=[])
     assert reasons(bare)["real", "none", "occtmp"] == "encoders.real has no masked-LM head: the weights lack it"
-
-
-def test_an_optional_encoder_that_is_not_there_has_reasons_alone():
-    config = resolve(asking({"encoders": ["own", "real"], "metrics": ["strength", "weat"]}), SCHEMA)
-    found = plan(Setup(config, Facts(missing={"real": "encoders.real.path: there is no encoder"})))
-    assert set(reasons(found).values()) == {"encoders.real.path: there is no encoder"}
-    assert {reading.model.encoder for reading in found.readings.values()} == {"own"}
 
 
 def test_a_layer_that_an_encoder_lacks_has_a_reason():

@@ -397,11 +397,6 @@ def test_the_external_files_of_liang2020():
     assert set(files) == lists | texts | cola | mnli
 
 
-def test_a_local_encoder_that_is_not_there_ends_the_download_of_files():
-    with pytest.raises(BiasflowError, match=r"encoders\.own\.path"):
-        files_of(("encoders.own", {"source": "local", "path": "nowhere"}), asked("weat"))
-
-
 def test_papers_and_the_ledger_are_told_where_their_items_are(run):
     """By role and key, as readings are."""
     ledger = next(iter(run.of("paper_ledger")), None)

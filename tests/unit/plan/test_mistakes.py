@@ -354,14 +354,7 @@ def place(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "read_catalogue", lambda: CATALOGUE)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    encoders = {
-        "encoder": HEADS,
-        "headless": (),
-        "weightless": (),
-        "wordless": (),
-        "model{v2}": (),
-        "more files": (),
-    }
+    encoders = {"encoder": HEADS, "headless": (), "weightless": (), "wordless": (), "model{v2}": (), "more files": ()}
     for name, heads in encoders.items():
         folder_of(tmp_path / name, *heads, **BERT)
     (tmp_path / "wordless/vocab.txt").unlink()

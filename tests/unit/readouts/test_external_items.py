@@ -69,21 +69,10 @@ def folder(tmp_path):
             return path
 
         def read(self, metric, *contents, columns=None, data=None, **options):
-            role, module, own = {
-                "gest": ("sentences", "gest", GEST),
-                "crows_pairs": ("pairs", "crows_pairs", PAIRS_CSV),
-                "bec_pro": ("sentences", "bec_pro", BEC),
-            }.get(metric, ("stereoset", "stereoset", {"data": STEREOSET}))
             files = [self.file(f"given{n}", content) for n, content in enumerate(contents)]
-            return read(
-                files,
-                {role: (self.file("data", data or own),)},
-                self.output,
-                metric=metric,
-                columns=columns or [""] * len(files),
-                items=f"biasflow.corpora.{module}",
-                **options,
-            )
+            roles = {role: (self.file(role, content),) for role, content in (data or FILES[metric]).items()}
+            about = {"metric": metric, "columns": columns or [""] * len(files), "items": LISTED[metric]}
+            return read(files, roles, self.output, **about, **{"of": OF.get(metric)} | options)
 
         def scores(self, module):
             return module.score(self.output).set_index(["metric", "part", "variant"])["value"]
@@ -210,7 +199,7 @@ WRONG = {
     ),
     "a sentence": (
         "intrasentence", [predictions(intrasentence=predictions()["intrasentence"][5:])], {},
-        r"given0: lacks 5 items of .*data, the first is id 'intrasentence0-0'",
+        r"given0: lacks 5 items of .*stereoset, the first is id 'intrasentence0-0'",
     ),
 }  # fmt: skip
 
@@ -230,14 +219,14 @@ def test_lower_scores_that_are_likelier_are_told(folder):
         for row, score in zip(one["sentences"], (1, 2, 9), strict=True)
     ]
     with pytest.raises(BiasflowError, match=r"given0: .*100% of comparisons.*turn the sign"):
-        folder.read("intrasentence", {"intrasentence": given}, data={"data": {"intrasentence": items}})
+        folder.read("intrasentence", {"intrasentence": given}, data={"stereoset": {"data": {"intrasentence": items}}})
 
 
 @pytest.mark.parametrize("bias_type", ["race", "all"])
 def test_another_copy_of_the_data_is_no_error_but_a_reason(folder, bias_type):
     """A mirror's copy has other ids of some sentences: the cell ends with this reason, the run goes on."""
     other = json.loads(json.dumps(predictions()).replace("intrasentence3-", "else"))
-    with pytest.raises(AbsentError, match=r"has none of the 3 items .*data"):
+    with pytest.raises(AbsentError, match=r"has none of the 3 items .*stereoset"):
         folder.read("intrasentence", other, of={"bias_type": bias_type})
     assert folder.read("intrasentence", other)["items"] == 9
 
@@ -285,6 +274,11 @@ def winogender_lines(number: int, pronouns=("he", "she")) -> str:
 
 
 FILES = {
+    "gest": {"sentences": GEST},
+    "crows_pairs": {"pairs": PAIRS_CSV},
+    "bec_pro": {"sentences": BEC},
+    "intrasentence": {"stereoset": {"data": STEREOSET}},
+    "intersentence": {"stereoset": {"data": STEREOSET}},
     "occtmp": {"occupations": "\n".join(JOBS)},
     "winogender": {
         "sentences": "sentid\tsentence\n" + "".join(map(winogender_lines, range(4))),
@@ -292,22 +286,17 @@ FILES = {
     },
     "strength": {"stimuli": TRIPLES.to_csv(index=False)},
 }
-LISTED = LISTINGS | {"winogender": "biasflow.corpora.winogender"}
+CORPORA = {"intrasentence": "stereoset", "intersentence": "stereoset"}
+CORPORA |= {name: name for name in ("gest", "crows_pairs", "bec_pro", "winogender")}
+LISTED = LISTINGS | {metric: f"biasflow.corpora.{name}" for metric, name in CORPORA.items()}
 OF = {"occtmp": OWN, "strength": {"name": "planted"}, "winogender": {}}
 
 
 @pytest.fixture
-def scored(tmp_path):
-    def scored(metric, content, **options):
-        data = {}
-        for role, text in FILES[metric].items():
-            data[role] = (tmp_path / f"{role}.txt",)
-            data[role][0].write_text(text)
-        path = tmp_path / "given"
-        path.write_text(content if isinstance(content, str) else content.to_csv(index=False))
-        about = {"metric": metric, "columns": [""], "items": LISTED[metric], "of": OF[metric]}
-        read([path], data, tmp_path / "readout.parquet", **about | options)
-        return tmp_path / "readout.parquet"
+def scored(folder):
+    def scored(metric, content):
+        folder.read(metric, content if isinstance(content, str) else content.to_csv(index=False))
+        return folder.output
 
     return scored
 
@@ -408,7 +397,7 @@ def test_a_wrong_file_of_words_is_one_line_with_file_and_row(scored, make, said,
     n = len(MADE[metric]())
     with pytest.raises(BiasflowError, match=said.format(n_1=n + 1, n_2=n + 2)) as caught:
         scored(metric, make(metric))
-    assert "given: " in str(caught.value) and "\n" not in str(caught.value)
+    assert "given0: " in str(caught.value) and "\n" not in str(caught.value)
     assert not isinstance(caught.value, AbsentError)
 
 
@@ -437,7 +426,7 @@ def test_an_item_that_lacks_a_score_is_left_out_with_all_its_rows(scored, metric
 )
 def test_columns_that_do_not_tell_an_item_are_not_guessed(scored, metric, columns, missing):
     table = MADE[metric]().assign(**columns).dropna(axis=1)
-    with pytest.raises(BiasflowError, match=rf"given: line 1: the columns .* do not tell of which {missing} a score"):
+    with pytest.raises(BiasflowError, match=rf"given0: line 1: the columns .* do not tell of which {missing} a score"):
         scored(metric, table)
 
 

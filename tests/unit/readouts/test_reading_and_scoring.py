@@ -48,10 +48,7 @@ CASES = {
         lambda source, path: masked_words.read(source("mine", occupations="occupations.txt"), path, **OWN),
         occtmp.score,
     ),
-    "words": (
-        lambda source, path: vectors.read(source("C6", test="words.json"), path),
-        association.score,
-    ),
+    "words": (lambda source, path: vectors.read(source("C6", test="words.json"), path), association.score),
     "sentences": (
         lambda source, path: vectors.read(source("mine", test="sentences.json"), path, sentence_pooling="mean"),
         association.score,

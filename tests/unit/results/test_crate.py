@@ -159,11 +159,7 @@ def test_what_was_read_and_is_there_no_more_is_told(run, again):
 def run_pack(tmp_path):
     """The folder of a run with a page, two tables, a figure, and what is not packed."""
     folder = tmp_path / "results/demo"
-    files = {
-        "index.html": "<p>page",
-        "scores.csv": "value\n1\n",
-        "summary.txt": "ok",
-    }
+    files = {"index.html": "<p>page", "scores.csv": "value\n1\n", "summary.txt": "ok"}
     files |= {"tables/a.html": "<p>table", "tables/a b.csv": "1"}
     files |= {"figures/f.svg": "<svg/>", "run.json": "{}", "encoders/bert/model.safetensors": "w", "logs/x.html": "no"}
     for name, content in files.items():

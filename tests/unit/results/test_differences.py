@@ -181,11 +181,7 @@ def test_a_change_on_the_same_items_has_an_interval_of_its_own():
 def test_as_many_other_items_are_not_paired_and_the_log_says_so(caplog):
     """Nor are those of a file of an older version, which does not say what its items were."""
     scores = pd.DataFrame(
-        [
-            score(LISTED),
-            score(LISTED + 0.1, method="hard"),
-            score(LISTED, method="leace", items="other"),
-        ]
+        [score(LISTED), score(LISTED + 0.1, method="hard"), score(LISTED, method="leace", items="other")]
     )
     assert set(changes(scores)["method"]) == {"hard"}
     assert "crows_pairs_score of bert: 1 of 2 scores are of other items" in caplog.text

@@ -173,13 +173,7 @@ def test_a_seed_decides_who_is_drawn_and_who_is_tested():
     assert found["n"].tolist() == [len(test)] * 2 and found["accuracy"].tolist() == [expected] * 2
 
 
-@pytest.mark.parametrize(
-    ("change", "named"),
-    [
-        ({"texts": ["_ ."] * 40}, "word"),
-        ({"iterations": 9}, "seed 0"),
-    ],
-)
+@pytest.mark.parametrize(("change", "named"), [({"texts": ["_ ."] * 40}, "word"), ({"iterations": 9}, "seed 0")])
 def test_wrong_input_is_named(change, named):
     arguments = {"texts": ["she dances", "he sings"] * 20, "gender": ["F", "M"] * 20, "seeds": [0]}
     with pytest.raises(BiasflowError, match=named):
