@@ -101,13 +101,7 @@ def change_checkpoints(work: Path) -> int:
     return len(marks)
 
 
-# Their masks are drawn a batch ahead of the step whose random state is kept, so that what goes on has others.
-OTHER_MASKS = pytest.mark.xfail(reason="further training goes on with other masks", strict=True)
-
-
-@pytest.mark.parametrize(
-    "run", [pytest.param(name, marks=[OTHER_MASKS] * (name == further_training.__name__)) for name in RUNS]
-)
+@pytest.mark.parametrize("run", RUNS)
 def test_a_run_that_is_killed_at_random_goes_on_to_the_same_bytes(run, tmp_path, monkeypatch):
     rng = random.Random(run)
     processes = multiprocessing.get_context("forkserver")  # it imports once, and computes nothing before it forks

@@ -7,13 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from datasets import Dataset
-from transformers import (
-    DataCollatorForLanguageModeling,
-    PreTrainedModel,
-    PreTrainedTokenizerBase,
-    set_seed,
-)
+from transformers import PreTrainedModel, PreTrainedTokenizerBase, set_seed
 
 from biasflow.base.files import sha256, whole_folder
 from biasflow.encoders.batches import shortened
@@ -33,7 +27,7 @@ from biasflow.encoders.recipes import (
 from biasflow.encoders.stored import digests_of
 from biasflow.encoders.taps import set_dropout
 from biasflow.training.checkpoints import checkpoints, computed_by
-from biasflow.training.heads import running, train_heads
+from biasflow.training.heads import Examples, running, train_heads
 from biasflow.training.loop import Loop
 from biasflow.training.planted import train_planted
 
@@ -147,8 +141,8 @@ def _train(
         set_dropout(model, attention=how.attention_dropout, hidden=how.hidden_dropout)
     state = Loop(
         model,
-        Dataset.from_dict({"input_ids": list(blocks)}),
-        DataCollatorForLanguageModeling(tokenizer, mlm_probability=how.share),
+        range(len(blocks)),
+        Examples(lambda numbers: {"input_ids": blocks[numbers]}, tokenizer, how.share, seed),
         name="further training",
         work=work,
         seed=seed,
@@ -157,5 +151,6 @@ def _train(
         learning_rate=how.learning_rate,
         lr_scheduler_type="linear",
         bf16=on_gpu(model.device),  # device.HALF
+        remove_unused_columns=False,
     ).run()
     return {"blocks": len(blocks), "steps": state.global_step}
