@@ -104,6 +104,8 @@ def store_published(run: Path) -> None:
 
 
 PROBES = FOLDER / "probes.csv"
+TEXTS, WORDS, NEW_WORDS = KINDS = "texts", "words", "new words"
+UNSEEN = "unseen"  # how the variants of probes begin that are tested on words of which they saw no context
 FAMILIES = {
     "linear": ("o", "linear"),
     "quadratic": ("s", "quadratic"),
@@ -117,9 +119,11 @@ def store_probes(run: Path, encoder: str) -> None:
     the balanced accuracy, with the lowest and the highest; the untouched vectors after LEACE and QLEACE are methods."""
     scores = pd.read_csv(run / "scores.csv", dtype={"variant": str})
     names = scores["metric"].str.extract(r"^(?P<family>linear|quadratic|rbf|hidden)_(?P<word>word_)?probe$")
-    scores = scores.join(names)[names["family"].notna() & ~scores["variant"].eq("shuffled")]
-    method = scores["method"].mask(scores["variant"] != "-", scores["variant"])
-    vectors = scores["word"].isna().map({True: "texts", False: "words"})
+    scores = scores.join(names)[names["family"].notna() & ~scores["variant"].str.endswith("shuffled")]
+    unseen = scores["variant"].str.startswith(UNSEEN)
+    variant = scores["variant"].str.removeprefix(UNSEEN).str.removeprefix("-")
+    method = scores["method"].mask(variant != "", variant)
+    vectors = scores["word"].isna().map({True: TEXTS, False: WORDS}).mask(unseen, NEW_WORDS)
     grouped = scores.assign(method=method, vectors=vectors).groupby(["vectors", "method", "family"], sort=False)
     rows = grouped.agg(
         value=("value", "mean"),
@@ -150,10 +154,10 @@ def _draw_probes() -> Figure:
     rows = _probed()
     encoders, names = sorted(set(rows["encoder"])), list(rows.sort_values(["rank", "name"])["name"].unique())
     figure = Figure(figsize=(7.2, 0.17 * len(names) * len(encoders) + 1.2), layout="constrained")
-    panels = figure.subplots(len(encoders), 2, squeeze=False, sharex=True, sharey=True)
+    panels = figure.subplots(len(encoders), len(KINDS), squeeze=False, sharex=True, sharey=True)
     colours = draw.BLUE, draw.VERMILION, draw.GREEN, draw.PURPLE
     for line, encoder in zip(panels, encoders, strict=True):
-        for axes, kind in zip(line, ("texts", "words"), strict=True):
+        for axes, kind in zip(line, KINDS, strict=True):
             own = rows[(rows["encoder"] == encoder) & (rows["vectors"] == kind)]
             axes.axvline(0.5, color=draw.BLACK, linewidth=0.8)
             for colour, (family, (marker, _)) in zip(colours, FAMILIES.items(), strict=True):
@@ -176,7 +180,7 @@ def _draw_probes() -> Figure:
 def _probes() -> str:
     """Balanced accuracy of untouched vectors and of those erased by what was fitted to vectors like them."""
     rows = _probed().query("method in @NAMES")
-    cells = [f"{row.value:.2f} ({row.lowest:.2f} to {row.highest:.2f})" for row in rows.itertuples()]
+    cells = [f"{row.value:.2f} ({row.lowest:.2f}-{row.highest:.2f})" for row in rows.itertuples()]
     table = rows.assign(cell=cells).pivot(index=["vectors", "encoder", "rank", "name"], columns="family", values="cell")
     return markdown_table(
         ["vectors", "encoder", "erased", *(label for _, label in FAMILIES.values())],

@@ -22,6 +22,7 @@ from biasflow.readouts.gender_shares import read as read_gender_shares
 from biasflow.readouts.source import Source
 from biasflow.readouts.states import States
 from biasflow.readouts.token_scores import read as read_token_scores
+from biasflow.readouts.word_families import cut_by_words
 from biasflow.readouts.word_families import read as read_word_families
 from biasflow.stimuli.gendered_words import PLANTED, read_gendered_words
 from biasflow.tasks.coreference.professions import read_rows
@@ -257,12 +258,33 @@ def test_the_file_has_a_row_for_every_method_place_and_head(tmp_path):
     (tmp_path / "text.txt").write_text("\n".join(text), encoding="utf-8")
     read_word_families(source, tmp_path / "words.parquet", n=200, max_length=32, hidden=4, seeds=[0, 1])
     scores = score_word_families(tmp_path / "words.parquet")
-    assert set(scores["n"]) == {20} and set(scores["split_seed"]) == {"0", "1"}
-    of_family = dict(iter(scores[scores["variant"] == "-"].groupby("metric")))
+    seen = scores[~scores["variant"].str.startswith("unseen")]
+    assert set(seen["n"]) == {20} and set(scores["split_seed"]) == {"0", "1"}
+    assert set(scores["variant"]) - set(seen["variant"]) == {
+        "unseen" + name for name in ("", "-shuffled", "-after-leace", "-after-qleace")
+    }
+    of_family = dict(iter(seen[seen["variant"] == "-"].groupby("metric")))
     quadratic, kernel = of_family["quadratic_word_probe"], of_family["rbf_word_probe"]
     assert list(kernel["method"]) == ["none"] * 2 + ["some"] * 2
     assert (quadratic["value"] > 0.9).all()  # known words
     assert (kernel["value"] > 0.7).all()  # contexts that are the same leave it rounding, which differs by machine
+
+
+def test_probes_are_tested_on_words_that_they_do_not_learn_from_of_both_genders():
+    words = np.random.default_rng(0).permutation(np.repeat([f"{gender}{k}" for gender in "fm" for k in range(9)], 20))
+    words[:400:2] = np.where(np.char.startswith(words[:400:2], "f"), "frequent", "most frequent")
+    z = np.array([word[0] == "f" for word in words]).astype(int)
+    for seed in range(5):
+        cut = cut_by_words(z, words, seed)
+        tested = set(words[cut.test])
+        assert not tested & set(words[np.concatenate([cut.train, cut.dev])]) and not tested & {
+            "frequent",
+            "most frequent",
+        }
+        assert {word[0] for word in tested} == set("fm") and len(cut.train) > 8 * len(cut.dev) > 0
+        assert sorted(cut.rows) == list(range(len(words)))
+    assert tested != set(words[cut_by_words(z, words, 0).test])
+    assert cut_by_words(z, np.where(z == 1, "f", words), 0) is None  # one word is all contexts of women
 
 
 def test_they_are_coordinates_along_the_last_layers_direction(source, folder, tmp_path):
