@@ -136,6 +136,7 @@ def store_probes(run: Path, encoder: str) -> None:
     write_csv(pd.concat([known[known["encoder"] != encoder], rows.reset_index().assign(encoder=encoder)]), PROBES)
 
 
+SHOWN = "none", "after-leace"  # in the table
 NAMES = {"none": "untouched", "after-leace": "LEACE of these vectors", "after-qleace": "QLEACE of these vectors"}
 
 
@@ -179,9 +180,12 @@ def _draw_probes() -> Figure:
 
 def _probes() -> str:
     """Balanced accuracy of untouched vectors and of those erased by what was fitted to vectors like them."""
-    rows = _probed().query("method in @NAMES")
+    rows = _probed().query("method in @SHOWN and vectors != @WORDS")
     cells = [f"{row.value:.2f} ({row.lowest:.2f}-{row.highest:.2f})" for row in rows.itertuples()]
-    table = rows.assign(cell=cells).pivot(index=["vectors", "encoder", "rank", "name"], columns="family", values="cell")
+    names = rows["name"].str.removesuffix(" of these vectors")
+    table = rows.assign(cell=cells, name=names).pivot(
+        index=["vectors", "encoder", "rank", "name"], columns="family", values="cell"
+    )
     return markdown_table(
         ["vectors", "encoder", "erased", *(label for _, label in FAMILIES.values())],
         [(kind, encoder, name, *row[list(FAMILIES)]) for (kind, encoder, _, name), row in table.iterrows()],
