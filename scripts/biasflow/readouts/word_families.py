@@ -22,7 +22,7 @@ from biasflow.readouts.states import applied, at_the_end
 from biasflow.tasks.cuts import BALANCED, Cut, control_labels, probe_split
 
 UNSEEN = "unseen"
-FREQUENT = 0.2
+FREQUENT = 0.2  # share of a gender's contexts: words with more are always learnt from
 
 
 def read(source: Source, output: Path, *, hidden: int, seeds: Sequence[int], **words) -> dict:
