@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from biasflow.papers.make import functions
+from biasflow.papers.make import function_of
 from biasflow.papers.paper import load
 from biasflow.results.tables import write_table
 from tests.golden.runs import RUNS
@@ -21,12 +21,12 @@ ELSEWHERE = {"text"}  # not of scores
 
 def made(paper: str, folder: Path) -> dict[str, bytes]:
     """Table -> its CSV, or as many of its rows as are stored."""
-    run = RUNS[paper](folder)
+    run, text = RUNS[paper](folder), load(paper)
     tables = {}
-    for name, function in functions(load(paper))["tables"].items():
+    for name, target in text.tables.items():
         if name in ELSEWHERE:
             continue
-        table = function(run)
+        table = function_of(text, target)(run)
         path = folder / f"{name}.csv"
         some = table.iloc[:: -(-len(table) // ROWS) or 1]
         write_table(some, path, path.with_suffix(".tex"), path.with_suffix(".html"), caption="")

@@ -1,6 +1,7 @@
 """Small random models of every family, and random subspaces for them."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -14,6 +15,8 @@ from transformers import (
     BertForSequenceClassification,
     DistilBertConfig,
     DistilBertForSequenceClassification,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
     RobertaConfig,
     RobertaForSequenceClassification,
 )
@@ -59,6 +62,14 @@ def model(request):
 def bert():
     torch.manual_seed(0)
     return MODELS["bert-next-sentence"]().eval()
+
+
+def save_random(folder: Path, make: Callable[[], PreTrainedModel], tokenizer: PreTrainedTokenizerBase) -> Path:
+    """A folder with an encoder whose weights are drawn by seed 0, and its tokenizer."""
+    torch.manual_seed(0)
+    make().save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
 
 
 def random_eraser(components: int, dimension: int, heads: tuple[int, ...] = ()) -> Eraser:

@@ -16,7 +16,7 @@ from biasflow.methods.fitted import Active, Fitted, save
 from biasflow.readouts.files import array_on_disk
 from biasflow.readouts.source import Source
 from biasflow.strategies import Strategy
-from tests.unit.conftest import SIZES
+from tests.unit.conftest import SIZES, save_random
 from tests.unit.fake_tokenizer import word_tokenizer
 
 STRATEGIES = {
@@ -92,9 +92,8 @@ def readable(n: int = 300, seed: int = 0) -> pd.DataFrame:
 
 def save_model(folder: Path) -> Path:
     """A small random BERT with a tokenizer for `readable`, and a linear head for three classes beside it."""
-    torch.manual_seed(0)
-    BertModel(BertConfig(**SIZES)).save_pretrained(folder)
-    word_tokenizer(["he", "she", "_", *FILLERS, *OWN_WORDS.values()]).save_pretrained(folder)
+    tokenizer = word_tokenizer(["he", "she", "_", *FILLERS, *OWN_WORDS.values()])
+    save_random(folder, lambda: BertModel(BertConfig(**SIZES)), tokenizer)
     save_head(torch.randn(3, SIZES["hidden_size"]), torch.randn(3), folder)
     return folder
 

@@ -17,7 +17,6 @@ from biasflow.papers.paper import load
 from biasflow.plan.setup import kind_of
 from biasflow.registry import (
     ERASERS,
-    JOBS_OF_READOUTS,
     METRICS,
     PAPERS,
     READOUTS,
@@ -25,7 +24,6 @@ from biasflow.registry import (
     TASKS,
     external_module,
     module_of,
-    rule_of,
 )
 
 ROOT = Path(__file__).parents[2]
@@ -106,12 +104,3 @@ def test_environments_have_the_versions_of_the_lock_file(environment):
     packages = {name: version for name, version in installed(environment).items() if name != "python"}
     assert len(packages) > 10
     assert packages == {name: locked.get(name, "not in requirements.lock") for name in packages}
-
-
-def test_every_rule_is_found_by_its_name():
-    """Rules of kinds of task and of readouts are made in loops; the comment beside the loop names them."""
-    rules = [rule_of(name) for name in JOBS_OF_READOUTS] + [f"finetune_{kind}" for kind in TASKS]
-    rules += [f"tokenise_{kind}" for kind in TASKS if kind_of(kind).tokenised]
-    rules += [step.rule for kind in TASKS for step in kind_of(kind).steps]
-    text = "\n".join(path.read_text() for path in (ROOT / "rules").glob("*.smk"))
-    assert [name for name in rules if not re.search(rf"\b{name}\b", text)] == []

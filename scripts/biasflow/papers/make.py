@@ -15,7 +15,7 @@ import pandas as pd
 from biasflow.base.errors import BiasflowError, headline
 from biasflow.base.files import whole_file
 from biasflow.papers.frames import NOT_ASKED, RUN, Run, with_reasons
-from biasflow.papers.paper import HERE, KINDS, PRINTED, Compared, PaperText, Target
+from biasflow.papers.paper import HERE, PRINTED, Compared, PaperText, Target
 from biasflow.registry import PLAIN, STRATEGIES
 from biasflow.results.figures import save_figure
 from biasflow.results.scores import KEYS, NA
@@ -46,11 +46,6 @@ def make_paper(text: PaperText, run: Run, files: Mapping[str, Sequence[str | Pat
     if failed:
         reasons = "; ".join(f"{target}: {headline(error)}" for target, error in failed.items())
         raise BiasflowError(f"{name}: these were not made: {reasons}") from ExceptionGroup(name, list(failed.values()))
-
-
-def functions(text: PaperText) -> dict[str, dict[str, Callable]]:
-    """kind -> target (without the paper's name) -> the function of the run that makes it."""
-    return {kind: {name: function_of(text, about) for name, about in getattr(text, kind).items()} for kind in KINDS}
 
 
 def _write_table(function: Callable, run: Run, paths: list[Path], target: Target) -> None:

@@ -76,14 +76,6 @@ def test_brackets(save, of_words, expected):
     assert [document.clusters for document in read_predictions(path)] == [tuple(expected)]
 
 
-def test_clusters_that_share_a_span_become_one(save):
-    path = save(cells("(1)|(2)", "(2)(3)", "(3)", "(4)", "(4)"))
-    corpus = read_conll(path)
-    assert corpus.documents[0].clusters == (((0, 0), (1, 1), (2, 2)), ((3, 3), (4, 4)))
-    assert corpus.repeated == 2
-    assert [len(document.clusters) for document in read_predictions(path)] == [4]
-
-
 def test_a_comment_ends_no_sentence(tmp_path):
     lines = OTHER.split("\n")
     (document,) = documents_of(tmp_path, "\n".join([*lines[:2], "# said", *lines[2:]]))

@@ -17,7 +17,7 @@ from biasflow.base.errors import AbsentError, BiasflowError
 from biasflow.encoders import taps
 from biasflow.encoders.device import resolve_device
 from biasflow.encoders.load import OFFLINE, load_encoder
-from tests.unit.conftest import MODELS, SIZES, VOCABULARY
+from tests.unit.conftest import MODELS, SIZES, VOCABULARY, save_random
 from tests.unit.fake_tokenizer import bos_tokenizer, word_tokenizer
 
 ROOT = Path(__file__).parents[3]
@@ -26,10 +26,7 @@ ROOT = Path(__file__).parents[3]
 @pytest.fixture
 def folder(tmp_path):
     """A BERT with both heads and a tokenizer, saved as transformers saves them."""
-    torch.manual_seed(0)
-    MODELS["bert-pretraining"]().save_pretrained(tmp_path / "encoder")
-    word_tokenizer(["he", "she", "nurse"]).save_pretrained(tmp_path / "encoder")
-    return tmp_path / "encoder"
+    return save_random(tmp_path / "encoder", MODELS["bert-pretraining"], word_tokenizer(["he", "she", "nurse"]))
 
 
 def truncated(folder):
@@ -137,10 +134,9 @@ def test_code_in_the_folder_of_an_encoder_is_never_run(folder, tmp_path):
 
 def eurobert(folder, tokenizer=None):
     """A EuroBERT as it was published: its keys name code in the folder, and its texts lie between bos and eos."""
-    torch.manual_seed(0)
     config = transformers.EuroBertConfig(**SIZES | {"vocab_size": 400}, pad_token_id=1, bos_token_id=0, eos_token_id=1)
-    transformers.EuroBertForMaskedLM(config).save_pretrained(folder)
-    (tokenizer or bos_tokenizer(["he is a nurse"])).save_pretrained(folder)
+    tokenizer = tokenizer or bos_tokenizer(["he is a nurse"])
+    save_random(folder, lambda: transformers.EuroBertForMaskedLM(config), tokenizer)
     heads = {"AutoModel": "Model", "AutoModelForMaskedLM": "ForMaskedLM", "AutoModelForPreTraining": "PreTrainedModel"}
     named = {kind: f"modeling_eurobert.EuroBert{name}" for kind, name in heads.items()}
     changed(folder, auto_map={"AutoConfig": "configuration_eurobert.EuroBertConfig", **named})

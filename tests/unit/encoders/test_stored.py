@@ -22,7 +22,7 @@ from biasflow.encoders.families import FAMILIES
 from biasflow.encoders.load import load_encoder
 from biasflow.encoders.stored import check_stored, tokenizer_of
 from biasflow.plan.facts import gather
-from tests.unit.conftest import HIDDEN, MODELS, SIZES
+from tests.unit.conftest import HIDDEN, MODELS, SIZES, save_random
 from tests.unit.encoders.families import model_of
 from tests.unit.fake_tokenizer import word_tokenizer
 
@@ -30,10 +30,7 @@ from tests.unit.fake_tokenizer import word_tokenizer
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     folder = tmp_path_factory.mktemp("stored") / "encoder"
-    torch.manual_seed(0)
-    MODELS["bert-pretraining"]().save_pretrained(folder)
-    word_tokenizer(["he", "she", "nurse"]).save_pretrained(folder)
-    return folder
+    return save_random(folder, MODELS["bert-pretraining"], word_tokenizer(["he", "she", "nurse"]))
 
 
 @pytest.fixture

@@ -109,7 +109,6 @@ def test_what_has_no_answer_says_why(name):
         ({"X": np.empty((0, 5))}, "X"),
         ({"Y": np.ones(5)}, "Y"),
         ({"A": np.full((3, 5), np.nan)}, "A, word 0"),
-        ({"B": np.full((3, 5), np.inf)}, "B, word 0"),
         ({"B": np.ones((3, 4))}, "B 4"),
         ({"ddof": 2}, "ddof"),
         ({"alternative": "larger"}, "alternative"),

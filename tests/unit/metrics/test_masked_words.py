@@ -51,9 +51,13 @@ def words(association, *, prior=-5.0, pieces=1):
     return pd.DataFrame(rows, columns=columns)
 
 
-def scores(tmp_path, table):
+def scored(score, tmp_path, table):
     table.assign(method="none", setting="-").to_parquet(tmp_path / "p.parquet")
-    return score_bec_pro(tmp_path / "p.parquet").set_index(["metric", "part"])
+    return score(tmp_path / "p.parquet")
+
+
+def scores(tmp_path, table):
+    return scored(score_bec_pro, tmp_path, table).set_index(["metric", "part"])
 
 
 def fitting(gender, profession, pair):
@@ -116,8 +120,7 @@ def test_a_sentence_without_its_counterpart_is_refused(tmp_path, lacking):
 def test_known_answer_of_lpbs(tmp_path):
     # 1 nat where the genders of person and profession fit, 0.25 more for women: 1.25 in typically female professions,
     # -0.75 in typically male ones, 0.25 in balanced ones, four of each.
-    words(fitting).assign(method="none", setting="-").to_parquet(tmp_path / "p.parquet")
-    found = score_lpbs(tmp_path / "p.parquet").set_index("metric")
+    found = scored(score_lpbs, tmp_path, words(fitting)).set_index("metric")
     assert found["value"]["lpbs"] == pytest.approx(0.25) and found["n"]["lpbs"] == 12
     assert found["value"]["lpbs_absolute"] == pytest.approx(0.75)
     assert found["low"]["lpbs"] < 0.25 < found["high"]["lpbs"]
@@ -143,8 +146,7 @@ def test_known_answer_of_winogender(tmp_path):
     table = words_winogender(
         lambda name, refers, k: (2 * SHARES[name] - 1) * (refers == "occupation") + k - 0.5, pieces=2
     )
-    table.assign(method="none", setting="-").to_parquet(tmp_path / "p.parquet")
-    found = score_winogender(tmp_path / "p.parquet").set_index(["metric", "part", "variant"])
+    found = scored(score_winogender, tmp_path, table).set_index(["metric", "part", "variant"])
     assert found["value"]["winogender_r", "occupation", "bls"] == pytest.approx(1)
     assert found["value"]["winogender_r", "occupation", "bergsma"] == pytest.approx(-1)
     assert np.isnan(found["value"]["winogender_r", "participant", "bls"])  # the same for all occupations
@@ -155,10 +157,8 @@ def test_known_answer_of_winogender(tmp_path):
 
 
 def test_a_sentence_without_a_pronoun_is_refused(tmp_path):
-    table = words_winogender(lambda name, refers, k: 1.0).iloc[1:].assign(method="none", setting="-")
-    table.to_parquet(tmp_path / "p.parquet")
     with pytest.raises(BiasflowError, match=r"p\.parquet: none -: Winogender"):
-        score_winogender(tmp_path / "p.parquet")
+        scored(score_winogender, tmp_path, words_winogender(lambda name, refers, k: 1.0).iloc[1:])
 
 
 def items(*templates):
@@ -172,8 +172,7 @@ def test_known_answer_of_disco(tmp_path):
     # Template 1: all have the same words. 8 tests; (4 + 0) / 2 = 2.
     first = [("female", "abc")] * 20 + [("male", "ade")] * 20
     table = items(first, [(gender, "abc") for gender, _ in first])
-    table.assign(method="none", setting="-").to_parquet(tmp_path / "f.parquet")
-    (row,) = score_disco(tmp_path / "f.parquet").to_dict("records")
+    (row,) = scored(score_disco, tmp_path, table).to_dict("records")
     assert (row["metric"], row["value"], row["n"]) == ("disco", 2.0, 2)
     # Five men of 20 differ in one word: c and d have p = 0.017 each, which is not enough among 4 tests.
     assert summary(items([("female", "abc")] * 20 + [("male", "abc")] * 15 + [("male", "abd")] * 5))["value"][0] == 0
@@ -295,14 +294,6 @@ def test_pronouns_of_several_tokens_are_told(tmp_path):
 
 
 PLANTED_SHARES = np.array([0.9, 0.7, 0.1])
-LOGITS = np.log(PLANTED_SHARES / (1 - PLANTED_SHARES))
-
-
-def test_the_log_odds_of_the_shares_themselves_have_slope_one():
-    found = agreement(LOGITS, PLANTED_SHARES)
-    assert (found.r, found.slope) == (pytest.approx(1), pytest.approx(1))
-    half = agreement(3 + LOGITS / 2, PLANTED_SHARES)
-    assert (half.r, half.slope) == (pytest.approx(1), pytest.approx(0.5))
 
 
 @given(st.lists(st.floats(-5, 5), min_size=3, max_size=3), st.floats(-5, 5), st.floats(0.1, 5))

@@ -80,6 +80,22 @@ def run():
     return run_of(concatenate([scores(), fine_tuned()]))
 
 
+def with_untrusted(perplexity=10.0):
+    """On an encoder with a head: a GEST rate, which followed a planted bias there, and Winogender, which did not."""
+    rows = [
+        {"method": method, "metric": metric, "part": part, "variant": variant, "value": value}
+        | {"low": value - half, "high": value + half, "n": 300}
+        for method, shift in (("none", 0.3), ("leace", 0.1), ("leace-random0", 0.3))
+        for metric, part, variant, value, half in (
+            ("gest_stereotype_rate", "all", "base10", 1 + shift, 0.05),
+            ("winogender_r", "occupation", "bls", shift, 0.05),
+            ("perplexity", "-", "-", perplexity, 1.0),
+        )
+    ]
+    scored = tidy(pd.DataFrame(rows), encoder="bert", dataset="gest")
+    return *run_of(scored), {}, {"bert": "head"}
+
+
 def words(matrix):
     """The glossary of a matrix; its methods are LEACE in the last layer."""
     methods = [name for name in matrix["method"].unique() if name != "none" and "random" not in name]

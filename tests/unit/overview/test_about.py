@@ -105,10 +105,6 @@ def test_words_have_one_definition_each(words):
         "TPR gap",
         "no claim",
         "keeps quality",
-        "trusted",
-        "disputed",
-        "weak head",
-        "weak control",
         "Strength",
         "alpha",
     ]

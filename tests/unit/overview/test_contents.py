@@ -169,18 +169,7 @@ def test_no_less_than_nothing_of_a_bias_is_left():
 
 
 def test_measures_that_followed_a_planted_bias_judge_methods_alone_if_there_are_any():
-    rows = [
-        {"method": method, "metric": metric, "part": part, "variant": variant, "value": value}
-        | {"low": value - 0.05, "high": value + 0.05, "n": 300}
-        for method, shift in (("none", 0.3), ("leace", 0.1))
-        for metric, part, variant, neutral in (
-            ("gest_stereotype_rate", "all", "base10", 1),  # followed one in a real encoder
-            ("winogender_r", "occupation", "bls", 0),  # did not
-        )
-        for value in [neutral + shift]
-    ]
-    scored = tidy(pd.DataFrame(rows), encoder="bert", dataset="gest")
-    run = made_up.run_of(scored)
+    *run, _, _ = made_up.with_untrusted()
     by_kind = {kind: contents(*run, kinds={"bert": kind}).models[0] for kind in ("head", "")}
     judging = {kind: [row.name for row in model.judging] for kind, model in by_kind.items()}
     assert judging == {"head": ["GEST rate"], "": ["GEST rate", "Winogender r"]}

@@ -75,25 +75,9 @@ def below_neutral():
     return made_up.run_of(scored)
 
 
-def with_untrusted(perplexity=10.0):
-    """On an encoder with a head: a GEST rate, which followed a planted bias there, and Winogender, which did not."""
-    rows = [
-        {"method": method, "metric": metric, "part": part, "variant": variant, "value": value}
-        | {"low": value - half, "high": value + half, "n": 300}
-        for method, shift in (("none", 0.3), ("leace", 0.1), ("leace-random0", 0.3))
-        for metric, part, variant, value, half in (
-            ("gest_stereotype_rate", "all", "base10", 1 + shift, 0.05),
-            ("winogender_r", "occupation", "bls", shift, 0.05),
-            ("perplexity", "-", "-", perplexity, 1.0),
-        )
-    ]
-    scored = tidy(pd.DataFrame(rows), encoder="bert", dataset="gest")
-    return *made_up.run_of(scored), {}, {"bert": "head"}
-
-
 RUNS = {
-    "not trusted": with_untrusted,
-    "weak head": lambda: with_untrusted(5590.0),
+    "not trusted": made_up.with_untrusted,
+    "weak head": lambda: made_up.with_untrusted(5590.0),
     "nearly constant": nearly_constant,
     "seeds of encoders": family,
     "many methods": lambda: random_run(0, methods=[*METHODS, *(f"m{number}" for number in range(12))], datasets=1),
@@ -214,7 +198,7 @@ def test_the_first_screen_has_at_most_eighty_words(page):
 
 
 def test_help_of_scores_that_are_not_trusted_is_said_as_such_and_they_are_marked(tmp_path):
-    run = with_untrusted()
+    run = made_up.with_untrusted()
     found = contents(*run)
     (model,) = found.models
     helped = [Change("Winogender r", 0.3, 0.1)]
@@ -233,7 +217,7 @@ def test_help_of_scores_that_are_not_trusted_is_said_as_such_and_they_are_marked
     [(10.0, "the only trusted score that shows bias;"), (5590.0, "1 of 2 untrusted scores that show")],
 )
 def test_what_helps_says_what_is_not_trusted_and_names_the_best_without_a_control(tmp_path, perplexity, helps):
-    run = with_untrusted(perplexity)
+    run = made_up.with_untrusted(perplexity)
     found = contents(*run)
     (model,) = found.models
     (leace,) = (row for row in model.methods if row.name == "leace")
@@ -248,7 +232,7 @@ def test_what_helps_says_what_is_not_trusted_and_names_the_best_without_a_contro
 
 @pytest.mark.parametrize(("perplexity", "weak"), [(10.0, False), (5590.0, True)])
 def test_scores_of_a_weak_head_are_not_trusted_and_its_costs_do_not_count(tmp_path, perplexity, weak):
-    found, html = rendered(with_untrusted(perplexity), tmp_path / "index.html")
+    found, html = rendered(made_up.with_untrusted(perplexity), tmp_path / "index.html")
     (model,) = found.models
     assert [(row.score.weak, row.untrusted) for row in model.biases] == [(weak, weak), (weak, True)]
     assert [*model.methods[0].prices] == ["perplexity"] * (not weak)

@@ -26,6 +26,8 @@ from biasflow.tasks.kinds import Asked
 ROOT = Path(__file__).parents[3]
 SCHEMA, CATALOGUE = load_schema(), read_catalogue()
 RUNS = sorted(path.stem for path in (ROOT / "config").glob("*.yaml") if "\nrun:" in "\n" + path.read_text())
+ASKING = ("encoders.real.path", "{encoder}")  # the folder is named on the command line
+HUB = f"google-bert/bert-base-uncased@{'0123456789' * 4}"
 BERT = {"model_type": "bert", "architectures": ["BertForPreTraining"], "num_hidden_layers": 4, "hidden_size": 256}
 SMALL = {
     "run": "test",

@@ -15,7 +15,7 @@ from biasflow.base.shipped import PACKAGE
 from biasflow.plan.configuration import resolve
 from biasflow.plan.validation import fault
 from biasflow.registry import ERASERS, TASKS
-from tests.unit.plan.configs import SCHEMA, SMALL, asking, changed, planned
+from tests.unit.plan.configs import ASKING, HUB, SCHEMA, SMALL, asking, changed, planned
 
 
 def test_every_definition_of_the_schema_has_a_name_of_its_own():
@@ -77,10 +77,6 @@ def test_each_method_but_a_grid_has_five_random_controls():
         "mine-random0-random0",
     )
     assert not set(unwanted) & set(methods)
-
-
-ASKING = ("encoders.real.path", "{encoder}")
-HUB = f"google-bert/bert-base-uncased@{'0123456789' * 4}"
 
 
 def test_an_encoder_of_the_hub_takes_the_place_of_a_folder():

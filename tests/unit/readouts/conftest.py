@@ -79,6 +79,19 @@ def log_probabilities(reader: Reader, sentences: list[str], words: list[str], *,
     return word_log_probabilities(reader, tokens)
 
 
+def own_log_p(model, tokenizer):
+    """The model's own log p(piece) at the first [MASK], or at a position, of a sequence of pieces."""
+
+    def found(text: str, piece: str, at: int | None = None) -> float:
+        pieces = ["[CLS]", *text.split(), "[SEP]"]
+        with torch.inference_mode():
+            logits = model(input_ids=torch.tensor([tokenizer.convert_tokens_to_ids(pieces)])).logits[0]
+        place = pieces.index("[MASK]") if at is None else at
+        return float(logits[place].double().log_softmax(-1)[tokenizer.convert_tokens_to_ids(piece)])
+
+    return found
+
+
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory) -> Path:
     """model/, methods.safetensors, and a file of each kind of data."""

@@ -19,9 +19,9 @@ from biasflow.readouts.likelihoods import pair_likelihoods, pseudo_log_likelihoo
 from biasflow.readouts.masked_words import piece_log_probabilities
 from biasflow.readouts.reader import Reader
 from biasflow.readouts.source import Source
-from tests.unit.conftest import HIDDEN, SIZES, random_eraser
+from tests.unit.conftest import HIDDEN, SIZES, random_eraser, save_random
 from tests.unit.fake_tokenizer import byte_tokenizer, word_tokenizer
-from tests.unit.readouts.conftest import ORDINARY, log_probabilities, reader
+from tests.unit.readouts.conftest import ORDINARY, log_probabilities, own_log_p, reader
 
 WORDS = "the nurse wo ##man said that he she was late kind .".split()
 
@@ -34,17 +34,7 @@ def encoder():
 
 @pytest.fixture
 def log_p(encoder):
-    """The model's own log p(piece) at the first [MASK], or at a position, of a sequence of pieces."""
-    model, tokenizer = encoder
-
-    def found(text: str, piece: str, at: int | None = None) -> float:
-        pieces = ["[CLS]", *text.split(), "[SEP]"]
-        with torch.inference_mode():
-            logits = model(input_ids=torch.tensor([tokenizer.convert_tokens_to_ids(pieces)])).logits[0]
-        place = pieces.index("[MASK]") if at is None else at
-        return float(logits[place].double().log_softmax(-1)[tokenizer.convert_tokens_to_ids(piece)])
-
-    return found
+    return own_log_p(*encoder)
 
 
 def words(text: str, word: str, also: str = "", filling: str = "together") -> pd.DataFrame:
@@ -258,9 +248,8 @@ def test_they_are_the_likeliest_tokens_of_the_model(source, folder, tmp_path):
 def save_roberta(folder: Path, *, lstrip: bool) -> Path:
     """One whose mask token takes the space before it, or, by what its folder says, does not."""
     tokenizer = byte_tokenizer(["he is late", "the woman is late and here"])
-    torch.manual_seed(0)
-    RobertaForMaskedLM(RobertaConfig(**SIZES | {"vocab_size": len(tokenizer)})).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
+    config = RobertaConfig(**SIZES | {"vocab_size": len(tokenizer)})
+    save_random(folder, lambda: RobertaForMaskedLM(config), tokenizer)
     about = json.loads((folder / "tokenizer.json").read_text())
     (mask,) = (token for token in about["added_tokens"] if token["content"] == "<mask>")
     mask["lstrip"] = lstrip

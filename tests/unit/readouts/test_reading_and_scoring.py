@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 
 from biasflow.base.errors import BiasflowError
 from biasflow.encoders.load import load_encoder
@@ -34,7 +33,7 @@ from biasflow.readouts.source import Source
 from biasflow.results.matrix import matrix
 from biasflow.results.scores import tidy
 from tests.unit.plan.configs import SCHEMA, asked_of, asking
-from tests.unit.readouts.conftest import ORDINARY, fitted
+from tests.unit.readouts.conftest import ORDINARY, fitted, own_log_p
 
 MODEL = {"encoder": "tiny", "dataset": "mine"}
 OWN = {"template": "[MASK] is a {occupation} .", "pronouns": ["he", "she is"]}
@@ -148,17 +147,7 @@ CORPORA = "biasflow.corpora"
 
 @pytest.fixture
 def log_p(folder):
-    """The untouched model's own log p(word) at the first [MASK] of a text."""
-    model, tokenizer = load_encoder(folder / "model", head="masked_lm")
-
-    def found(text: str, word: str) -> float:
-        batch = tokenizer(text, return_tensors="pt")
-        with torch.inference_mode():
-            logits = model(**batch).logits[0]
-        at = batch["input_ids"][0].tolist().index(tokenizer.mask_token_id)
-        return float(logits[at].double().log_softmax(-1)[tokenizer.convert_tokens_to_ids(word)])
-
-    return found
+    return own_log_p(*load_encoder(folder / "model", head="masked_lm"))
 
 
 @pytest.fixture

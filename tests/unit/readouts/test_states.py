@@ -26,7 +26,7 @@ from biasflow.readouts.word_families import cut_by_words
 from biasflow.readouts.word_families import read as read_word_families
 from biasflow.stimuli.gendered_words import PLANTED, read_gendered_words
 from biasflow.tasks.coreference.professions import read_rows
-from tests.unit.conftest import HEADS, HIDDEN, MODELS, SIZES, random_eraser
+from tests.unit.conftest import HEADS, HIDDEN, MODELS, SIZES, random_eraser, save_random
 from tests.unit.fake_tokenizer import word_tokenizer
 from tests.unit.readouts.conftest import sentences
 from tests.unit.readouts.test_word_contexts import byte_pairs, word_pieces
@@ -117,9 +117,7 @@ def texts(sentences):
 def sentences_folder(tmp_path, monkeypatch):
     (tmp_path / "pro.conll").write_text(texts(SENTENCES), encoding="utf-8")
     monkeypatch.setattr(winobias, "professions", lambda: KNOWN)
-    torch.manual_seed(0)
-    BertModel(BertConfig(**SIZES)).save_pretrained(tmp_path / "model")
-    word_pieces().save_pretrained(tmp_path / "model")
+    save_random(tmp_path / "model", lambda: BertModel(BertConfig(**SIZES)), word_pieces())
     return tmp_path
 
 
@@ -164,10 +162,8 @@ def test_vectors_under_every_method_are_means_of_the_edited_models_pieces(senten
 def test_byte_level_vocabularies(sentences_folder, space):
     """Every word with or without the space before it, a mask without one in any case."""
     tokenizer = byte_pairs()
-    torch.manual_seed(0)
     sizes = SIZES | {"vocab_size": len(tokenizer), "max_position_embeddings": 80}
-    RobertaModel(RobertaConfig(**sizes)).save_pretrained(sentences_folder / "model")
-    tokenizer.save_pretrained(sentences_folder / "model")
+    save_random(sentences_folder / "model", lambda: RobertaModel(RobertaConfig(**sizes)), tokenizer)
     path, _ = read_professions(sentences_folder, word_prefix_space=space)
     found = load_arrays(path).arrays["vectors"][0]
     model, _ = load_encoder(sentences_folder / "model", head="none")
@@ -231,9 +227,8 @@ def test_the_file_has_a_row_for_every_method_place_and_head(tmp_path):
     masculine, feminine = read_gendered_words(PLANTED, ())
     text = [f"the {word} saw rain" for word in (*masculine, *feminine)]
     (tmp_path / "text.txt").write_text("\n".join(text), encoding="utf-8")
-    torch.manual_seed(0)
-    MODELS["bert-next-sentence"]().save_pretrained(tmp_path / "model")
-    word_tokenizer([*masculine, *feminine, "saw", "the", "rain"]).save_pretrained(tmp_path / "model")
+    tokenizer = word_tokenizer([*masculine, *feminine, "saw", "the", "rain"])
+    save_random(tmp_path / "model", MODELS["bert-next-sentence"], tokenizer)
     edits = (("layer[1]", random_eraser(1, HIDDEN)),)
     save(Fitted({"some": (Active("some", "-", edits),)}, {"some": []}), tmp_path / "methods.safetensors")
     source = Source(

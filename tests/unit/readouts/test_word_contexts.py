@@ -20,7 +20,7 @@ from biasflow.readouts.cosines import drawn_cosines
 from biasflow.readouts.word_contexts import find_word_contexts
 from biasflow.results.scores import tidy
 from biasflow.stimuli.ceat_sets import ceat_tests, sets_of_vectors
-from tests.unit.conftest import MODELS, SIZES
+from tests.unit.conftest import MODELS, SIZES, save_random
 from tests.unit.fake_tokenizer import word_tokenizer
 from tests.unit.reference_ceat import word_vectors
 from tests.unit.synthetic_bios import METHODS, source
@@ -199,9 +199,7 @@ FILLERS = ["the", "was", "here", "again"]
 
 @pytest.fixture
 def folder(tmp_path):
-    torch.manual_seed(0)
-    BertModel(BertConfig(**SIZES)).save_pretrained(tmp_path / "model")
-    word_tokenizer([*WORDS, *FILLERS]).save_pretrained(tmp_path / "model")
+    save_random(tmp_path / "model", lambda: BertModel(BertConfig(**SIZES)), word_tokenizer([*WORDS, *FILLERS]))
     write_sets(tmp_path / "words.csv", SETS)
     contexts(tmp_path, WORDS)
     return tmp_path
@@ -253,6 +251,7 @@ def test_effects_under_every_method_are_those_of_the_edited_model(folder):
                 found = own[own["variant"] == f"{order}-{variance}"].set_index("metric")["value"]
                 assert found["ceat_effect_size"] == pytest.approx(expected.effect_size, abs=1e-4)
                 assert found["ceat_tau_squared"] == pytest.approx(expected.tau_squared, abs=1e-4)
+                assert found["ceat_p_one_sided"] == pytest.approx(expected.p_one_sided, abs=1e-4)
                 assert found["ceat_p_two_sided"] == pytest.approx(expected.p_two_sided, abs=1e-4)
     assert len({round(effect(rows, method=method), 3) for method in ("none", "last", "both")}) == 3
     assert (rows.loc[rows["metric"] != "ceat_words", "n"] == 60).all()

@@ -20,11 +20,9 @@ from biasflow.papers.dawkins2024.grid import (
     printed_table,
 )
 from biasflow.papers.frames import Run
-from biasflow.papers.make import functions, read_printed
+from biasflow.papers.make import read_printed
 from biasflow.papers.paper import load
 from biasflow.results.scores import COLUMNS, KEYS, NA, NONE, tidy
-
-TABLES = functions(load("dawkins2024"))["tables"]
 
 NUMBERS = read_printed("dawkins2024")
 PRINTED = printed_table(NUMBERS, 7, SETTING)

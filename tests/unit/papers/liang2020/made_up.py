@@ -5,12 +5,10 @@ from collections.abc import Mapping
 import pandas as pd
 
 from biasflow.papers.frames import Run
-from biasflow.papers.make import functions, read_printed
+from biasflow.papers.make import read_printed
 from biasflow.papers.paper import load
 from biasflow.registry import METRICS
 from biasflow.results.scores import tidy
-
-TABLES = functions(load("liang2020"))["tables"]
 
 PLACES = {"none": "", "hard": "all", "conceptor": "last", "densray": "all"}
 REAL = {

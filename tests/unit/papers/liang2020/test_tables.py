@@ -9,11 +9,11 @@ import pytest
 from biasflow.base.errors import BiasflowError
 from biasflow.base.tabular import write_parquet
 from biasflow.papers.liang2020 import figures, placed, tables
-from biasflow.papers.make import make_paper
+from biasflow.papers.make import function_of, make_paper
 from biasflow.papers.paper import load
 from biasflow.results.scores import concatenate
 from tests.unit.papers.files import files_in
-from tests.unit.papers.liang2020.made_up import PLACES, TABLES, run, scores
+from tests.unit.papers.liang2020.made_up import PLACES, run, scores
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +68,9 @@ def test_methods_and_encoders_that_are_not_of_this_paper_do_not_matter(tiny):
     other = tiny[(tiny["method"] == "none") & (tiny["encoder"] == "tiny")].assign(encoder="other")
     random = tiny[(tiny["metric"] == "occtmp_diff") & (tiny["method"] == "none")].assign(strategy="random", seed="0")
     more = run(concatenate([tiny, grid, other, random]), encoders=["tiny"])
-    for function in TABLES.values():
+    text = load("liang2020")
+    for target in text.tables.values():
+        function = function_of(text, target)
         pd.testing.assert_frame_equal(function(more), function(run(tiny)))
 
 

@@ -6,13 +6,15 @@ import numpy as np
 import pandas as pd
 
 from biasflow.papers.frames import Run
-from biasflow.papers.make import functions, read_printed
+from biasflow.papers.make import function_of, read_printed
 from biasflow.papers.paper import load
 from biasflow.results.scores import NA, tidy
 from biasflow.stimuli.ceat_sets import WORDS, ceat_tests, words_of
 
-MAKERS = functions(load("orgad2022"))
-TABLES, FIGURES = MAKERS["tables"], MAKERS["figures"]
+TEXT = load("orgad2022")
+TABLES, FIGURES = (
+    {name: function_of(TEXT, target) for name, target in kind.items()} for kind in (TEXT.tables, TEXT.figures)
+)
 
 RATES = ("tpr", "fpr", "precision")
 STRATEGIES = ["plain", "oversampling", "subsampling", "scrubbing"]
@@ -234,7 +236,7 @@ def run(frame, *, not_run=None, files=None, **options):
     cells = [(name, "bios/plain/seed0", metric, reason) for name, reason in not_run.items() for metric in METRICS]
     plan = pd.DataFrame(cells, columns=["encoder", "training", "metric", "reason"])
     encoders = [*found, *not_run]
-    printed = [(name, about) for name, about in load("orgad2022").encoders.items() if name in encoders]
+    printed = [(name, about) for name, about in TEXT.encoders.items() if name in encoders]
     names = [(name, "encoder", *each) for name, about in printed for each in {"source": "hub", **about}.items()]
     default = {"task": "bios", "strategies": STRATEGIES, "seeds": [*SIX, *range(1, 5)]}
     return Run(

@@ -121,9 +121,6 @@ def test_heads_are_compared_with_a_perfect_learner(files):
 def test_what_the_tables_come_to_is_counted(files):
     """Encoders say their bias, trained models that of the task, quality nothing; the method takes out all."""
 
-    def said(one, bias, task_bias, seed, method) -> float:
-        return (method == "none") * one.sign * (task_bias if one.task else bias) + seed / 100
-
     found = findings(run_of(said, next_sentence=files)).set_index("finding")
     assert (found["k"] <= found["n"]).all()
     task = found.loc["outside: of pre-training and task it follows task"]
