@@ -3,10 +3,8 @@ more from the files in plain transformers and NumPy."""
 
 import csv
 import json
-import os
 from difflib import SequenceMatcher
 from itertools import islice
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,25 +21,21 @@ from biasflow.readouts.likelihoods import pair_likelihoods
 from biasflow.readouts.reader import Reader
 from biasflow.readouts.vectors import embed_test
 from biasflow.stimuli.densray_sets import read_occupation_set
+from tests.real.files import DATA, SPLADE, needs
 from tests.unit.readouts.conftest import log_probabilities
 
-DATA = Path(os.environ.get("BIASFLOW_DATA", ""))
-FOLDER = DATA.parent / "models" / "splade-tiny"
-pytestmark = pytest.mark.skipif(
-    "BIASFLOW_DATA" not in os.environ or not FOLDER.is_dir(),
-    reason="BIASFLOW_DATA names no folder with models/splade-tiny beside it",
-)
+pytestmark = needs(SPLADE)
 PAIRS = 40  # of CrowS-Pairs on gender: each token costs a pass
 
 
 @pytest.fixture(scope="module")
 def plain():
-    return BertForMaskedLM.from_pretrained(FOLDER).eval(), BertTokenizerFast.from_pretrained(FOLDER)
+    return BertForMaskedLM.from_pretrained(SPLADE).eval(), BertTokenizerFast.from_pretrained(SPLADE)
 
 
 @pytest.fixture(scope="module")
 def ours():
-    return Reader(*load_encoder(FOLDER, head="masked_lm"))
+    return Reader(*load_encoder(SPLADE, head="masked_lm"))
 
 
 @torch.inference_mode()

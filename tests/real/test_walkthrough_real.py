@@ -9,15 +9,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from tests.real.files import DATA, SPLADE, needs
 from tests.workflow.conftest import ROOT, Project
 
-DATA = os.environ.get("BIASFLOW_DATA", "")
-FOLDER = Path(DATA).parent / "models" / "splade-tiny"
 PAGE = ROOT / "docs/walkthrough.md"
 SAMPLED = f" limit=50 mirror={DATA}"  # WEAT and SEAT are not sampled
-pytestmark = pytest.mark.skipif(
-    not DATA or not FOLDER.is_dir(), reason="BIASFLOW_DATA names no folder with models/splade-tiny beside it"
-)
+pytestmark = needs(SPLADE)
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +22,7 @@ def followed(tmp_path_factory) -> Path:
     """The folder of a project in which a reader has followed the page, but for the download."""
     folder = Project(tmp_path_factory.mktemp("walk") / "biasflow").folder
     (folder / "cognition").mkdir()
-    (folder / "cognition/model").symlink_to(FOLDER)
+    (folder / "cognition/model").symlink_to(SPLADE)
     measured = f"run: mine\nencoder: cognition/model\nlimit: 50\nmirror: {DATA}\n"  # as the command writes it, sampled
     (folder / "mine.yaml").write_text(measured, encoding="utf-8")
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "HF_HUB_OFFLINE": "1"}

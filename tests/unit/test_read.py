@@ -116,7 +116,6 @@ def test_a_metric_that_fails_leaves_the_scores_of_the_others(script, read):
         script("score", smk)
 
 
-ROOT = Path(__file__).parents[2]
 JOB = """
 from types import SimpleNamespace
 import _rule
@@ -130,11 +129,11 @@ def test_a_job_whose_modules_come_from_another_checkout_ends_with_one_line(tmp_p
     """PYTHONPATH comes before the folder of a script: the job of one clone would run the code of another."""
     other = tmp_path / "other" / "scripts"
     other.mkdir(parents=True)
-    shutil.copy(ROOT / "scripts" / "_rule.py", other)
+    shutil.copy(SCRIPTS / "_rule.py", other)
     code = JOB.format(scripts=str(other), log=str(tmp_path / "log"))
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "scripts")}
+    environment = os.environ | {"PYTHONPATH": str(SCRIPTS)}
     done = subprocess.run([sys.executable, "-c", code], env=environment, cwd=tmp_path, capture_output=True, text=True)
-    line = f"biasflow: the rule's script lies in {other}, but its modules in {ROOT / 'scripts'}; unset PYTHONPATH\n"
+    line = f"biasflow: the rule's script lies in {other}, but its modules in {SCRIPTS}; unset PYTHONPATH\n"
     assert (done.returncode, done.stdout, done.stderr) == (1, "", line) and not (tmp_path / "log").exists()
 
 
@@ -148,5 +147,5 @@ print(before, gc.get_threshold()[0], gc.callbacks)
 
 
 def test_the_search_for_cycles_begins_after_the_imports_and_then_goes_on_as_usual():
-    done = subprocess.run([sys.executable, "-c", IMPORTS], cwd=ROOT / "scripts", capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", IMPORTS], cwd=SCRIPTS, capture_output=True, text=True)
     assert done.stdout == "400000 20000 []\n", done.stderr

@@ -183,6 +183,11 @@ class Project:
         command = self._command(arguments, config)
         return subprocess.run(**command, capture_output=True, text=True, timeout=timeout, check=False)
 
+    def succeeds(self, *arguments: str, config: str = "tiny.yaml") -> subprocess.CompletedProcess:
+        done = self.snakemake(*arguments, config=config)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done
+
     def record(self, result: str) -> dict:
         """The record of a result, by its path from the folder of the project."""
         with contextlib.chdir(self.folder):
@@ -200,8 +205,7 @@ class Project:
 
     def jobs(self, *arguments: str, config: str = "tiny.yaml") -> dict[str, int]:
         """How many jobs of each rule a dry run would start."""
-        done = self.snakemake("-n", *arguments, config=config)
-        assert done.returncode == 0, done.stdout + done.stderr
+        done = self.succeeds("-n", *arguments, config=config)
         rows = [line.split() for line in (done.stdout + done.stderr).splitlines()]
         return {
             row[0]: int(row[1])
@@ -215,8 +219,7 @@ def finished(tmp_path_factory) -> Project:
     """The tiny run, done once; tests must leave it as they found it."""
     project = Project(tmp_path_factory.mktemp("finished") / "biasflow")
     project.configure(TINY)
-    done = project.snakemake()
-    assert done.returncode == 0, done.stdout + done.stderr
+    project.succeeds()
     return project
 
 

@@ -66,8 +66,7 @@ def own(project):
 
 
 def counts(project) -> pd.DataFrame:
-    done = project.snakemake(CONTEXTS, *REPLACE, config="own.yaml")
-    assert done.returncode == 0, done.stdout + done.stderr
+    project.succeeds(CONTEXTS, *REPLACE, config="own.yaml")
     return pd.read_csv(project.folder / "results/own/data/contexts/own/ceat_counts.csv")
 
 

@@ -68,8 +68,7 @@ def finished(tmp_path_factory) -> Project:
     (project.folder / "mirror/MANIFEST.tsv").write_text("".join(rows))
     (project.folder / "words.txt").write_text(": family\nfather mother he she\n")
     project.configure(CONFIG, "own.yaml")
-    done = project.snakemake(config="own.yaml")
-    assert done.returncode == 0, done.stdout + done.stderr
+    project.succeeds(config="own.yaml")
     return project
 
 
@@ -223,7 +222,6 @@ def contents(project: Project) -> dict[str, bytes]:
 
 def test_what_was_touched_is_not_taken_for_what_is_planned(run):
     run.configure(with_keys(RATE), "own.yaml")
-    done = run.snakemake("--touch", *REPLACE, config="own.yaml")
-    assert done.returncode == 0, done.stdout + done.stderr
+    run.succeeds("--touch", *REPLACE, config="own.yaml")
     done = run.snakemake(config="own.yaml")
     assert done.returncode != 0 and re.search("^biasflow: .* was made with .*learning_rate", said(done)), said(done)

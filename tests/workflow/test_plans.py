@@ -67,8 +67,7 @@ def test_it_can_be_started_from_another_folder(project, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     for file in project.folder.glob("chinese*.txt"):  # the user's own files lie where Snakemake is started
         shutil.copy(file, tmp_path / "elsewhere")
-    done = project.snakemake("-n", "--directory", str(tmp_path / "elsewhere"), config=str(project.folder / "tiny.yaml"))
-    assert done.returncode == 0, done.stdout + done.stderr
+    project.succeeds("-n", "--directory", str(tmp_path / "elsewhere"), config=str(project.folder / "tiny.yaml"))
 
 
 def test_every_rule_says_what_it_needs():
@@ -102,8 +101,7 @@ def test_a_run_of_which_nothing_can_run_ends_with_the_reason(project):
         "ask": {"inside": {"encoders": ["other"], "methods": ["none"], "metrics": ["strength"]}},
     }
     project.configure(config, "own.yaml")
-    done = project.snakemake(config="own.yaml")
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = project.succeeds(config="own.yaml")
     assert "1 cell was not run" in done.stderr
     (row,) = read_text_csv(project.folder / "results/own/matrix.csv").query("measure == 'strength'").itertuples()
     assert row.value == "" and row.reason.startswith("encoders.other.path")
@@ -129,8 +127,7 @@ def test_jobs_go_to_the_partition_of_their_resources(project):
     for hidden in (32, 512):  # what is read together, and readout by readout
         encoders = {**TINY["encoders"], "tiny-bert": {**TINY["encoders"]["tiny-bert"], "hidden": hidden}}
         project.configure({**TINY, "device": "cuda", "encoders": encoders})
-        done = project.snakemake("-n", "--verbose", "--workflow-profile", str(SLURM))
-        assert done.returncode == 0, done.stdout + done.stderr
+        done = project.succeeds("-n", "--verbose", "--workflow-profile", str(SLURM))
         for job in (Job(*match.groups()) for match in JOB.finditer(done.stdout + done.stderr)):
             for factor in (1, 2):
                 job.resources["mem_mb"] *= factor

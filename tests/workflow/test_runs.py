@@ -175,8 +175,7 @@ def test_what_is_made_again_is_the_same_to_the_byte(finished, run):
     gone = [f"methods/{block}*", f"readouts/{block}", f"scores/{block}*", f"readouts/{model}", f"scores/{model}"]
     for path in [path for pattern in (*gone, "scores.csv", "tables/liang2020_*.csv") for path in results.glob(pattern)]:
         shutil.rmtree(path) if path.is_dir() else path.unlink()
-    done = run.snakemake()
-    assert done.returncode == 0, done.stdout + done.stderr
+    run.succeeds()
     first = finished.folder / RESULTS
     results_of = [path for path in first.rglob("*.csv") if "data" not in path.parts]
     names = [path.relative_to(first) for path in [*results_of, *first.glob("figures/*.svg")]]
@@ -184,8 +183,7 @@ def test_what_is_made_again_is_the_same_to_the_byte(finished, run):
 
 
 def test_the_report_builds(run):
-    done = run.snakemake("--report", "report.html")
-    assert done.returncode == 0, done.stdout + done.stderr
+    run.succeeds("--report", "report.html")
     page = (run.folder / "report.html").read_text()
     assert "dawkins2024_table7" in page
     assert "show(file('index.html'))" in page and "postMessage" in (run.folder / RESULTS / "index.html").read_text()

@@ -48,8 +48,7 @@ def test_encoders_are_trained_read_and_scored_in_a_storage(project, tmp_path):
     }
     project.configure({**config, "ask": ask})
     target = "results/tiny/scores.csv"
-    done = project.snakemake(*options(tmp_path / "store"))
-    assert done.returncode == 0, done.stdout + done.stderr
+    project.succeeds(*options(tmp_path / "store"))
     stored = (tmp_path / "store" / target).read_bytes()
     assert (tmp_path / "store" / "results/tiny/index.html").is_file()
     assert not (project.folder / "results/tiny/encoders").exists() and not (project.folder / target).exists()

@@ -67,6 +67,7 @@ def changed(row, column, value):
 @pytest.mark.parametrize(
     ("write", "place"),
     [
+        (lambda path: as_json(path, changed(2, 2, "")), "line 3: column label: ''"),
         (lambda path: as_json(path, changed(2, 2, "maybe")), "line 3: column label: 'maybe'"),
         (lambda path: as_json(path, changed(0, 0, " "), names=ORIGINAL), "line 1: column sentence1"),
         (lambda path: as_json(path, changed(0, 1, None)), "column hypothesis"),

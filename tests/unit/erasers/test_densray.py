@@ -53,18 +53,6 @@ def test_it_equals_the_loop_over_pairs(weights, normalize, sizes, chunk, monkeyp
         assert abs(float(first @ directions[0])) == pytest.approx(1, abs=1e-10)
 
 
-def test_known_answer_on_a_line_of_each_axis():
-    # Masculine (0, 0), (0, 2); feminine (1, 0), (1, 2). Between: two differences (1, 0), two of (1, 2)/sqrt 5 up to
-    # sign; within: half are zero, half (0, 1). A = diag(0.5 (1 + 1/5)/2, 0.5 (4/5)/2 - 0.5/2), off the diagonal 0.
-    masculine, feminine = torch.tensor([[0.0, 0.0], [0.0, 2.0]]), torch.tensor([[1.0, 0.0], [1.0, 2.0]])
-    eigenvalues, directions = densray.spectrum(*labelled(masculine, feminine))
-    assert torch.allclose(eigenvalues, torch.tensor([0.3, -0.05], dtype=torch.float64))
-    assert torch.allclose(directions, torch.eye(2, dtype=torch.float64))
-    # Not normalised, balanced and with equal weights: half the outer product of the difference of the means, (1, 0).
-    eigenvalues, _ = densray.spectrum(*labelled(masculine, feminine), normalize=False)
-    assert torch.allclose(eigenvalues, torch.tensor([0.5, 0.0], dtype=torch.float64))
-
-
 @pytest.mark.parametrize("normalize", [True, False])
 def test_a_planted_direction_is_found_turned_to_feminine_and_erased(normalize):
     generator = torch.Generator().manual_seed(3)

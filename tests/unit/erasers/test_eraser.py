@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
-from biasflow.erasers.eraser import Eraser, load_erasers, load_metadata, save_erasers
+from biasflow.erasers.eraser import load_erasers, load_metadata, save_erasers
 from biasflow.registry import ERASERS, module_of
 from tests.unit.erasers.vectors import of_pairs, two_genders
 
@@ -39,15 +39,6 @@ def test_the_registry_knows_every_option_of_a_fit_and_its_default(name):
     assert ("y" in parameters) == ERASERS[name].needs_labels
     registered = {key: schema["default"] for key, schema in ERASERS[name].options.items()}
     assert {key: list(v) if isinstance(v, tuple) else v for key, v in options.items()} == registered
-
-
-def test_an_affine_map_by_hand():
-    # h - c = (1, 2); its coordinate along R = (1, 1) is 3; half of it is taken out along L = (2, 0).
-    eraser = Eraser(
-        torch.tensor([[1.0], [1.0]]), torch.tensor([[2.0, 0.0]]), torch.tensor([0.5]), torch.tensor([1.0, 1.0])
-    )
-    assert eraser.coordinates(torch.tensor([2.0, 3.0])).tolist() == [3]
-    assert eraser.apply(torch.tensor([2.0, 3.0])).tolist() == [-1, 3]
 
 
 @settings(max_examples=30, deadline=None)

@@ -33,11 +33,3 @@ def two_genders(
 def probe(X: torch.Tensor, z: torch.Tensor) -> float:
     """Accuracy of a fresh linear probe on the vectors it was trained on."""
     return LogisticRegression(C=1e4, max_iter=2000).fit(X.numpy(), z.numpy()).score(X.numpy(), z.numpy())
-
-
-def on_an_axis(shift: float = 1) -> tuple[torch.Tensor, torch.Tensor]:
-    """Eight vectors of two dimensions: gender shifts the first one, and the second has nothing to do with it."""
-    X = torch.tensor([[-1.0, 2.0], [1.0, 2.0], [-1.0, -2.0], [1.0, -2.0]]).repeat(2, 1)
-    z = torch.arange(8) >= 4
-    X[z, 0] += shift
-    return X, z

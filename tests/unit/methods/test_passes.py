@@ -1,6 +1,5 @@
 """Fitted methods, passes under several of them, and the sweep: equal to hooking each by hand, no layer for nothing."""
 
-import pandas as pd
 import pytest
 import torch
 
@@ -8,12 +7,12 @@ from biasflow.base.errors import BiasflowError
 from biasflow.encoders import taps
 from biasflow.encoders.edit import edited
 from biasflow.methods.fitted import Active, Fitted, Grid, load, save
-from biasflow.methods.fitting import fit_block
 from biasflow.methods.grid import all_settings, chosen_settings, edits_of
 from biasflow.methods.passes import passes
 from biasflow.methods.sweep import check_reports, grid_vectors, sentence_vectors, sweep
 from tests.unit.conftest import HEADS, HIDDEN, logits_of, random_batch, random_eraser, random_subspaces
 from tests.unit.fake_tokenizer import word_tokenizer
+from tests.unit.methods.test_fitting import VOCABULARY, fit, grid
 
 HEAD = HIDDEN // HEADS
 METHODS = {
@@ -88,16 +87,8 @@ def test_there_are_76_settings_in_the_printed_order():
 
 @pytest.mark.parametrize("sequential", [False, True])
 def test_fitted_subspaces_in_both_ways_of_fitting(bert, sequential):
-    tokenizer = word_tokenizer("the man woman king queen is here he she went home father mother".split())
-    pairs = pd.DataFrame(
-        {
-            "masculine": ["the man is here", "he went home", "the king went home", "father is here"],
-            "feminine": ["the woman is here", "she went home", "the queen went home", "mother is here"],
-        }
-    )
-    method = {"grid": "dawkins2024", "eraser": "pca", "module": "biasflow.erasers.pca", "sequential": sequential}
-    sets = {"interventions": pairs, "sentence-debias": pairs}
-    subspaces = fit_block(bert, tokenizer, {"g": method}, sentence_pairs=sets, batch_size=2).grids[0].subspaces
+    tokenizer = word_tokenizer(VOCABULARY.split())
+    subspaces = fit(bert, tokenizer, {"g": grid(sequential=sequential)}).grids[0].subspaces
     assert len(subspaces.erasers) == (7 if not sequential else 7 + 1 + 8 + 36)
     batch = random_batch(bert)
     settings = all_settings()
@@ -147,15 +138,6 @@ def fitted():
         "two": (Active("two", "-", (("layer[0]", hard()), ("layer[2].cls", hard()))),),
     }
     return Fitted(methods, {name: [{"eraser": name}] for name in methods})
-
-
-def test_the_axis_has_a_row_for_every_setting_and_none_for_base(fitted):
-    assert len(fitted.axis) == 1 + 1 + 75 + 3 + 1 + 1
-    assert fitted.axis[:3] == (("none", "-"), ("densray", "-"), ("dawkins2024", "sentence-debias"))
-    assert ("dawkins2024", "layer-12 0,1,0") in fitted.axis
-    assert fitted.axis[77:80] == tuple(("densray-each", f"layer[{i}]") for i in range(3))
-    assert [(each.method, each.setting) for each in fitted.every_setting()] == list(fitted.axis)
-    assert [grid.method for grid in fitted.grids] == ["dawkins2024"] and len(fitted.hooked) == 7
 
 
 def same(a, b):

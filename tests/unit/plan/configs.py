@@ -28,6 +28,7 @@ SCHEMA, CATALOGUE = load_schema(), read_catalogue()
 RUNS = sorted(path.stem for path in (ROOT / "config").glob("*.yaml") if "\nrun:" in "\n" + path.read_text())
 ASKING = ("encoders.real.path", "{encoder}")  # the folder is named on the command line
 HUB = f"google-bert/bert-base-uncased@{'0123456789' * 4}"
+SETS = ["role,set_name,word", *(f"{role},{role.lower()},{role}{number}" for role in "XYAB" for number in (1, 2))]
 BERT = {"model_type": "bert", "architectures": ["BertForPreTraining"], "num_hidden_layers": 4, "hidden_size": 256}
 SMALL = {
     "run": "test",

@@ -12,7 +12,7 @@ from biasflow.plan import compiled as module
 from biasflow.plan.compiled import prepared
 from biasflow.plan.datasets import TEXT_SOURCES
 from biasflow.plan.device import check_device
-from tests.unit.plan.configs import SCHEMA, changed, folder_of
+from tests.unit.plan.configs import ASKING, HUB, SCHEMA, SETS, changed, folder_of
 
 CATALOGUE = read_catalogue()
 OWN = {"source": "pretrain", "corpus": "planted"}
@@ -127,8 +127,6 @@ def top(**keys) -> dict:
 
 PARTS = ("train", "validation", "test")
 DEEP = ("methods.deep", [{"eraser": "leace", "places": "layer[12]"}])
-ASKING = ("encoders.real.path", "{encoder}")
-HUB = f"google-bert/bert-base-uncased@{'0123456789' * 4}"
 DERIVED = {"source": "pretrain", "corpus": "planted", "layers": 3}
 # What is wrong, and the key that the message names, or a pattern that begins with it and its quote.
 MISTAKES = [
@@ -216,7 +214,7 @@ MISTAKES = [
     (own_traits(encoders=["owl"]), "metrics.trait_ratings.own.mine.encoders.0"),
     (own_traits(), "metrics.trait_ratings.own.mine"),
     (own_pairs("nowhere.csv"), "fitting.words.file"),
-    (own_pairs("sets.csv"), "fitting.words.file"),
+    (own_pairs("sets.csv"), "fitting.words.file': sets.csv: 3 columns; give two"),
     (of(("fitting.words", {"name": "religion", "file": "pairs.csv"}), config=paper("liang2020")), "fitting.words"),
     # files
     (top(files={"stereoset-dev": "nowhere.json"}), "files.stereoset-dev"),
@@ -365,10 +363,9 @@ def place(tmp_path, monkeypatch):
     (tmp_path / "latin-1.txt").write_bytes("infirmière\n".encode("latin-1"))
     (tmp_path / "empty.txt").write_text("\n")
     (tmp_path / "tab.txt").write_text("docteur\nmédecin\t3\n")
-    sets = ["role,set_name,word", *(f"{role},{role.lower()},{role}{number}" for role in "XYAB" for number in (1, 2))]
-    (tmp_path / "sets.csv").write_text("\n".join(sets))
-    (tmp_path / "broken.csv").write_text("\n".join([*sets, "A,a,X1"]))
-    (tmp_path / "phrases.csv").write_text("\n".join([*sets, "A,a,kind word"]))
+    (tmp_path / "sets.csv").write_text("\n".join(SETS))
+    (tmp_path / "broken.csv").write_text("\n".join([*SETS, "A,a,X1"]))
+    (tmp_path / "phrases.csv").write_text("\n".join([*SETS, "A,a,kind word"]))
     (tmp_path / "pairs.csv").write_text("first,second\nchurch,mosque\n")
     for name in ("nothing.txt", "nothing.csv"):
         (tmp_path / name).write_text("")
@@ -440,7 +437,6 @@ def test_a_broken_line_of_an_own_list_is_named(place):
     assert "tab.txt: line 2: column occupation: 'médecin\\t3' holds a tab" in said(occupations(file="tab.txt"))
     assert "broken.csv: line 10: column word: 'X1' is in test race twice" in said(own_test(file="broken.csv"))
     assert "phrases.csv: line 10: column word: 'kind word' is more" in said(own_test("ceat", file="phrases.csv"))
-    assert "sets.csv: 3 columns; give two" in said(own_pairs("sets.csv"))
     assert "the file nothing.txt is empty" in said(fitting(text="nothing.txt"))
     asked = block(("metrics.perplexity.max_length", 65), encoders=["real"], metrics=["perplexity"])
     assert "65 tokens are more than the 64 that encoders.real takes" in said(asked)

@@ -11,7 +11,7 @@ from biasflow.plan.listing import foreign
 from biasflow.plan.own_words import warnings
 from biasflow.plan.user_files import Digests
 from tests.unit.fake_tokenizer import word_tokenizer
-from tests.unit.plan.configs import SCHEMA, asking, planned, resolve, setup_of
+from tests.unit.plan.configs import SCHEMA, SETS, asking, planned, resolve, setup_of
 
 
 @pytest.fixture
@@ -76,7 +76,6 @@ def test_the_parameter_of_a_rule_is_the_content_of_the_users_files(tmp_path, mon
 
 
 ALL = ("weat", "seat", "ceat")
-SETS = ["role,set_name,word", *(f"{role},{role.lower()},{role}{number}" for role in "XYAB" for number in (1, 2))]
 
 
 @pytest.fixture

@@ -27,6 +27,7 @@ from biasflow.tasks.coreference.model import (
     predicted_clusters,
 )
 from biasflow.tasks.coreference.segments import SpecialTokens
+from tests.unit.readouts.conftest import projection
 from tests.unit.synthetic_conll import conll_text
 from tests.unit.tasks.coreference.made_up import RECIPE, save_encoder, save_file, text
 
@@ -42,12 +43,11 @@ SINGLE = conll_text("nw/single", [["john"]])
 HEADS = {"head_seeds": [3, 4], "recipe": RECIPE}
 
 
-def eraser(shift: float, components: int) -> Eraser:
-    waves = torch.cos(1.7 * torch.arange(32.0 * components) ** 1.1 + shift).reshape(32, components)
-    return Eraser.projection(torch.linalg.qr(waves)[0].mT.contiguous())
-
-
-EDITS = {"none": (), "early": (("layer[0]", eraser(1, 16)),), "last": (("layer[-1]", eraser(2, 16)),)}
+EDITS = {
+    "none": (),
+    "early": (("layer[0]", projection(16, dimension=32, shift=1)),),
+    "last": (("layer[-1]", projection(16, dimension=32, shift=2)),),
+}
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +68,7 @@ def make(path: Path) -> None:
     options = {"strategy": "plain", "seed": 3, "recipe": RECIPE | {"epochs": 6}}
     task.train(save_encoder(path / "source"), path / "model", path / "work-of-task", data, **options)
     fitted = {name: (Active(name, "-", edits),) for name, edits in EDITS.items()}
-    fitted["first"] = (Active("first", "-", (("layer[-1].cls", eraser(0, 1)),)),)
+    fitted["first"] = (Active("first", "-", (("layer[-1].cls", projection(1, dimension=32)),)),)
     fitted["idle"] = (Active("idle", "-", (("layer[-1]", Eraser.projection(torch.zeros(1, 32))),)),)
     save(Fitted(fitted, {name: [] for name in fitted}), path / "methods.safetensors")
 

@@ -22,11 +22,6 @@ def bert():
     return BertForMaskedLM(BertConfig(**SIZES)).eval(), word_tokenizer(WORDS, max_length=22)
 
 
-@pytest.fixture
-def blocks(bert):
-    return blocks_of(bert[1], TEXT, max_length=22)
-
-
 # The file, blocks and masks
 
 

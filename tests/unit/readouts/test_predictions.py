@@ -12,7 +12,6 @@ from biasflow.base.errors import BiasflowError
 from biasflow.corpora.nli import LABELS, write_nli
 from biasflow.encoders.edit import edited
 from biasflow.encoders.load import load_encoder
-from biasflow.erasers.eraser import Eraser
 from biasflow.methods.fitted import CARRIED, NONE, Active, Fitted, Grid, load, save
 from biasflow.methods.grid import chosen_settings
 from biasflow.metrics import glue
@@ -20,7 +19,7 @@ from biasflow.readouts import predictions, sweep_heads
 from biasflow.readouts.files import load_arrays
 from biasflow.readouts.source import Source
 from biasflow.text.occupation_pairs import OccupationPairs, save_pairs
-from tests.unit.conftest import HIDDEN, MODELS, random_subspaces
+from tests.unit.conftest import HIDDEN, MODELS, random_eraser, random_subspaces
 from tests.unit.fake_tokenizer import word_tokenizer
 
 NLI = "biasflow.tasks.nli.examples"
@@ -40,7 +39,7 @@ def pairs_of_words(n: int = 17) -> pd.DataFrame:
 
 def methods_of(subspaces=None) -> Fitted:
     torch.manual_seed(1)
-    hard = Eraser.projection(torch.linalg.qr(torch.randn(HIDDEN, 1))[0].T)
+    hard = random_eraser(1, HIDDEN)
     methods = {
         "densray": (Active("densray", "-", tuple((f"layer[{i}]", hard) for i in range(3))),),
         "dawkins2024": Grid("dawkins2024", chosen_settings(), subspaces or random_subspaces()),

@@ -9,7 +9,7 @@ import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
-from transformers import BertConfig, BertModel, BertTokenizer, PreTrainedTokenizerFast
+from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
 from biasflow.base.errors import BiasflowError
 from biasflow.encoders.edit import edited
@@ -38,10 +38,7 @@ def word_pieces(lower=True):
     """Whole words for a few, letters and their continuations for all others."""
     letters = LETTERS if lower else LETTERS + LETTERS.upper()
     pieces = ["he", "she", "the", "nur", "##se", *letters, *(f"##{letter}" for letter in letters), *".,;:'()"]
-    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *pieces]
-    return BertTokenizer(
-        vocab={piece: i for i, piece in enumerate(vocabulary)}, do_lower_case=lower, model_max_length=64
-    )
+    return word_tokenizer(pieces, cased=not lower)
 
 
 def byte_pairs():

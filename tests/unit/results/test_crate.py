@@ -79,7 +79,7 @@ def test_the_crate_tells_who_made_what_of_what(run):
     assert "4 jobs" in write_crate(RUN)[0]
     found = entities()
     by_rule = actions(found)
-    assert set(by_rule) == {"download", "data", "read", "score"}
+    assert list(by_rule) == ["download", "data", "read", "score"]
     assert named(found, by_rule["data"]["object"]) == ["names.csv", WORDS]
     assert named(found, by_rule["read"]["object"]) == named(found, by_rule["data"]["result"]) == [BIOS]
     assert named(found, by_rule["score"]["result"]) == [SCORES, REASONS]

@@ -7,7 +7,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from torch.nn.functional import cross_entropy, log_softmax
+from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, log_softmax
 from transformers import BertConfig, BertModel
 
 from biasflow.base.errors import AbsentError
@@ -114,17 +114,6 @@ def model_of(focus, bias=0.0):
 LABELS = torch.tensor([0, 2, 1])
 
 
-def test_known_answer():
-    # A detector that always says ln 3 expects success with 3/4; with a focus of 2 every example has a weight of 1/16.
-    model = model_of(2.0, bias=float(torch.tensor(3.0).double().log()))
-    found = model(**batch(), labels=LABELS)
-    right = (found["logits"].argmax(1) == LABELS).double().mean()
-    detector = -(right * torch.tensor(0.75).log() + (1 - right) * torch.tensor(0.25).log())
-    expected = cross_entropy(found["logits"], LABELS) / 16 + detector
-    assert found["loss"].item() == pytest.approx(expected.item(), abs=1e-6)
-    assert "loss" not in model(**batch())
-
-
 @given(focus=st.floats(0, 8), bias=st.floats(-4, 4))
 def test_the_two_losses_train_different_parts(focus, bias):
     model = model_of(focus, bias)
@@ -140,6 +129,8 @@ def test_the_two_losses_train_different_parts(focus, bias):
     right = (logits.argmax(1) == LABELS).double()
     (found,) = gradients(loss, [model.detector.bias])
     assert found.item() == pytest.approx((torch.sigmoid(g) - right).mean().item(), abs=1e-9)
+    assert loss.item() == pytest.approx((task + binary_cross_entropy_with_logits(g, right)).item(), abs=1e-9)
+    assert "loss" not in model(**batch())
 
 
 def test_without_focus_it_is_the_plain_training_and_with_it_another(folder):

@@ -8,7 +8,7 @@ from transformers import AlbertConfig, AlbertForMaskedLM
 from biasflow.encoders.load import load_encoder, new_classifier
 from biasflow.strategies import Strategy, lora
 from biasflow.tasks.coreference.model import load_coreference
-from tests.unit.conftest import SIZES
+from tests.unit.conftest import SIZES, save_random
 from tests.unit.fake_tokenizer import word_tokenizer
 from tests.unit.tasks.coreference import test_task as coreference
 from tests.unit.tasks.occupation import test_task as occupation
@@ -40,9 +40,7 @@ def check(changes: dict[str, torch.Tensor]) -> None:
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_an_encoder_changes_by_updates_of_low_rank_alone_and_is_read_like_any_other(tmp_path, name):
-    torch.manual_seed(0)
-    FAMILIES[name]().save_pretrained(tmp_path / "source")
-    word_tokenizer(WORDS).save_pretrained(tmp_path / "source")
+    save_random(tmp_path / "source", FAMILIES[name], word_tokenizer(WORDS))
     facts = test_finetune.run(tmp_path, "model", strategy=LORA)
     model, tokenizer = load_encoder(tmp_path / "model", head="classification")
     before, _ = load_encoder(tmp_path / "source", head="none")

@@ -25,7 +25,7 @@ from biasflow.encoders.taps import set_dropout
 from biasflow.training.continue_ import continue_encoder
 from biasflow.training.heads import Examples
 from biasflow.training.loop import Loop, Watch
-from tests.unit.conftest import DISTILBERT, SIZES
+from tests.unit.conftest import DISTILBERT, SIZES, save_random
 from tests.unit.fake_tokenizer import bos_tokenizer, word_tokenizer
 from tests.unit.training.test_finetune import WORDS, save_source
 
@@ -140,11 +140,9 @@ def test_checkpoints_of_an_encoder_that_was_changed_are_refused(source, file, mo
 
 def headless(folder, family="bert"):
     """An encoder without a language-model head, whose text can be learnt: every sentence repeats one word."""
-    torch.manual_seed(0)
     kinds = {"bert": BertConfig, "roberta": RobertaConfig, "deberta-v2": DebertaV2Config}
     config = DistilBertConfig(**DISTILBERT) if family == "distilbert" else kinds[family](**SIZES)
-    AutoModel.from_config(config).save_pretrained(folder)
-    word_tokenizer(WORDS).save_pretrained(folder)
+    save_random(folder, lambda: AutoModel.from_config(config), word_tokenizer(WORDS))
     documents = ["\n".join(" ".join([WORDS[(i + k) % len(WORDS)]] * 6) for k in range(6)) for i in range(60)]
     (folder.parent / "text.txt").write_text("\n\n".join(documents) + "\n")
     return folder

@@ -32,7 +32,7 @@ from biasflow.training.finetune import FineTuning, Recipe, finetune
 from biasflow.training.loop import training_arguments
 from biasflow.training.rows import LengthSampler
 from biasflow.training.task import save_training
-from tests.unit.conftest import DISTILBERT, SIZES
+from tests.unit.conftest import DISTILBERT, SIZES, save_random
 from tests.unit.fake_tokenizer import word_tokenizer
 
 WORDS = ["red", "blue", "green", "one", "two", "three", "four", "five"]
@@ -51,10 +51,7 @@ SOURCES = {
 
 
 def save_source(folder: Path, name: str = "bert") -> Path:
-    torch.manual_seed(0)
-    SOURCES[name]().save_pretrained(folder)
-    word_tokenizer(WORDS).save_pretrained(folder)
-    return folder
+    return save_random(folder, SOURCES[name], word_tokenizer(WORDS))
 
 
 def examples(n: int, seed: int) -> pd.DataFrame:

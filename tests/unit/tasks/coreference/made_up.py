@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-import torch
 from transformers import BertConfig, BertModel
 
 from biasflow.corpora.conll import Document
-from tests.unit.conftest import SIZES
+from tests.unit.conftest import SIZES, save_random
 from tests.unit.fake_tokenizer import word_tokenizer
 from tests.unit.synthetic_conll import conll_text, documents_of
 
@@ -47,7 +46,4 @@ def save_file(path: Path, *texts: str) -> Path:
 
 
 def save_encoder(folder: Path) -> Path:
-    torch.manual_seed(0)
-    BertModel(BertConfig(**ENCODER)).save_pretrained(folder)
-    TOKENIZER.save_pretrained(folder)
-    return folder
+    return save_random(folder, lambda: BertModel(BertConfig(**ENCODER)), TOKENIZER)

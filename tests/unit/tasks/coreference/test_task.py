@@ -44,10 +44,12 @@ def same(a, b):
     )
 
 
-def f1(folder, path):
+def f1(folder, path, edits=()):
+    model, tokenizer = load_coreference(folder)
     documents = read_conll(path).documents
     gold = [without_singletons(document.clusters) for document in documents]
-    return conll_f1(gold, predict(*load_coreference(folder), documents)).average
+    with edited(model, edits):
+        return conll_f1(gold, predict(model, tokenizer, documents)).average
 
 
 def test_it_learns_and_what_is_saved_predicts(tmp_path):
@@ -99,11 +101,7 @@ def test_a_method_in_training_changes_the_weights_and_is_carried_by_the_model(tm
     assert (plain["method"], facts["method"]) == (["none", "-"], ["densray", "-"])
     assert carried(tmp_path / "plain") is None
     (active,) = carried(tmp_path / "with").every_setting()
-    model, tokenizer = load_coreference(tmp_path / "with")
-    documents = read_conll(files(tmp_path)["validation"][0]).documents
-    gold = [without_singletons(document.clusters) for document in documents]
-    with edited(model, active.edits):
-        found = conll_f1(gold, predict(model, tokenizer, documents)).average
+    found = f1(tmp_path / "with", files(tmp_path)["validation"][0], active.edits)
     assert found == pytest.approx(facts["validation_score"])
 
 
