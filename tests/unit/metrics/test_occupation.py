@@ -82,7 +82,7 @@ def test_what_is_undefined_stays_so_and_is_counted(counts):
     assert found["undefined_cells"].droplevel("variant").to_dict() == expected
     empty = value_of(occupation_rows(Tables(np.zeros_like(counts)), shares=BY_SOURCE))
     assert empty["test_size", "-", "-"] == 0 and empty["undefined_cells", "tpr", "-"] == 2 * K
-    scored = empty.drop(["test_size", "undefined_cells"])
+    scored = empty.drop(["test_size", "undefined_cells"], level="metric")
     assert scored.isna().all() and {"smallest_gap_seen", "largest_label_share"} <= {*scored.index.unique("metric")}
 
 
