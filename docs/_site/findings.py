@@ -195,13 +195,16 @@ def _probes() -> str:
 def _published() -> str:
     """What the published scores of each model say, with the intervals that its authors did not give."""
     rows = stored("published")
-    says = [
-        f"{LABELS[row.card]} {row.value:.2f} [{row.low:.2f}, {row.high:.2f}]"
-        + "*" * (verdict(row.low, row.high, MEASURES[row.card].neutral, MEASURES[row.card].better) == DIFFERS)
+    stars = [
+        "*" * (verdict(row.low, row.high, MEASURES[row.card].neutral, MEASURES[row.card].better) == DIFFERS)
         for row in rows.itertuples()
     ]
+    says = [
+        f"{LABELS[row.card]} {row.value:.2f} [{row.low:.2f}, {row.high:.2f}]{star} ({row.n})"
+        for row, star in zip(rows.itertuples(), stars, strict=True)
+    ]
     table = rows.assign(says=says).groupby("encoder")["says"].agg(", ".join)
-    return markdown_table(["model", "score [95 % interval]"], table.items())
+    return markdown_table(["model", "score [95 % interval] (n)"], table.items())
 
 
 def _by_measure() -> dict[str, pd.DataFrame]:
