@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import torch
+from numpy.typing import ArrayLike
 from torch import nn
 from transformers import PreTrainedTokenizerBase
 
@@ -51,7 +53,8 @@ class Intervention:
 
     module: the full name of the eraser's module; control: the seed of random directions that replace the fitted ones
     (`random.like`; with `matched` those that move vectors as far, `random.matched`), or None; needs_labels: whether its
-    fit takes the task's classes `y`."""
+    fit takes the task's classes `y`; balanced: whether it is fitted to as many vectors of either gender in every
+    class."""
 
     eraser: str
     module: str
@@ -63,6 +66,7 @@ class Intervention:
     control: int | None = None
     matched: bool = False
     needs_labels: bool = False
+    balanced: bool = False
 
 
 def fitting_arguments(fit: Mapping, files: Files) -> dict[str, object]:
@@ -181,25 +185,43 @@ class _Vectors:
         """Fit the eraser of an intervention to the vectors at `place` of the model with `edits` active."""
         source = self.sources[intervention.fitted_on, kind]
         with _named(self.model, f"{method} at {place}"):
-            if edits:
-                X = source.at([place], edits)[place]
-                eraser = _fit(intervention, source, X)
-            else:
-                X = self.plain[intervention.fitted_on, kind][place]
-                keys = [intervention.module, intervention.options, intervention.fitted_on, kind, place]
-                key = json.dumps(keys, sort_keys=True)
-                if key not in self.known:
-                    self.known[key] = _fit(intervention, source, X)
-                eraser = self.known[key]
+            at_place = source.at([place], edits) if edits else self.plain[intervention.fitted_on, kind]
+            X, labels = _examples(intervention, source, at_place[place])
+            keys = [
+                intervention.module,
+                intervention.options,
+                intervention.fitted_on,
+                intervention.balanced,
+                kind,
+                place,
+            ]
+            key = json.dumps(keys, sort_keys=True)
+            eraser = None if edits else self.known.get(key)
+            if eraser is None:
+                eraser = importlib.import_module(intervention.module).fit(X, **labels, **intervention.options)
+            if not edits:
+                self.known[key] = eraser
         seed = intervention.control
         if seed is None:
             return eraser
         return random.matched(eraser, X, seed) if intervention.matched else random.like(eraser, seed)
 
 
-def _fit(intervention: Intervention, source: VectorSource, X: torch.Tensor) -> Eraser:
+def _examples(intervention: Intervention, source: VectorSource, X: torch.Tensor) -> tuple[torch.Tensor, dict]:
+    """The vectors that an eraser is fitted to, and the other arguments of its fit that say what they are of."""
     labels = source.labels(X) | ({"y": source.classes} if intervention.needs_labels else {})
-    return importlib.import_module(intervention.module).fit(X, **labels, **intervention.options)
+    if not intervention.balanced:
+        return X, labels
+    rows = balanced_rows(labels["z"], source.classes)
+    return X[rows], {name: values if values is None else values[rows] for name, values in labels.items()}
+
+
+def balanced_rows(z: torch.Tensor, y: ArrayLike, seed: int = 0) -> np.ndarray:
+    """Rows with as many of either gender z in every class y, [n] both: all of the rarer one, and as many of the other,
+    drawn with `seed`; in ascending order. A class of one gender has none."""
+    drawn = pd.DataFrame({"z": np.asarray(z, dtype=int), "y": np.asarray(y)}).sample(frac=1, random_state=seed)
+    fewest = pd.crosstab(drawn["y"], drawn["z"]).reindex(columns=[0, 1], fill_value=0).min(axis=1)
+    return np.sort(drawn.index[drawn.groupby(["y", "z"]).cumcount() < drawn["y"].map(fewest)])
 
 
 @dataclass(frozen=True)

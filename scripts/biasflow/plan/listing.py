@@ -132,8 +132,10 @@ def _changed_options(step: Mapping) -> str:
     """What an intervention does otherwise than its eraser does by default, as `option=value` in JSON."""
     eraser = ERASERS[step["eraser"]]
     default = {name: schema.get("default") for name, schema in eraser.options.items()}
-    default |= {"fitted_to": eraser.fitted_to[0], "sequential": False, "control": None, "matched": False}
-    now = step["options"] | {key: step[key] for key in ("fitted_to", "sequential", "control", "matched") if key in step}
+    of_step = {"fitted_to": eraser.fitted_to[0], "balanced": False, "sequential": False, "control": None}
+    of_step |= {"matched": False}
+    now = step["options"] | {key: step[key] for key in of_step if key in step}
+    default |= of_step
     return " ".join(f"{name}={json.dumps(value)}" for name, value in now.items() if value != default[name])
 
 

@@ -90,6 +90,8 @@ def _unfitting_step(step: Mapping, key: str) -> Faults:
         yield f"{key}.places", "what is fitted to the task acts at last.cls; write places: last.cls"
     if fitted_to == "task" and step["fitted_on"] == "pretrained":
         yield f"{key}.fitted_on", "what is fitted to the task is fitted on the model; leave it out"
+    if step.get("balanced") and fitted_to != "task":
+        yield f"{key}.balanced", "only a task's vectors have classes to balance; write fitted_to: task"
     if fitted_to == "words" and places.endswith(("cls", "pooled")):
         yield f"{key}.places", f"{places} has no states of words; write fitted_to: pairs"
 

@@ -4,12 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
 from biasflow.encoders.edit import edited
 from biasflow.erasers import densray, hard, leace, pca, splince
 from biasflow.methods.fitted import load, save
-from biasflow.methods.fitting import fit_block
+from biasflow.methods.fitting import balanced_rows, fit_block
 from biasflow.methods.grid import all_settings, edits_of
 from biasflow.methods.occurrences import find_occurrences
 from biasflow.methods.states import WordStates, pair_states
@@ -145,6 +147,31 @@ def test_an_eraser_that_needs_labels_gets_those_of_the_task_and_no_other_eraser_
     fitted = fit(bert, tokenizer, methods, task=(X, z.numpy(), y))
     for name, expected in (("splince", splince.fit(X, z, y=y)), ("leace", leace.fit(X, z))):
         assert torch.equal(erasers_of(fitted, name)["layer[2].cls"].right, expected.right)
+
+
+def test_what_is_fitted_to_balanced_classes_takes_out_gender_and_not_the_class_that_goes_with_it(bert, tokenizer):
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=2000)
+    z = np.where(rng.random(2000) < 0.9, y, 1 - y)
+    X = rng.normal(size=(2000, HIDDEN)) + 4 * np.outer(y, np.eye(HIDDEN)[0]) + np.outer(z, np.eye(HIDDEN)[1])
+    methods = {
+        name: [at("last.cls", "leace", fitted_to="task", **keys)]
+        for name, keys in (("as-it-is", {}), ("balanced", {"balanced": True}))
+    }
+    fitted = fit(bert, tokenizer, methods, task=(torch.from_numpy(X).float(), z, y))
+    removed = {name: erasers_of(fitted, name)["layer[2].cls"].left[0].abs() for name in methods}
+    assert removed["as-it-is"].argmax() == 0  # the class
+    assert removed["balanced"].argmax() == 1 and removed["balanced"][0] < 0.2 * removed["balanced"][1]
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 3)), min_size=1, max_size=60))
+def test_balanced_rows_are_all_of_the_rarer_gender_of_a_class_and_as_many_of_the_other(people):
+    z, y = np.array(people).T
+    rows = balanced_rows(torch.from_numpy(z), y)
+    assert list(rows) == sorted(set(rows))
+    for name in set(y):
+        fewest = min(np.sum((y == name) & (z == gender)) for gender in (0, 1))
+        assert [np.sum((y[rows] == name) & (z[rows] == gender)) for gender in (0, 1)] == [fewest, fewest]
 
 
 def test_in_sequence_each_place_is_fitted_with_the_edits_before_it(bert, tokenizer):

@@ -160,6 +160,7 @@ MISTAKES = [
         method(LEACE | {"places": "last.cls", "fitted_to": "task", "fitted_on": "pretrained"}),
         "methods.mine.0.fitted_on'.*on the model",
     ),
+    (method(LEACE | {"balanced": True}), "methods.mine.0.balanced'.*fitted_to: task"),
     (method({"eraser": "splince", "fitted_to": "words"}), "methods.mine.0.fitted_to'.*task"),
     (method({"eraser": "pca", "fitted_to": "words"}), "methods.mine.0.fitted_to'.*pairs"),
     (grid(eraser="pcaa"), "methods.mine.eraser'.*'pca'"),
