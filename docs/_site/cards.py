@@ -98,7 +98,7 @@ def _card(key: str, names: Sequence[str]) -> str:
     if evidence := _list((field, about) for field, about in known.items() if not field.startswith(compared)):
         text += '\n<details markdown="1"><summary>Evidence on real encoders</summary>\n\n'
         text += f"{evidence}\n</details>\n"
-    return f"{text}\n[Definition, source, variants](../scores/{page}#{names[0]})\n"
+    return f"{text}\n[Definition](../scores/{page}#{names[0]})\n"
 
 
 def _published(key: str) -> str:

@@ -96,9 +96,7 @@ def _needs(key: str) -> str:
         return "an encoder of the project's artificial text or of a calibration, where the planted shares are known"
     if entry.datasets not in DATASETS:
         return f"a task of kind {' or '.join(kinds)} (fine-tuned{' or frozen' * entry.pretrained})"
-    models = " or ".join(
-        ["an encoder as it was pre-trained"] * entry.pretrained + ["a fine-tuned model"] * entry.finetuned
-    )
+    models = " or ".join(["a pre-trained encoder"] * entry.pretrained + ["a fine-tuned model"] * entry.finetuned)
     readout = READOUTS.get(entry.readout)
     head = f", with a {name_of_head(readout.head)} head" if readout and readout.head != "none" else ""
     return f"{models}{head}"
