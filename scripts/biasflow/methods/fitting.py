@@ -2,7 +2,6 @@
 
 import contextlib
 import importlib
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -187,15 +186,7 @@ class _Vectors:
         with _named(self.model, f"{method} at {place}"):
             at_place = source.at([place], edits) if edits else self.plain[intervention.fitted_on, kind]
             X, labels = _examples(intervention, source, at_place[place])
-            keys = [
-                intervention.module,
-                intervention.options,
-                intervention.fitted_on,
-                intervention.balanced,
-                kind,
-                place,
-            ]
-            key = json.dumps(keys, sort_keys=True)
+            key = f"{kind} {replace(intervention, places=place, sequential=False, control=None, matched=False)}"
             eraser = None if edits else self.known.get(key)
             if eraser is None:
                 eraser = importlib.import_module(intervention.module).fit(X, **labels, **intervention.options)
