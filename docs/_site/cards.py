@@ -45,14 +45,13 @@ def _index(metrics: dict[str, list[str]]) -> str:
 GEST and SEAT 6 and 6b followed. For a fine-tuned classifier take TPR gaps, for your own words
 [WEAT or SEAT](../howto/words.md).
 
-A card says what a measure needs, how long it takes, and how far it can be trusted. The tables show whether it followed
-a bias that we planted:
+The tables show whether a measure followed a bias that we planted:
 
 * *Real*: in how many tests it followed the *dose* of a bias that further training planted in [the two
   calibrated encoders](../findings/calibrated.md). A cost should not follow: if it does, the dose also
   changed the quality.
-* *Artificial*: the smallest dose that it tells from none in [the study of planted bias](../findings/planted.md), whose
-  encoders are pre-trained on artificial text; one for each row of the study. *no dose*: not shown to follow.
+* *Artificial*: the smallest dose that it tells from none in [the study of planted bias](../findings/planted.md); one for
+  each row of the study. *no dose*: not shown to follow.
 * *Other words*: whether it detects the full bias in [artificial text of other
   words](../findings/planted.md#other-words).
 * –, or no such column: not run. Models that are trained on a task are not calibrated.
@@ -96,7 +95,7 @@ def _card(key: str, names: Sequence[str]) -> str:
     text += _list(fields)
     compared = ("on artificial", "follows", "share", "with other words", "moves with")  # all in docs/findings
     if evidence := _list((field, about) for field, about in known.items() if not field.startswith(compared)):
-        text += '\n<details markdown="1"><summary>Evidence on real encoders</summary>\n\n'
+        text += '\n<details markdown="1"><summary>Evidence</summary>\n\n'
         text += f"{evidence}\n</details>\n"
     return f"{text}\n[Definition](../scores/{page}#{names[0]})\n"
 
