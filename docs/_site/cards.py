@@ -50,8 +50,8 @@ The tables show whether a measure followed a bias that we planted:
 * *Real*: in how many tests it followed the *dose* of a bias that further training planted in [the two
   calibrated encoders](../findings/calibrated.md). A cost should not follow: if it does, the dose also
   changed the quality.
-* *Artificial*: the smallest dose that it tells from none in [the study of planted bias](../findings/planted.md); one for
-  each row of the study. *no dose*: not shown to follow.
+* *Artificial*: the smallest dose that it tells from none in [the study of planted bias](../findings/planted.md); one
+  for each row of the study. *no dose*: not shown to follow.
 * *Other words*: whether it detects the full bias in [artificial text of other
   words](../findings/planted.md#other-words).
 * –, or no such column: not run. Models that are trained on a task are not calibrated.
