@@ -2,6 +2,7 @@
 
 import contextlib
 import importlib
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -38,6 +39,8 @@ from biasflow.methods.grid import (
 from biasflow.methods.states import States, TaskTexts, VectorSource, pair_states, task_vectors, word_states
 from biasflow.stimuli.gendered_words import read_word_groups
 from biasflow.text.sentence_pairs import load_sentence_pairs
+
+log = logging.getLogger(__name__)
 
 WORDS, PAIRS, TASK = "words", "pairs", "task"  # values of fitted_to; SENTENCE_DEBIAS has its own pairs
 COMPONENTS = {POOLED: 1, SENTENCE_DEBIAS: 1, LAST: 2, BEFORE: 2, **dict.fromkeys(ATTENTION, 1)}
@@ -204,6 +207,10 @@ def _examples(intervention: Intervention, source: VectorSource, X: torch.Tensor)
     if not intervention.balanced:
         return X, labels
     rows = balanced_rows(labels["z"], source.classes)
+    if left_out := sorted(set(np.asarray(source.classes)) - set(np.asarray(source.classes)[rows])):
+        log.warning(
+            "not balanced, because all are of one gender, and left out: class %s", ", ".join(map(str, left_out))
+        )
     return X[rows], {name: values if values is None else values[rows] for name, values in labels.items()}
 
 

@@ -149,11 +149,14 @@ def test_an_eraser_that_needs_labels_gets_those_of_the_task_and_no_other_eraser_
         assert torch.equal(erasers_of(fitted, name)["layer[2].cls"].right, expected.right)
 
 
-def test_what_is_fitted_to_balanced_classes_takes_out_gender_and_not_the_class_that_goes_with_it(bert, tokenizer):
+def test_what_is_fitted_to_balanced_classes_takes_out_gender_and_not_the_class_that_goes_with_it(
+    bert, tokenizer, caplog
+):
     rng = np.random.default_rng(0)
     y = rng.integers(2, size=2000)
     z = np.where(rng.random(2000) < 0.9, y, 1 - y)
-    X = rng.normal(size=(2000, HIDDEN)) + 4 * np.outer(y, np.eye(HIDDEN)[0]) + np.outer(z, np.eye(HIDDEN)[1])
+    y[0] = 7  # alone, so that its class has one gender
+    X = rng.normal(size=(2000, HIDDEN)) + 4 * np.outer(y == 1, np.eye(HIDDEN)[0]) + np.outer(z, np.eye(HIDDEN)[1])
     methods = {
         name: [at("last.cls", "leace", fitted_to="task", **keys)]
         for name, keys in (("as-it-is", {}), ("balanced", {"balanced": True}))
@@ -162,6 +165,7 @@ def test_what_is_fitted_to_balanced_classes_takes_out_gender_and_not_the_class_t
     removed = {name: erasers_of(fitted, name)["layer[2].cls"].left[0].abs() for name in methods}
     assert removed["as-it-is"].argmax() == 0  # the class
     assert removed["balanced"].argmax() == 1 and removed["balanced"][0] < 0.2 * removed["balanced"][1]
+    assert caplog.text.count("left out: class 7") == 1
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 3)), min_size=1, max_size=60))
