@@ -45,6 +45,11 @@ def said(code: str, **options) -> str:
     return done.stdout
 
 
+def test_importing_it_loads_nothing_heavy():
+    loaded = said("import sys, biasflow; print('\\n'.join(sys.modules))").split()
+    assert not {"torch", "pandas", "numpy", "transformers", "yaml"} & set(loaded)
+
+
 def test_its_names_are_listed():
     assert {"fit", "edit", "places", "swap_gender"} <= set(dir(biasflow))
 

@@ -140,6 +140,15 @@ def fitted():
     return Fitted(methods, {name: [{"eraser": name}] for name in methods})
 
 
+def test_the_axis_has_a_row_for_every_setting_and_none_for_base(fitted):
+    assert len(fitted.axis) == 1 + 1 + 75 + 3 + 1 + 1
+    assert fitted.axis[:3] == (("none", "-"), ("densray", "-"), ("dawkins2024", "sentence-debias"))
+    assert ("dawkins2024", "layer-12 0,1,0") in fitted.axis
+    assert fitted.axis[77:80] == tuple(("densray-each", f"layer[{i}]") for i in range(3))
+    assert [(each.method, each.setting) for each in fitted.every_setting()] == list(fitted.axis)
+    assert [grid.method for grid in fitted.grids] == ["dawkins2024"] and len(fitted.hooked) == 7
+
+
 def same(a, b):
     def shown(fitted):
         return [(e.method, e.setting, [(place, x.state("x")) for place, x in e.edits]) for e in fitted.every_setting()]
