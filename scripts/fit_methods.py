@@ -5,7 +5,7 @@ import importlib
 from _rule import by_role, model_folder, rule
 
 with rule(snakemake) as facts:
-    from biasflow.base.files import whole_file, whole_folder
+    from biasflow.base.files import whole_folder
     from biasflow.base.tabular import write_csv
     from biasflow.encoders.device import resolve_device
     from biasflow.encoders.load import load_with_sentence_vector
@@ -28,6 +28,5 @@ with rule(snakemake) as facts:
     with whole_folder(snakemake.output.about) as folder:
         for name, table in fitted.tables.items():
             write_csv(table, folder / f"{name}.csv")
-    with whole_file(snakemake.output.methods) as temporary:
-        save(fitted, temporary)
+    save(fitted, snakemake.output.methods)
     facts |= fitted.facts

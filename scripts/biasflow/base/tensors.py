@@ -10,6 +10,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.files import whole_file
 
 if TYPE_CHECKING:  # slow to load, and arrays need none
     import torch
@@ -34,8 +35,8 @@ def save_tensors(
     path: str | Path,
     metadata: Mapping[str, str] | None = None,
 ) -> None:
-    """Write named tensors, all of numpy or all of torch, and metadata as a safetensors file whose bytes depend on
-    nothing else.
+    """Write named tensors, all of numpy or all of torch, and metadata as a safetensors file, whole or not at all, whose
+    bytes depend on nothing else.
 
     safetensors itself keeps metadata in a hash table and writes them in an order that differs from process to process:
     here they are in the order of their names."""
@@ -43,9 +44,10 @@ def save_tensors(
         from safetensors.numpy import save_file
     else:
         from safetensors.torch import save_file
-    save_file(dict(tensors), path, metadata=dict(metadata) if metadata else None)
-    if metadata and len(metadata) > 1:
-        _sort_metadata(path)
+    with whole_file(path) as temporary:
+        save_file(dict(tensors), temporary, metadata=dict(metadata) if metadata else None)
+        if metadata and len(metadata) > 1:
+            _sort_metadata(temporary)
 
 
 def _sort_metadata(path: str | Path) -> None:

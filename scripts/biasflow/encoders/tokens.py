@@ -10,7 +10,6 @@ import numpy as np
 from transformers import PreTrainedTokenizerBase
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.files import whole_file
 from biasflow.base.records import digest_of, digest_of_each
 from biasflow.base.tensors import open_tensors, save_tensors
 
@@ -81,8 +80,7 @@ def save_tokens(
     """Write the tokens of texts (see `tokenise`) as a file that says of which texts and which tokenizer they are."""
     tokens = tokenise(tokenizer, texts, max_length=max_length)
     arrays = {**tokens.columns, BOUNDS: tokens.bounds, CUT: tokens.cut}
-    with whole_file(path) as temporary:
-        save_tensors(arrays, temporary, metadata=_origin(tokenizer, texts, max_length))
+    save_tensors(arrays, path, metadata=_origin(tokenizer, texts, max_length))
     return tokens
 
 

@@ -9,7 +9,6 @@ import torch
 from torch.nn.functional import pad
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.files import whole_file
 from biasflow.base.tensors import open_tensors, save_tensors
 
 
@@ -143,8 +142,7 @@ def save_erasers(erasers: Mapping[str, Eraser], path: str | Path, metadata: Mapp
     tensors = {}
     for name, eraser in erasers.items():
         tensors |= eraser.state(name)
-    with whole_file(path) as temporary:
-        save_tensors(tensors, temporary, metadata=dict(metadata or {}))
+    save_tensors(tensors, path, metadata=metadata)
 
 
 def load_erasers(path: str | Path, names: Collection[str] | None = None) -> dict[str, Eraser]:

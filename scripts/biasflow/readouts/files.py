@@ -42,9 +42,8 @@ class Arrays:
 
 def save_arrays(path: str | Path, arrays: Mapping[str, np.ndarray], axis: Axis, **meta: object) -> None:
     """Write arrays [methods, ...] with their axis and `meta` (JSON), whole or not at all."""
-    with whole_file(path) as temporary:
-        contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-        save_tensors(contiguous, temporary, metadata=_about(axis, meta))
+    contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    save_tensors(contiguous, path, metadata=_about(axis, meta))
 
 
 @contextlib.contextmanager

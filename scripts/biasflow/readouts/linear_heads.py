@@ -13,7 +13,6 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 
-from biasflow.base.files import whole_file
 from biasflow.base.tensors import save_tensors
 from biasflow.readouts import lockstep
 
@@ -146,8 +145,7 @@ def epoch_order(seed: int, epoch: int, n: int) -> np.ndarray:
 def save_linear_heads(heads: LinearHeads, path: str | Path, names: Sequence[Mapping[str, str]]) -> None:
     """Write the heads as safetensors, and what they are called, one mapping each, as JSON in its metadata."""
     tensors = {name: tensor.contiguous() for name, tensor in vars(heads).items()}
-    with whole_file(path) as temporary:
-        save_tensors(tensors, temporary, metadata={"heads": json.dumps(list(names))})
+    save_tensors(tensors, path, metadata={"heads": json.dumps(list(names))})
 
 
 @torch.no_grad()

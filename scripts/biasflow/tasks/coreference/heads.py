@@ -9,7 +9,6 @@ from pathlib import Path
 
 import torch
 
-from biasflow.base.files import whole_file
 from biasflow.base.tensors import save_tensors
 from biasflow.tasks.coreference.model import Examples, Reading, Recipe, new_scorer, scorer_facts
 from biasflow.tasks.coreference.scorer import CoarseToFine
@@ -63,5 +62,4 @@ def save_heads(
         for name, tensor in head.state_dict().items()
     }
     facts = {"scorer": json.dumps(scorer_facts(heads[0], reading)), "heads": json.dumps(list(names))}
-    with whole_file(path) as temporary:
-        save_tensors(weights, temporary, facts)
+    save_tensors(weights, path, facts)
