@@ -203,3 +203,11 @@ def digest_of_each(values: Iterable[object]) -> str:
     for value in values:
         digest.update(digest_of(value).encode())
     return digest.hexdigest()
+
+
+def flat(nested: Mapping[str, object], prefix: str = "") -> dict[str, object]:
+    """Return nested parameters by their path: {"recipe": {"epochs": 1}} -> {"recipe.epochs": 1}."""
+    parameters: dict[str, object] = {}
+    for key, value in nested.items():
+        parameters |= flat(value, f"{prefix}{key}.") if isinstance(value, Mapping) and value else {prefix + key: value}
+    return parameters

@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from biasflow.base.errors import printable
+from biasflow.base.records import flat
 from biasflow.corpora.catalogue import Catalogue
 from biasflow.encoders.described import FOREIGN, english_split
 from biasflow.plan.compiled import Prepared, tasks_of_plan
@@ -105,15 +106,10 @@ def encoder_attributes(setup: Setup) -> dict[str, dict[str, object]]:
     return attributes
 
 
-def _flat(about: Mapping, prefix: str = "") -> dict[str, object]:
+def _flat(about: Mapping) -> dict[str, object]:
     """Nested options with dotted names; lists as words with spaces between."""
-    flat: dict[str, object] = {}
-    for key, value in about.items():
-        if isinstance(value, Mapping):
-            flat |= _flat(value, f"{prefix}{key}.")
-        elif value not in (None, []):
-            flat[prefix + key] = " ".join(map(str, value)) if isinstance(value, list) else value
-    return flat
+    known = {key: value for key, value in flat(about).items() if value not in (None, [], {})}
+    return {key: " ".join(map(str, value)) if isinstance(value, list) else value for key, value in known.items()}
 
 
 def _method(name: str, methods: Mapping[str, object]) -> dict[str, object]:

@@ -14,7 +14,7 @@ from biasflow.base.code import code_digest
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import sha256, whole_folder, write_json
 from biasflow.base.provenance import versions
-from biasflow.base.records import contents
+from biasflow.base.records import contents, flat
 from biasflow.base.shipped import ROOT
 from biasflow.encoders.device import on_gpu
 
@@ -70,7 +70,7 @@ def claim(work: Path, settings: Mapping[str, object]) -> None:
     settings = json.loads(json.dumps(settings))
     if any(path != mark and not path.name.startswith(".") for path in work.glob("*")):  # hidden: a mark half written
         try:
-            before, now = _flat(json.loads(mark.read_text(encoding="utf-8"))), _flat(settings)
+            before, now = flat(json.loads(mark.read_text(encoding="utf-8"))), flat(settings)
         except (OSError, ValueError, AttributeError) as error:
             raise BiasflowError(f"{mark} does not say whose checkpoints these are; delete the folder {work}") from error
         other = [key for key in before | now if before.get(key) != now.get(key)]
@@ -81,14 +81,6 @@ def claim(work: Path, settings: Mapping[str, object]) -> None:
             )
     work.mkdir(parents=True, exist_ok=True)
     write_json(mark, settings)  # a run that is killed here must not leave checkpoints that nobody can claim
-
-
-def _flat(settings: Mapping[str, object], prefix: str = "") -> dict[str, object]:
-    """Nested settings by their path: {"recipe": {"epochs": 1}} -> {"recipe.epochs": 1}."""
-    flat: dict[str, object] = {}
-    for key, value in settings.items():
-        flat |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) and value else {f"{prefix}{key}": value}
-    return flat
 
 
 def last_checkpoint(work: Path) -> str | None:
