@@ -1,10 +1,9 @@
 """Fine-tuning on tables of texts and labels, for all tasks with such data."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import pandas as pd
-
+from biasflow.base.tabular import read_text_csv
 from biasflow.strategies import Strategy
 from biasflow.training.finetune import Recipe, finetune
 
@@ -15,7 +14,6 @@ def train_on_tables(
     work: str | Path,
     data: Mapping[str, tuple[Path, ...]],
     *,
-    read: Callable[[Path], pd.DataFrame],
     texts: Sequence[str],
     labels: Sequence[str] | None,
     strategy: str,
@@ -24,12 +22,12 @@ def train_on_tables(
     adaptation: Mapping | None = None,
     **training,
 ) -> dict:
-    """Fine-tune an encoder on the file of the role `train`, watched on that of `validation`; `read` gives their tables.
+    """Fine-tune an encoder on the file of the role `train`, watched on that of `validation` (CSV).
 
     texts, labels: the columns of texts, and the classes (None: a number is predicted); strategy, adaptation: name
     and other fields of `strategies.Strategy`; recipe: the fields of `finetune.Recipe`; method, seed and device: as in
     `finetune`."""
-    tables = [read(path) for role in ("train", "validation") for path in data[role]]
+    tables = [read_text_csv(path) for role in ("train", "validation") for path in data[role]]
     return finetune(
         encoder_folder,
         folder,

@@ -26,4 +26,4 @@ def train(*places, name: str, **training) -> dict:
     from biasflow.tasks.tables import train_on_tables  # predictions need no Trainer
 
     texts, labels = texts_and_labels(name)
-    return train_on_tables(*places, read=read_text_csv, texts=texts, labels=labels, **training)
+    return train_on_tables(*places, texts=texts, labels=labels, **training)
