@@ -103,18 +103,12 @@ def read_texts(path: str | Path) -> Iterator[str]:
     path = Path(path)
     packed = path.suffix.lower() in OPENERS
     ending = Path(path.stem).suffix.lower() if packed else path.suffix.lower()
-    if ending == ".parquet" and not packed:
-        texts = parquet_texts(path)
-    elif ending in TABLES:
-        texts = _table_texts(path)
-    elif ending == ".txt":
-        texts = _plain_texts(path)
-    elif ending == ".jsonl":
-        texts = _json_texts(path)
-    else:
-        known = ", ".join((".txt", ".jsonl", *TABLES))
+    readers = {".txt": _plain_texts, ".jsonl": _json_texts, **dict.fromkeys(TABLES, _table_texts)}
+    read = readers.get(ending, parquet_texts if ending == ".parquet" and not packed else None)
+    if read is None:
+        known = ", ".join(readers)
         raise BiasflowError(f"{path}: ends in none of {known} (also {', '.join(OPENERS)}), .parquet; convert it.")
-    texts = (text for text in texts if text.strip() and text.strip() not in REMOVED)
+    texts = (text for text in read(path) if text.strip() and text.strip() not in REMOVED)
     first = next(texts, None)
     if first is None:
         raise BiasflowError(f"{path}: holds no text; name another file.")
