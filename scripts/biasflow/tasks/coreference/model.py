@@ -89,15 +89,15 @@ class TokenVectors:
         self.encoder, self.special = encoder, special
 
     def __call__(self, document: Pieces) -> torch.Tensor:
-        batch = self.special.batch(document)
+        *batch, inside = self.special.batch(document)
         device = next(self.encoder.parameters()).device
         states = []
-        for ids, mask in zip(batch.ids.split(SEGMENTS), batch.mask.split(SEGMENTS), strict=True):
+        for ids, mask in zip(*(tokens.split(SEGMENTS) for tokens in batch), strict=True):
             with half(device):
                 states.append(
                     last_state(self.encoder, input_ids=ids.to(device), attention_mask=mask.to(device)).float()
                 )
-        return torch.cat(states)[batch.rows.to(device), batch.columns.to(device)]
+        return torch.cat(states)[inside.to(device)]
 
 
 class CoreferenceModel(nn.Module):

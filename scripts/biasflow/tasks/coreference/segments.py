@@ -182,18 +182,6 @@ def segment_numbers(sentences: np.ndarray, words: np.ndarray, most: int) -> np.n
 
 
 @dataclass(frozen=True)
-class EncoderInput:
-    """The segments of a document as a padded batch, and where its pieces are in it.
-
-    ids, mask  [segments, longest]; rows, columns  of each piece, [n]"""
-
-    ids: torch.Tensor
-    mask: torch.Tensor
-    rows: torch.Tensor
-    columns: torch.Tensor
-
-
-@dataclass(frozen=True)
 class SpecialTokens:
     """The numbers of the tokens before and after a segment, and of padding."""
 
@@ -212,13 +200,14 @@ class SpecialTokens:
             )
         return cls(*ids)
 
-    def batch(self, pieces: Pieces) -> EncoderInput:
-        """All segments of a document of at least one piece."""
-        sizes = torch.bincount(pieces.segments)
-        columns = torch.arange(len(pieces)) - (sizes.cumsum(0) - sizes)[pieces.segments] + 1
-        ids = torch.full((len(sizes), int(sizes.max()) + SPECIAL), self.padding)
+    def batch(self, pieces: Pieces) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """All segments of a document of at least one piece as a padded batch: ids, attention mask, and which of the
+        tokens are the document's pieces, each [segments, longest]."""
+        sizes = torch.bincount(pieces.segments)[:, None]
+        columns = torch.arange(int(sizes.max()) + SPECIAL)
+        mask, inside = columns < sizes + SPECIAL, (columns > 0) & (columns <= sizes)
+        ids = torch.full(mask.shape, self.padding)
         ids[:, 0] = self.before
-        ids[pieces.segments, columns] = pieces.ids
-        ids[torch.arange(len(sizes)), sizes + 1] = self.after
-        mask = (torch.arange(ids.shape[1]) < (sizes + SPECIAL)[:, None]).long()
-        return EncoderInput(ids, mask, pieces.segments, columns)
+        ids[inside] = pieces.ids
+        ids[columns == sizes + 1] = self.after
+        return ids, mask.long(), inside
