@@ -46,24 +46,14 @@ def cuts(
 def _cuts_of(
     bios: pd.DataFrame, z: np.ndarray, reading: str, split_seeds: Sequence[int], probe_seeds: Sequence[int]
 ) -> Iterator[Cut]:
-    if reading in (PAPER, BALANCED):
-        for seed in split_seeds:
-            if reading == PAPER:
-                rows = held_out(bios, seed)
-                parts = [rows[part] for part in probe_split(len(rows), seed)]
-            else:
-                balanced = rows_of(bios, SUBSAMPLING, seed)
-                parts = [balanced.train, balanced.validation, balanced.test]
-            yield Cut(reading, str(seed), probe_seeds, *parts, _control(z, parts, seed))
-        return
     for seed in probe_seeds if reading == RELEASED else split_seeds:
-        of_seed = split(bios["profession"], seed)
-        parts = [of_seed.train, of_seed.validation, of_seed.test]
-        yield Cut(reading, NA, [seed], *parts, _control(z, parts, seed))
-
-
-def _control(z: np.ndarray, parts: Sequence[np.ndarray], seed: int) -> np.ndarray:
-    """All labels, those of the parts in random order."""
-    together, control = np.concatenate(parts), z.copy()
-    control[together] = control_labels(z[together], seed)
-    return control
+        if reading == PAPER:
+            rows = held_out(bios, seed)
+            parts = [rows[part] for part in probe_split(len(rows), seed)]
+        else:
+            of_seed = rows_of(bios, SUBSAMPLING, seed) if reading == BALANCED else split(bios["profession"], seed)
+            parts = [of_seed.train, of_seed.validation, of_seed.test]
+        together, control = np.concatenate(parts), z.copy()
+        control[together] = control_labels(z[together], seed)
+        seeds = (NA, [seed]) if reading in (RELEASED, SAME_SEED) else (str(seed), probe_seeds)
+        yield Cut(reading, *seeds, *parts, control)
