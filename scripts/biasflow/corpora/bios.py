@@ -10,7 +10,7 @@ import pandas as pd
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.genders import GENDERS, SPELT_OUT, WOMEN_FIRST
-from biasflow.corpora.records import of_objects, one_line, read_records, refuse
+from biasflow.corpora.records import is_filled, of_objects, one_line, read_records, refuse
 
 PROFESSIONS = (
     "accountant", "architect", "attorney", "chiropractor", "comedian", "composer", "dentist", "dietitian", "dj",
@@ -174,7 +174,7 @@ def _checked(path: Path, raw: pd.DataFrame, professions: Sequence[str] | None) -
     for column in COLUMNS:  # before anything else: pandas cannot hold half a character
         why = "holds half a character (a lone surrogate); mend the text's encoding"
         refuse(path, raw[column], raw[column].map(_has_half_character), why)
-    refuse(path, raw["text"], ~raw["text"].map(_is_filled), "is no text; fill it in or delete the biography")
+    refuse(path, raw["text"], ~raw["text"].map(is_filled), "is no text; fill it in or delete the biography")
     if raw.attrs["hub"] and all(_is_of_numbers(raw[column]) for column in ("profession", "gender")):
         raw = raw.assign(
             profession=_by_number(path, raw["profession"], PROFESSIONS), gender=_by_number(path, raw["gender"], GENDERS)
@@ -192,19 +192,14 @@ def _checked(path: Path, raw: pd.DataFrame, professions: Sequence[str] | None) -
         profession=profession,
         gender=gender,
         name=name,
-        scrubbed=raw["scrubbed"].map(lambda text: text if _is_filled(text) else ""),
+        scrubbed=raw["scrubbed"].map(lambda text: text if is_filled(text) else ""),
     )
     return table.astype("str")
 
 
 def _has_half_character(value: object) -> bool:
-    if isinstance(value, list | tuple):
-        return any(isinstance(part, str) and HALF_CHARACTER.search(part) for part in value)
-    return isinstance(value, str) and HALF_CHARACTER.search(value) is not None
-
-
-def _is_filled(value: object) -> bool:
-    return isinstance(value, str) and bool(value.strip())
+    parts = value if isinstance(value, list | tuple) else [value]
+    return any(isinstance(part, str) and HALF_CHARACTER.search(part) for part in parts)
 
 
 def _is_absent(value: object) -> bool:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.tabular import write_csv
-from biasflow.corpora.records import columns_of, read_records, refuse
+from biasflow.corpora.records import columns_of, is_filled, read_records, refuse
 
 LABELS = ("entailment", "neutral", "contradiction")  # in the order of the hub's numbers
 TEXTS = ("premise", "hypothesis")
@@ -45,8 +45,7 @@ def read_nli(path: str | Path) -> NliData:
     if not gold.any():
         raise BiasflowError(f"{path}: no pairs with a gold label ({len(table)} without one); check the file.")
     for _, texts in table.loc[gold].iloc[:, :2].items():
-        filled = texts.map(lambda text: isinstance(text, str) and bool(text.strip()))
-        refuse(path, texts, ~filled, "is empty or no text")
+        refuse(path, texts, ~texts.map(is_filled), "is empty or no text")
     pairs = table.set_axis(COLUMNS, axis=1).assign(label=labels)[gold].astype("str").reset_index(drop=True)
     pairs[[*TEXTS]] = pairs[[*TEXTS]].apply(in_one_line)
     return NliData(pairs, dropped=int((~gold).sum()))

@@ -125,6 +125,11 @@ def without_unknown(path: str | Path, table: pd.DataFrame, known: Mapping[str, C
     return table
 
 
+def is_filled(value: object) -> bool:
+    """Whether a value is text that has more than blanks in it."""
+    return isinstance(value, str) and bool(value.strip())
+
+
 def _shown(value: object) -> str:
     """A value in a message: as in Python, cut where it is long, nested or not printable."""
     try:

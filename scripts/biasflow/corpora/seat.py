@@ -14,6 +14,7 @@ from pathlib import Path
 
 from biasflow.base.errors import AbsentError, BiasflowError
 from biasflow.base.files import named_once, read_json
+from biasflow.corpora.records import is_filled
 
 ROLES = {"X": "targ1", "Y": "targ2", "A": "attr1", "B": "attr2"}
 WORD_TESTS = ("weat6", "weat6b", "weat7", "weat7b", "weat8", "weat8b")
@@ -133,15 +134,11 @@ def _example_set(where: str, value: object) -> ExampleSet:
     if not isinstance(value, dict) or not {"category", "examples"} <= value.keys():
         raise BiasflowError(f"{where}: must be an object with the keys category and examples.")
     category, examples = value["category"], value["examples"]
-    if not _is_text(category):
+    if not is_filled(category):
         raise BiasflowError(f"{where}: category {category!r} is no name; write one.")
     if not isinstance(examples, list) or not examples:
         raise BiasflowError(f"{where}: examples must be a list of at least one word or sentence.")
     for number, example in enumerate(examples, start=1):
-        if not _is_text(example):
+        if not is_filled(example):
             raise BiasflowError(f"{where}: example {number}, {example!r}, is no word or sentence; mend it.")
     return ExampleSet(category, tuple(examples), words_about(examples))
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and bool(value.strip())
