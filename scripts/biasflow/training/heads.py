@@ -5,7 +5,6 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -27,13 +26,9 @@ HELD_OUT_SHARE, HELD_OUT_MOST = 0.05, 200  # of blocks, or of documents and thei
 EVALUATIONS = 10  # how often the held-out loss is measured while heads and encoder are trained together
 
 
-class Parts(NamedTuple):
-    """The examples of a text. arrays: of some examples by their numbers; n: how many there are; n_held_out: how many of
-    them, the last ones, are not trained on."""
-
-    arrays: Callable[[np.ndarray], dict[str, np.ndarray]]
-    n: int
-    n_held_out: int
+Arrays = Callable[[np.ndarray], dict[str, np.ndarray]]  # of some examples of a text by their numbers
+# The arrays of a text, how many examples it has, and how many of them, the last ones, are not trained on.
+Parts = tuple[Arrays, int, int]
 
 
 @dataclass(frozen=True)
@@ -41,7 +36,7 @@ class Examples:
     """Blocks or pairs of a text, by their numbers. Called with some numbers it returns a batch of tensors, whose masks
     follow from the numbers and the seed alone: a training that goes on from a checkpoint sees the same ones."""
 
-    arrays: Callable[[np.ndarray], dict[str, np.ndarray]]
+    arrays: Arrays
     tokenizer: PreTrainedTokenizerBase
     share: float
     seed: int
@@ -189,7 +184,7 @@ def _blocks(tokenizer: PreTrainedTokenizerBase, text: str | Path, how: NewHeads,
     n_held_out = max(1, min(HELD_OUT_MOST, int(HELD_OUT_SHARE * len(blocks))))
     if len(blocks) <= n_held_out:
         raise BiasflowError(f"{text}: {len(blocks)} blocks of {how.max_length} tokens; give more text")
-    return Parts(lambda chosen: {"input_ids": blocks[chosen]}, len(blocks), n_held_out)
+    return lambda chosen: {"input_ids": blocks[chosen]}, len(blocks), n_held_out
 
 
 def _pairs(tokenizer: PreTrainedTokenizerBase, text: str | Path, how: NewHeads, steps: int | None, seed: int) -> Parts:
@@ -219,7 +214,7 @@ def _pairs(tokenizer: PreTrainedTokenizerBase, text: str | Path, how: NewHeads, 
         (sentences, pairs), rows = drawn[is_held_out], chosen - n * is_held_out
         return pack(sentences, pairs, rows, tokenizer)
 
-    return Parts(arrays, n + HELD_OUT_MOST, HELD_OUT_MOST)
+    return arrays, n + HELD_OUT_MOST, HELD_OUT_MOST
 
 
 def mean_losses(model: PreTrainedModel, batches: Iterable[Mapping[str, torch.Tensor]]) -> dict[str, float]:

@@ -1,6 +1,5 @@
 """A BERT trained from scratch: WordPiece vocabulary, masked-LM and next-sentence heads, transformers' training loop."""
 
-import json
 import math
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -21,10 +20,12 @@ from transformers import (
 from transformers.masking_utils import create_bidirectional_mask
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.files import write_json
 from biasflow.base.records import digest_of, digest_of_each
 from biasflow.corpora.documents import check_documents
 from biasflow.encoders.device import full, half, on_gpu, resolve_device, trained_in
 from biasflow.encoders.examples import IGNORED, Pairs, Sentences, by_length, draw_pairs, masked_batch, pack
+from biasflow.training import FACTS
 from biasflow.training.checkpoints import DivergedError, checkpoints, computed_by
 from biasflow.training.loop import Loop, held_out_means
 from biasflow.training.vocabulary import new_tokenizer
@@ -282,4 +283,4 @@ def _save(model: BertForPreTraining, tokenizer: BertTokenizer, metrics: dict, fo
     folder.mkdir(parents=True, exist_ok=True)
     model.to("cpu").save_pretrained(folder)
     tokenizer.save_pretrained(folder)
-    (folder / "training.json").write_text(json.dumps(metrics, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    write_json(folder / FACTS, metrics, sort_keys=True)

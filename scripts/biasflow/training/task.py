@@ -7,29 +7,21 @@ beside it has `examples(data, **options) -> training.examples.Examples`, all tha
 
 import hashlib
 import importlib
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 import torch
 from torch import nn
 from transformers import PreTrainedTokenizerBase
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.files import whole_folder
+from biasflow.base.files import whole_folder, write_json
 from biasflow.encoders.edit import Edits
 from biasflow.encoders.stored import digests_of
 from biasflow.methods.fitted import CARRIED, NO_SETTING, NONE, Fitted, save
 from biasflow.training import FACTS, FITTING
 from biasflow.training.checkpoints import computed_by
-
-
-class Savable(Protocol):
-    """A model with `save_pretrained`, such as those of transformers."""
-
-    def save_pretrained(self, folder: str | Path) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -77,21 +69,22 @@ def origin(encoder_folder: str | Path, device: torch.device, code: Iterable[str 
 
 
 def save_training(
-    folder: str | Path, model: Savable, tokenizer: PreTrainedTokenizerBase, facts: Mapping, carried: Carried
+    folder: str | Path, model: nn.Module, tokenizer: PreTrainedTokenizerBase, facts: Mapping, carried: Carried
 ) -> dict:
     """Fill `folder`, whole or not at all: the model, its tokenizer, the method that was active in training, without
     which the model is never read (readouts.source.load_for), and training.json, which is returned.
 
-    facts: validation_score (None where there is none) and validation_metric, what it is (see metrics.training); train,
-    validation and cut (numbers of examples), majority_share (where classes are predicted), and what else the task has
-    to say; `method` (method, setting) is added."""
+    model: has `save_pretrained`, as those of transformers; facts: validation_score (None where there is none) and
+    validation_metric, what it is (see metrics.training); train, validation and cut (numbers of examples),
+    majority_share (where classes are predicted), and what else the task has to say; `method` (method, setting) is
+    added."""
     facts = {**facts, "method": list(carried.name)}
     with whole_folder(folder) as temporary:
         model.save_pretrained(temporary)
         if tokenizer.is_fast:
             tokenizer.backend_tokenizer.no_truncation()  # how it was called last is no part of it
         tokenizer.save_pretrained(temporary)
-        (temporary / FACTS).write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        write_json(temporary / FACTS, facts, sort_keys=True)
         if carried.fitted is not None:
             save(carried.fitted, temporary / CARRIED)
     return facts
