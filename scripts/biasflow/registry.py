@@ -363,9 +363,13 @@ def _gaps(pearson: str, sums: str, distances: str) -> dict[str, Measure]:
     beside = *_classifier(sums), Beside("smallest gap seen", "smallest_gap_seen", variant=sums, most=0.3, why=few)
     sums_of_gaps = {"tpr_gap_sum": sums, "independence": sums, "separation": distances, "sufficiency": distances}
     labels = {"tpr_gap_sum": "TPR gap (S)"}
-    about = {"group": OUTSIDE, "beside": beside, "noisy": True}
-    return {"tpr_gap_pearson": Measure("TPR gap (P)", 0, "neutral", variant=pearson, farthest=1, **about)} | {
-        name: Measure(labels.get(name, name), 0, "low", variant=variant, unsigned=OVER_SEEDS, **about)
+    about, signed = {"group": OUTSIDE, "noisy": True}, "TPR gap (P)"
+    way = Beside(signed, "tpr_gap_pearson", variant=pearson)  # a sum hides that gaps turned around
+    sign = Measure(signed, 0, "neutral", variant=pearson, farthest=1, beside=beside, **about)
+    return {"tpr_gap_pearson": sign} | {
+        name: Measure(
+            labels.get(name, name), 0, "low", variant=variant, unsigned=OVER_SEEDS, beside=(*beside, way), **about
+        )
         for name, variant in sums_of_gaps.items()
     }
 

@@ -15,6 +15,7 @@ from biasflow.plan.validation import fault
 from biasflow.registry import ERASERS, FIRST_TOKEN, SENTENCE, WORDS, module_of
 
 NONE, GRID = "none", "grid"
+UNBALANCED = "fitted to texts whose classes may go with gender, so gaps may turn around; try balanced: true"
 # Any method's name with such a suffix: the same, fitted on the encoder before training; or a draw of its controls (a
 # grid has none).
 OF_PRETRAINED, DRAWS = "-pretrained", 5
@@ -138,8 +139,11 @@ def sources(method: object) -> set[str]:
 def note_of(method: object, reads_states: str, groups: str | None = None) -> str:
     """Return what must be known of a method's score, or "": that the method was fitted to the user's words (of
     `groups`), or to other states than the metric reads (registry.Metric.reads_states), so that it may leave most of
-    what is in them: a probe of the first token loses little by LEACE that was fitted to words."""
+    what is in them: a probe of the first token loses little by LEACE that was fitted to words; or to a task's texts as
+    they are, where it may mix gender and classes (docs/real_encoders.md)."""
     fitted_to = sources(method) if method else set()
+    if "task" in fitted_to and not all(step.get("balanced") for step in steps_of(method)):
+        return UNBALANCED
     of = f" of {groups}" if groups and "words" in fitted_to else ""
     elsewhere = ELSEWHERE if reads_states in (SENTENCE, FIRST_TOKEN) and fitted_to == {"words"} else ""
     return f"fitted to words{of}{elsewhere}" if of or elsewhere else ""

@@ -39,16 +39,18 @@ def reasons(found: Plan) -> dict[tuple[str, str, str], str]:
     }
 
 
-def test_what_is_fitted_to_words_and_measured_on_the_first_token_is_noted():
+def test_a_fit_to_words_that_is_measured_on_the_first_token_is_noted_and_one_to_unbalanced_texts():
     methods = {
-        "task-leace": [{"eraser": "leace", "places": "last.cls", "fitted_to": "task"}],
+        "task-leace": [leace := {"eraser": "leace", "places": "last.cls", "fitted_to": "task"}],
+        "balanced": [leace | {"balanced": True}],
         "pairs": [{"eraser": "pca", "places": "last"}],
     }
     asked = {"encoders": ["real"], "task": "bios", "strategies": ["plain", "with-leace"]}
     asked |= {"methods": ["none", "leace", *methods], "metrics": ["fairness", "weat"]}
     cells = planned(asking(asked, ("methods", methods))).cells
-    noted = {(cell.model.strategy, cell.method, cell.metric) for cell in cells if cell.note}
-    assert noted == {("plain", "leace", "fairness"), ("with-leace", "leace", "fairness")}
+    noted = {(cell.model.strategy, cell.method, cell.metric): cell.note for cell in cells if cell.note}
+    assert "balanced: true" in noted.pop(("plain", "task-leace", "fairness"))
+    assert noted.keys() == {("plain", "leace", "fairness"), ("with-leace", "leace", "fairness")}
 
 
 @pytest.mark.parametrize("name", ["config", "small", "matrix", "matrix_real", "mine", "minilm"])
