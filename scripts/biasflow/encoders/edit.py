@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 import torch
 from torch import nn
@@ -80,20 +81,17 @@ def edited(model: nn.Module, edits: Edits) -> Iterator[list[EditReport]]:
         for place, eraser in edits:
             report = EditReport(place)
             on_device = eraser.to(next(model.parameters()).device)  # once, not in every call
-            hooks.enter_context(taps.tap(model, place).hook(_editor(on_device, report)))
+            hooks.enter_context(taps.tap(model, place).hook(partial(_applied, on_device, report)))
             reports.append(report)
         yield reports
     for report in reports:
         report.check()
 
 
-def _editor(eraser: Eraser, report: EditReport):
-    def apply(h: torch.Tensor) -> torch.Tensor:
-        after = eraser.apply(h)
-        report.record(eraser, h, after)
-        return after
-
-    return apply
+def _applied(eraser: Eraser, report: EditReport, h: torch.Tensor) -> torch.Tensor:
+    after = eraser.apply(h)
+    report.record(eraser, h, after)
+    return after
 
 
 @contextlib.contextmanager
@@ -107,13 +105,10 @@ def watched(
     Edits at a place that were put there before are seen, later ones are not."""
     states: dict[str, torch.Tensor] = {}
 
-    def keeper(place: str):
-        def keep(h: torch.Tensor) -> None:
-            states[place] = select(place, h)
-
-        return keep
+    def keep(place: str, h: torch.Tensor) -> None:
+        states[place] = select(place, h)
 
     with contextlib.ExitStack() as hooks:
         for place in places:
-            hooks.enter_context(taps.tap(model, place).hook(keeper(place)))
+            hooks.enter_context(taps.tap(model, place).hook(partial(keep, place)))
         yield states

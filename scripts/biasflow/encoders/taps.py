@@ -125,14 +125,16 @@ def classification_layer(model: nn.Module) -> nn.Linear | None:
 
 @dataclass(frozen=True)
 class Tap:
-    """A place of one model: the module to hook, whether its input or its output is the place, and how to see it."""
+    """A place of one model: the module to hook, and how to see it.
+
+    view: from the module's tensor to the place's (see the module docstring); merge: from the module's tensor and a new
+    one of the place to the module's. Without them they are the same. on_input: whether the place is the module's input,
+    not its output."""
 
     module: nn.Module
-    on_input: bool
-    view: Callable[[torch.Tensor], torch.Tensor]  # the module's tensor -> the place's tensor (see the module docstring)
-    merge: Callable[
-        [torch.Tensor, torch.Tensor], torch.Tensor
-    ]  # (module's tensor, new place tensor) -> module's tensor
+    view: Callable[[torch.Tensor], torch.Tensor] = lambda h: h
+    merge: Callable[[torch.Tensor, torch.Tensor], torch.Tensor] = lambda h, new: new
+    on_input: bool = False
 
     def hook(self, function: Callable[[torch.Tensor], torch.Tensor | None]) -> torch.utils.hooks.RemovableHandle:
         """Call `function` with the place's tensor in every forward pass; what it returns (unless None) replaces it."""
@@ -150,14 +152,6 @@ class Tap:
         return self.module.register_forward_hook(lambda module, args, output: replaced(output))
 
 
-def _identity(tensor: torch.Tensor) -> torch.Tensor:
-    return tensor
-
-
-def _replace(tensor: torch.Tensor, new: torch.Tensor) -> torch.Tensor:
-    return new
-
-
 def _replace_cls(tensor: torch.Tensor, new: torch.Tensor) -> torch.Tensor:
     return torch.cat([new[:, None], tensor[:, 1:]], dim=1)
 
@@ -173,9 +167,9 @@ def tap(model: nn.Module, place: str) -> Tap:
     is_last = index % len(stack) == len(stack) - 1
     output = attrgetter(parts.norm)(model.base_model) if is_last and parts.norm else stack[index]
     if part is None:
-        return Tap(output, False, _identity, _replace)
+        return Tap(output)
     if part == places.CLS:
-        return Tap(output, False, lambda h: h[:, 0], _replace_cls)
+        return Tap(output, lambda h: h[:, 0], _replace_cls)
     if not parts.attention:
         raise AbsentError(
             f"{name_of(model)} has no place {place}: {model.config.model_type} makes Q, K and V in one matrix"
@@ -193,17 +187,11 @@ def _tap_attention(model: nn.Module, layer: nn.Module, paths: tuple[str, ...], n
             parts[number] = new.flatten(-2)
             return torch.cat(parts, dim=-1)
 
-        return Tap(
-            attrgetter(paths[0])(layer), False, lambda h: h.chunk(3, dim=-1)[number].unflatten(-1, (heads, -1)), merge
-        )
+        return Tap(attrgetter(paths[0])(layer), lambda h: h.chunk(3, dim=-1)[number].unflatten(-1, (heads, -1)), merge)
     if number:  # several heads of queries may share one of keys and values
         heads = getattr(model.config, "num_key_value_heads", None) or heads
-    return Tap(
-        attrgetter(paths[number])(layer),
-        False,
-        lambda h: h.unflatten(-1, (heads, -1)),
-        lambda h, new: new.flatten(-2),
-    )
+    module = attrgetter(paths[number])(layer)
+    return Tap(module, lambda h: h.unflatten(-1, (heads, -1)), lambda h, new: new.flatten(-2))
 
 
 def has(model: nn.Module, place: str) -> bool:
@@ -229,12 +217,12 @@ def resolve(model: nn.Module, place: str) -> tuple[str, ...]:
 def _tap_pooled(model: nn.Module) -> Tap:
     head = classification_layer(model)
     if head is not None:
-        return Tap(head, True, _identity, _replace)
+        return Tap(head, on_input=True)
     # ALBERT's pooler is a layer without its activation, which is a module beside it.
     pooler = getattr(model.base_model, "pooler_activation", None) or getattr(model.base_model, "pooler", None)
     if pooler is None:
         raise AbsentError(f"{name_of(model)} has no place pooled: it has neither a pooler nor a classification layer")
-    return Tap(pooler, False, _identity, _replace)
+    return Tap(pooler)
 
 
 def sentence(model: nn.Module, states: torch.Tensor, keep: torch.Tensor) -> torch.Tensor:
