@@ -18,7 +18,7 @@ from biasflow.encoders.load import load_encoder
 from biasflow.encoders.taps import last_state
 from biasflow.encoders.tokens import Tokens, load_tokens, tokenise
 
-CHUNK = 16_384  # texts that are sorted by length together
+CHUNK, TOGETHER = 16_384, 128  # texts that are sorted by length together; that are read at once
 
 
 class FirstTokenClassifier(nn.Module):
@@ -61,12 +61,7 @@ def new_first_token_classifier(
 
 
 def text_batches(
-    read: Callable[[BatchEncoding], Result],
-    model: nn.Module,
-    tokenizer: PreTrainedTokenizerBase,
-    tokens: Tokens,
-    *,
-    batch_size: int = 128,
+    read: Callable[[BatchEncoding], Result], model: nn.Module, tokenizer: PreTrainedTokenizerBase, tokens: Tokens
 ) -> Iterator[tuple[np.ndarray, Result]]:
     """Texts in batches of similar length, for a model: (row numbers, read(batch on its device)), every row once.
 
@@ -74,7 +69,7 @@ def text_batches(
     counted = Progress(len(tokens), "vectors of texts")
     for start in range(0, len(tokens), CHUNK):
         some = tokens.of_all(range(start, min(start + CHUNK, len(tokens))))
-        for rows, result in over_batches(lambda _, batch: read(batch), some, model, tokenizer, batch_size=batch_size):
+        for rows, result in over_batches(lambda _, batch: read(batch), some, model, tokenizer, batch_size=TOGETHER):
             yield np.asarray(rows) + start, result
             counted.advance(len(rows))
 
@@ -116,7 +111,6 @@ def first_token_vectors(
     texts: Sequence[str],
     *,
     max_length: int,
-    batch_size: int = 128,
 ) -> tuple[torch.Tensor, int]:
     """`first_states` of all texts, [n, hidden] on the CPU, and how many of them were cut (see `text_tokens`).
 
@@ -127,13 +121,8 @@ def first_token_vectors(
     def read(batch: BatchEncoding) -> torch.Tensor:
         return first_states(model, batch).cpu()
 
-    for rows, states in text_batches(read, model, tokenizer, tokens, batch_size=batch_size):
+    for rows, states in text_batches(read, model, tokenizer, tokens):
         kept[torch.from_numpy(rows)] = states
-    check_finite(kept)
-    return kept, int(tokens.cut.sum())
-
-
-def check_finite(vectors: torch.Tensor) -> None:
-    """BiasflowError unless all vectors of texts are finite."""
-    if not torch.isfinite(vectors).all():
+    if not torch.isfinite(kept).all():
         raise BiasflowError("vectors of texts: the encoder's states are not finite; train it with a lower rate.")
+    return kept, int(tokens.cut.sum())
