@@ -49,7 +49,7 @@ def rows_of(bios: pd.DataFrame, strategy: Strategy, seed: int) -> Split:
     professions, genders = bios["profession"].to_numpy(), bios["gender"].to_numpy()
     parts = split(professions, seed)
     train, validation = strategy.rows(parts.train, parts.validation, labels=professions, genders=genders, seed=seed)
-    return Split(train, validation, _tested(professions, genders, parts.test, seed))
+    return Split(train, validation, held_out(bios, seed))
 
 
 def held_out(bios: pd.DataFrame, seed: int) -> np.ndarray:
@@ -58,7 +58,8 @@ def held_out(bios: pd.DataFrame, seed: int) -> np.ndarray:
     They are drawn from a state of their own, so that all strategies of a seed are tested on the same biographies.
     TooFewError names a profession with one gender in the test part."""
     professions, genders = bios["profession"].to_numpy(), bios["gender"].to_numpy()
-    return _tested(professions, genders, split(professions, seed).test, seed)
+    rows, rng = split(professions, seed).test, np.random.RandomState(seed)
+    return balance(professions, genders, rows, how="subsampling", rng=rng, part=part_of("test", seed))
 
 
 def professions_of(bios: pd.DataFrame) -> list[str]:
@@ -175,11 +176,6 @@ def _counts_of_parts(bios: pd.DataFrame, seed: int) -> dict[str, pd.DataFrame]:
         part: pd.crosstab(professions[rows], genders[rows]).reindex(columns=WOMEN_FIRST, fill_value=0)
         for part, rows in vars(split(professions, seed)).items()
     }
-
-
-def _tested(professions: np.ndarray, genders: np.ndarray, rows: np.ndarray, seed: int) -> np.ndarray:
-    rng = np.random.RandomState(seed)
-    return balance(professions, genders, rows, how="subsampling", rng=rng, part=part_of("test", seed))
 
 
 def _stratified(
