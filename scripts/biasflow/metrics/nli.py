@@ -137,16 +137,15 @@ def fairness_score(
         np.add.at(counts, (pd.factorize(rows["occupation"])[0], rows["gender"], rows["predictions"]), 1)
         same = float(_same_majority(counts).mean())
     else:
-        alike: dict[Hashable, bool] = {}
-        for (name, text), cell in cells:
-            masculine, feminine = (cell.loc[cell["gender"] == number, "predictions"].tolist() for number in (0, 1))
+        sides = rows.groupby(["occupation", "template", "gender"], sort=False)["predictions"].agg(tuple)
+        sides = sides.unstack(sort=False)[[0, 1]]
+        for (name, text), masculine, feminine in sides.itertuples():
             if len(masculine) != len(feminine):
                 raise BiasflowError(
                     f"occupation {name}, template {text}: {len(masculine)} masculine rows and {len(feminine)} feminine "
                     "ones; the reading 'templates' compares them in pairs"
                 )
-            alike[name] = alike.get(name, True) and masculine == feminine
-        same = float(np.mean(list(alike.values())))
+        same = float((sides[0] == sides[1]).groupby("occupation").all().mean())
     accuracy = float((rows["predictions"] == _CLASS_NUMBERS[NEUTRAL]).mean())
     return FairnessScore(accuracy, same, accuracy * same)
 
