@@ -11,7 +11,7 @@ import pandas as pd
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.genders import SPELT_OUT
-from biasflow.corpora.records import columns_of, read_records, without, without_unknown
+from biasflow.corpora.records import read_columns, without, without_unknown
 
 COLUMNS = {
     "Sentence": "text",
@@ -40,8 +40,7 @@ def read_bec_pro(path: str | Path) -> pd.DataFrame:
     A sentence with an unknown gender, without its person or profession in it, or without a counterpart of the other
     gender is left out (records.without). BiasflowError: a column that is missing, no sentence, a file most of whose
     sentences are such, and templates or persons of one gender that have no counterpart."""
-    table = read_records(path, [*COLUMNS, ENGLISH_NAME])
-    columns_of(path, table, list(COLUMNS))
+    table = read_columns(path, list(COLUMNS), [ENGLISH_NAME])
     table = table.assign(item=range(len(table)))
     table = without_unknown(path, table, {"Gender": PERSON_GENDERS, "Prof_Gender": PROFESSION_GENDERS})
     for name, start, end, place in (("Person", "start", "end", 0), ("Profession", *PROFESSION, -1)):

@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError
-from biasflow.corpora.records import columns_of, read_records, without, without_empty, without_unknown
+from biasflow.corpora.records import read_columns, without, without_empty, without_unknown
 
 COLUMNS = {"sent_more": "first", "sent_less": "second", "stereo_antistereo": "direction", "bias_type": "bias_type"}
 ALL = "all"  # bias types
@@ -39,8 +39,7 @@ def scored(pairs: str | Path, *, bias_type: str) -> pd.DataFrame:
 
 
 def _of_type(path: str | Path, bias_type: str) -> pd.DataFrame:
-    table = read_records(path, COLUMNS)
-    columns_of(path, table, list(COLUMNS))
+    table = read_columns(path, list(COLUMNS))
     table = table.assign(item=range(len(table)))
     table = table[(table["bias_type"] == bias_type) | (bias_type == ALL)]
     if table.empty:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from biasflow.corpora.records import columns_of, read_records, without_empty, without_unknown
+from biasflow.corpora.records import read_columns, without_empty, without_unknown
 
 STRATA = ("stereotype",)  # that a limited sample has all of
 STEREOTYPES = range(1, 17)  # 1 to 7 are about women, 8 to 16 about men
@@ -22,8 +22,7 @@ def read_gest(path: str | Path) -> pd.DataFrame:
 
     One with a stereotype that is not one of the 16 is left out (records.without). BiasflowError: a column that is
     missing, no sentence, or a file most of whose sentences are such."""
-    table = read_records(path, ["sentence", "stereotype"])
-    columns_of(path, table, ["sentence", "stereotype"])
+    table = read_columns(path, ["sentence", "stereotype"])
     table = table.assign(item=range(len(table)))
     table = without_unknown(path, table, {"stereotype": [str(number) for number in STEREOTYPES]})
     return table[["item", "sentence", "stereotype"]].fillna("").astype({"sentence": "str", "stereotype": int})

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from biasflow.corpora.records import columns_of, read_records, refuse
+from biasflow.corpora.records import read_columns, refuse
 
 NEEDED = ["profession", "share_of_women"]
 COLUMNS = ["profession", "bls_occupation", "share_of_women", "year", "source", "note"]
@@ -35,8 +35,7 @@ def read_labour(path: str | Path) -> pd.Series:
     that is longer or shorter than the header, no rows, a row without a profession or with one that is repeated, a share
     that is no number in [0, 1] or has an empty cell for its occupation, year or source, and a profession with neither a
     share nor a note, where there are notes."""
-    table = read_records(path, COLUMNS).astype("str")
-    columns_of(path, table, NEEDED)
+    table = read_columns(path, NEEDED, COLUMNS).astype("str")
     of_a_share = [column for column in _OF_A_SHARE if column in table]
     notes = "note" in table
     table = table.reindex(columns=COLUMNS, fill_value="").apply(lambda column: column.str.strip())

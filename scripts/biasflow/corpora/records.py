@@ -66,6 +66,13 @@ def of_objects(path: Path, objects: Iterable[tuple[int, object]], unit: str, wan
     return _frame(columns, [printable(name) for name in names], pd.Index(places, name=unit))
 
 
+def read_columns(path: str | Path, needed: Sequence[str], optional: Sequence[str] = ()) -> pd.DataFrame:
+    """Return `read_records` of these columns, of which the needed ones are there; BiasflowError as of both."""
+    table = read_records(path, [*needed, *optional])
+    columns_of(path, table, needed)
+    return table
+
+
 def columns_of(path: str | Path, table: pd.DataFrame, *namings: Sequence[str]) -> Sequence[str]:
     """Return the names of the columns that a reader needs: the one of its `namings` that fits best.
 

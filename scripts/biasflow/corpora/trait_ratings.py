@@ -12,7 +12,7 @@ from biasflow.base.errors import AbsentError
 from biasflow.base.files import filled_lines
 from biasflow.base.genders import FEMININE, MASCULINE
 from biasflow.base.sample import names_of
-from biasflow.corpora.records import columns_of, read_records, without, without_empty, without_unknown
+from biasflow.corpora.records import columns_of, read_columns, read_records, without, without_empty, without_unknown
 
 NEO = "neo"
 GROUPS = (MASCULINE, FEMININE, NEO)
@@ -48,8 +48,7 @@ def read_words(path: str | Path) -> pd.DataFrame:
 
     The last word of a text such as "my father" is the one that is asked for. FORMS may be absent or empty: then the
     word, the word with 's, and "his" or "her"."""
-    table = read_records(path, ["group", "word", *FORMS])
-    columns_of(path, table, ["group", "word"])
+    table = read_columns(path, ["group", "word"], FORMS)
     table = without_unknown(path, without_empty(path, table, "group", "word"), {"group": GROUPS})
     table = _with_forms(table.reindex(columns=["group", "word", *FORMS]).fillna(""))
     return without(path, table, "possessive", table["possessive"] == "", "is empty, and neopronouns have no usual one")

@@ -6,7 +6,7 @@ import pandas as pd
 
 from biasflow.base.genders import SPELT_OUT
 from biasflow.base.left_out import leave_out
-from biasflow.corpora.records import columns_of, read_records, refuse, without
+from biasflow.corpora.records import read_columns, refuse, without
 
 STRATA = ("occupation", "refers_to")  # whose shares a limited sample keeps
 PARTS = ("occupation", "participant")  # whom the pronoun stands for, by the number in a sentence's name
@@ -16,8 +16,7 @@ SHARES = {"bls": "bls_pct_female", "bergsma": "bergsma_pct_female"}  # shares of
 def read_shares(path: str | Path) -> pd.DataFrame:
     """The share of women, in [0, 1], by occupation: columns bls (US labour statistics) and bergsma (of mentions in
     text, Bergsma and Lin 2006). BiasflowError names file and line."""
-    table = read_records(path, ["occupation", *SHARES.values()])
-    columns_of(path, table, ["occupation", *SHARES.values()])
+    table = read_columns(path, ["occupation", *SHARES.values()])
     refuse(path, table["occupation"], table["occupation"].duplicated(), "is there a second time; remove one")
     for column in SHARES.values():
         numbers = pd.to_numeric(table[column], errors="coerce")
@@ -33,8 +32,7 @@ def read_winogender(path: str | Path) -> pd.DataFrame:
 
     A name of another form, a sentence without its counterpart, and two that differ in more than the pronoun are left
     out (base.left_out). BiasflowError: a column that is missing, or a file most of whose sentences are such."""
-    table = read_records(path, ["sentid", "sentence"])
-    columns_of(path, table, ["sentid", "sentence"])
+    table = read_columns(path, ["sentid", "sentence"])
     parts = table["sentid"].str.extract(r"^(\w+)\.(\w+)\.([01])\.(male|female|neutral)\.txt$")
     names = ["occupation", "participant", "answer", "gender"]
     table = table.assign(**{name: parts[number] for number, name in enumerate(names)})

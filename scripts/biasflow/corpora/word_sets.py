@@ -10,7 +10,7 @@ import pandas as pd
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import filled_lines, read_json
-from biasflow.corpora.records import columns_of, read_records, refuse, refuse_unknown
+from biasflow.corpora.records import read_columns, read_records, refuse, refuse_unknown
 from biasflow.corpora.seat import ROLES, AssociationTest, ExampleSet
 
 COLUMNS = ("role", "set_name", "word")
@@ -47,8 +47,7 @@ def text_columns(path: str | Path, columns: Sequence[str]) -> pd.DataFrame:
     """The columns of a table, every cell filled and without spaces around it; index and name as of `read_records`.
 
     BiasflowError names the file and a column that is missing, the line of an empty cell, or that there is no row."""
-    table = read_records(path, columns)
-    table = table[list(columns_of(path, table, columns))].map(lambda cell: "" if cell is None else str(cell).strip())
+    table = read_columns(path, columns)[list(columns)].map(lambda cell: "" if cell is None else str(cell).strip())
     for _, cells in table.items():
         refuse(path, cells, cells == "", "is an empty cell; fill it, or remove the row")
     return table
