@@ -151,10 +151,6 @@ class Asked:
         return None if self.block.is_of_paper else self.encoder.pooling
 
     @property
-    def strategies(self) -> Sequence[str]:
-        return self.block.strategies
-
-    @property
     def split_seeds(self) -> list[int]:
         """The splits that the model is read on: that of its seed, or all of the block if it has none."""
         return self.model.split_seeds(self.block.seeds)

@@ -60,7 +60,7 @@ def classified_texts(asked: Asked) -> list[Dataset]:
         options |= {"split_seeds": asked.split_seeds, "head_seeds": seeds}
         texts = {RAW}
     else:
-        strategies = [name for name in asked.strategies if name in STRATEGIES]
+        strategies = [name for name in asked.block.strategies if name in STRATEGIES]
         names = [name for name in strategies if not STRATEGIES[name].adapts] or ["plain"]
         modules = tuple(module_of(STRATEGIES[name]) for name in names)
         known = [{"name": name, "module": STRATEGIES[name].module, "text": STRATEGIES[name].text} for name in names]
@@ -77,7 +77,7 @@ def adversaries(asked: Asked) -> list[Dataset]:
 
 def _texts(asked: Asked) -> list[str]:
     """The raw biographies; the scrubbed ones, too, where a model was trained on such, and for comparison with it."""
-    strategies = asked.strategies if asked.model.training == PRETRAINED else [asked.model.strategy]
+    strategies = asked.block.strategies if asked.model.training == PRETRAINED else [asked.model.strategy]
     return [RAW, SCRUBBED] if "scrubbing" in strategies else [RAW]
 
 
