@@ -94,7 +94,7 @@ def continue_encoder(
         else:
             length = shortened(max_length, model, tokenizer)
             how = replace(how, learning_rate=learning_rate or how.learning_rate)
-            facts = _train(model, tokenizer, how, text, swapped, length, steps, seed, work)
+            facts = _train(model, tokenizer, how, text, swapped, length, steps, seed=seed, work=work)
         with whole_folder(folder) as temporary:
             model.to("cpu").eval().save_pretrained(temporary)
             tokenizer.save_pretrained(temporary)
@@ -128,10 +128,9 @@ def _train(
     swapped: str | Path | None,
     length: int,
     steps: int | None,
-    seed: int,
-    work: Path,
+    **loop,
 ) -> dict:
-    """Train a model that has a masked-LM head, in place."""
+    """Train a model that has a masked-LM head, in place; loop: seed and work of `Loop`."""
     blocks = blocks_of(tokenizer, running(text), max_length=length)
     steps = steps or how.epochs * math.ceil(len(blocks) * (2 if how.beside else 1) / how.batch_size)
     if how.beside:
@@ -142,15 +141,14 @@ def _train(
     state = Loop(
         model,
         range(len(blocks)),
-        Examples(lambda numbers: {"input_ids": blocks[numbers]}, tokenizer, how.share, seed),
+        Examples(lambda numbers: {"input_ids": blocks[numbers]}, tokenizer, how.share, loop["seed"]),
         name="further training",
-        work=work,
-        seed=seed,
         steps=steps,
         batch_size=how.batch_size,
         learning_rate=how.learning_rate,
         lr_scheduler_type="linear",
         bf16=on_gpu(model.device),  # device.HALF
         remove_unused_columns=False,
+        **loop,
     ).run()
     return {"blocks": len(blocks), "steps": state.global_step}

@@ -116,7 +116,7 @@ def finetune(
     with checkpoints(work, decided) as work:
         try:
             with edited(model, carried.edits):
-                facts = FineTuning(model, tokenizer, data, work, recipe, seed).facts()
+                facts = FineTuning(model, tokenizer, data, recipe, work=work, seed=seed).facts()
             strategy.finish(model)
             mark_trained(model)
         except DivergedError as error:
@@ -139,16 +139,12 @@ def _check(train: pd.DataFrame, validation: pd.DataFrame, labels: Sequence[str] 
 
 
 class FineTuning(Loop):
-    """The loop with batches of similar length, which validation, after every epoch, halves where they are too large."""
+    """The loop with batches of similar length, which validation, after every epoch, halves where they are too large.
+
+    loop: work and seed of `Loop`."""
 
     def __init__(
-        self,
-        model: nn.Module,
-        tokenizer: PreTrainedTokenizerBase,
-        data: Mapping[str, Rows],
-        work: Path,
-        recipe: Recipe,
-        seed: int,
+        self, model: nn.Module, tokenizer: PreTrainedTokenizerBase, data: Mapping[str, Rows], recipe: Recipe, **loop
     ):
         gpu = on_gpu(model.device)
         steps = recipe.epochs * math.ceil(len(data["train"]) / recipe.batch_size)
@@ -158,8 +154,6 @@ class FineTuning(Loop):
             data["train"],
             DataCollatorWithPadding(tokenizer, pad_to_multiple_of=8 if gpu else None),
             name="fine-tuning",
-            work=work,
-            seed=seed,
             steps=steps,
             batch_size=recipe.batch_size,
             checkpoint_steps=recipe.checkpoint_steps,
@@ -174,6 +168,7 @@ class FineTuning(Loop):
             bf16=gpu,  # device.HALF
             label_names=["labels", *data["train"].beside],
             **every_epoch(recipe.keep),
+            **loop,
         )
         self.keep = recipe.keep
 

@@ -137,11 +137,11 @@ def train_on(
     how: NewHeads,
     alone: int,
     steps: int,
-    seed: int,
-    work: str | Path,
+    **loop,
 ) -> dict[int, dict[str, float]]:
     """Train a model on n examples, by their numbers, of which the last n_held_out are held out: its parameters `new`
-    for `alone` steps, then all for `steps` steps. Returns the held-out losses (nats) by step and head.
+    for `alone` steps, then all for `steps` steps; loop: seed and work of `Loop`. Returns the held-out losses (nats) by
+    step and head.
 
     BiasflowError for a loss that is not finite."""
     n_train = n - n_held_out
@@ -153,14 +153,13 @@ def train_on(
         range(n_train),
         examples,
         name="training of heads",
-        work=work,
-        seed=seed,
         steps=alone + steps,
         batch_size=how.batch_size,
         bf16=on_gpu(model.device),  # device.HALF
         optimizers=(optimizer, schedule),
         callbacks=[HeadsFirst(model, new, alone, steps, held_out)],
         remove_unused_columns=False,
+        **loop,
     ).run()
     noted = {entry["step"]: entry["held_out"] for entry in state.log_history if "held_out" in entry}
     for loss in noted[max(noted)].values():

@@ -80,8 +80,11 @@ def pretrain(
     rng = np.random.default_rng(seed)
     train, held_out = _split(documents, rng)
     tokenizer = new_tokenizer(train, vocabulary, vocab_size, max_length)
-    config = _configuration(
-        tokenizer,
+    config = BertConfig(
+        vocab_size=len(tokenizer),
+        pad_token_id=tokenizer.pad_token_id,
+        hidden_dropout_prob=0.0,  # which of two threads draws first is chance
+        attention_probs_dropout_prob=0.0,
         num_hidden_layers=layers,
         hidden_size=hidden,
         num_attention_heads=heads,
@@ -110,12 +113,6 @@ def pretrain(
             metrics |= {"parameters": model.num_parameters(), **trained_in(model.device)}
             _save(model, tokenizer, metrics, Path(folder))
     return metrics
-
-
-def _configuration(tokenizer: BertTokenizer, **sizes: object) -> BertConfig:
-    """A BERT without dropout: which of two threads draws first is chance."""
-    of_tokenizer = {"vocab_size": len(tokenizer), "pad_token_id": tokenizer.pad_token_id}
-    return BertConfig(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, **of_tokenizer, **sizes)
 
 
 @contextmanager

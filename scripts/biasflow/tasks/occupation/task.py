@@ -22,7 +22,6 @@ def train(
     strategy: str,
     seed: int,
     recipe: Mapping,
-    method: Mapping | None = None,
     adaptation: Mapping | None = None,
     **training,
 ) -> dict:
@@ -30,9 +29,9 @@ def train(
     whose tokens may be given as the role `tokens` (a file of encoders.tokens, of all of them).
 
     strategy, adaptation: name and other fields of `strategies.Strategy`; seed: of the split, of the strategy's draws,
-    and of the training; recipe: the fields of `finetune.Recipe`; method and device: as in `finetune`. Where the loss is
-    lost the model as it was before is kept, and marked in training.json. BiasflowError: what the split, the strategy
-    and `finetune` refuse."""
+    and of the training; recipe: the fields of `finetune.Recipe`; training: method and device, as in `finetune`. Where
+    the loss is lost the model as it was before is kept, and marked in training.json. BiasflowError: what the split, the
+    strategy and `finetune` refuse."""
     from biasflow.encoders.first_token import new_first_token_classifier
     from biasflow.encoders.tokens import load_tokens
     from biasflow.training.finetune import Recipe, finetune  # readouts need no Trainer
@@ -55,7 +54,6 @@ def train(
         tokens=stored if "tokens" in data else None,
         new_model=new_first_token_classifier,
         strategy=known,
-        method=method,
         keep_diverged=True,
         **training,
     )
