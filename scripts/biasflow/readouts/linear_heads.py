@@ -95,7 +95,12 @@ def train_heads(
         if keep == "last":  # nothing depends on what was reached before
             final = np.flatnonzero(ended == epochs - 1)
             heads, ended, weight, bias = heads[final], ended[final], weight[final], bias[final]
-        reached = _accuracies(X, y, matrices[heads], [valid_rows[head] for head in heads], weight, bias)
+        reached = np.empty(len(heads))
+        for places in lockstep.alike([(matrices[head], id(valid_rows[head])) for head in heads]):
+            first = heads[places[0]]
+            vectors = X[matrices[first]][torch.from_numpy(valid_rows[first]).to(device)]
+            right = _classes(vectors, weight[places], bias[places]).cpu().numpy() == y[valid_rows[first]]
+            reached[places] = right.mean(axis=1)
         for place, (head, epoch) in enumerate(zip(heads, ended, strict=True)):
             if keep == "last" or reached[place] > accuracy[head]:
                 accuracy[head], kept_epoch[head] = reached[place], epoch + 1
@@ -117,24 +122,6 @@ def train_heads(
         description=f"{len(seeds)} linear heads",
     )
     return LinearHeads(kept_weight.cpu(), kept_bias.cpu(), accuracy, kept_epoch)
-
-
-def _accuracies(
-    X: torch.Tensor,
-    y: np.ndarray,
-    matrices: np.ndarray,
-    valid_rows: Sequence[np.ndarray],
-    weight: torch.Tensor,
-    bias: torch.Tensor,
-) -> np.ndarray:
-    """The accuracy of each head on its validation rows: [heads]."""
-    reached = np.empty(len(matrices))
-    for places in lockstep.alike([(matrix, id(rows)) for matrix, rows in zip(matrices, valid_rows, strict=True)]):
-        valid = valid_rows[places[0]]
-        vectors = X[matrices[places[0]]][torch.from_numpy(valid).to(X.device)]
-        right = _classes(vectors, weight[places], bias[places]).cpu().numpy() == y[valid]
-        reached[places] = right.mean(axis=1)
-    return reached
 
 
 def epoch_order(seed: int, epoch: int, n: int) -> np.ndarray:
