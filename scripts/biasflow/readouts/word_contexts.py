@@ -202,7 +202,10 @@ def _sample(
     fillable = {word for some in forms.values() for word in some}
     for number, part in enumerate(parts, start=1):
         for text in part:
-            _offer(text, forms, reservoirs, window, ignore_case)
+            runs = cache(partial(_runs, text))
+            for match in WORD.finditer(text):
+                for word in forms.get(match.group().lower() if ignore_case else match.group(), ()):
+                    reservoirs[word].offer(text, runs, match, window)
             texts += 1
             if texts % LINES == 0:
                 logger.info("word contexts: %d texts read", texts)
@@ -213,15 +216,9 @@ def _sample(
     return number, texts
 
 
-def _offer(
-    text: str, forms: dict[str, list[str]], reservoirs: dict[str, _Reservoir], window: int, ignore_case: bool
-) -> None:
-    """Offer every occurrence in a text to the reservoirs of its words."""
-    runs = cache(lambda: [run.span() for run in RUN.finditer(text)])
-    for match in WORD.finditer(text):
-        form = match.group()
-        for word in forms.get(form.lower() if ignore_case else form, ()):
-            reservoirs[word].offer(text, runs, match, window)
+def _runs(text: str) -> list[tuple[int, int]]:
+    """Where each space-separated word of a text begins and ends."""
+    return [run.span() for run in RUN.finditer(text)]
 
 
 def _windowed(text: str, runs: Sequence[tuple[int, int]], start: int, end: int, window: int) -> Context:
@@ -267,7 +264,7 @@ def _fitted(
     How wide is reckoned from the tokens of each run in the whole text (offsets: their characters), and then tried: at
     the edges of a window a run may have other tokens than within the text."""
     text, start, end = context
-    runs = [run.span() for run in RUN.finditer(text)]
+    runs = _runs(text)
     ends = [last - 1 for first, last in offsets if first < last]  # special tokens have no characters
     run_of = np.searchsorted([first for first, _ in runs], ends, "right") - 1
     run_of = np.maximum(run_of, 0)  # blanks before the first run may be tokens of their own
