@@ -240,10 +240,8 @@ def _rows_of(arrays: Mapping[str, np.ndarray], prefix: str, kind: str, axis: Axi
         names = ("effect_size", "spread", "p_value", "partitions", "exact", *["word_p_value"] * (kind == "seat"))
         values = {name: float(getattr(result, name)) for name in names}
         ends = {"effect_size": (result.low, result.high, result.resampled)}
-        n = {
-            "p_value": result.partitions,
-            "word_p_value": result.word_partitions,
-        }  # beside a p of 0, which is below 1 / partitions
+        # beside a p of 0, which is below 1 / partitions
+        n = {"p_value": result.partitions, "word_p_value": result.word_partitions}
         rows += [
             (*method, f"{kind}_{name}", value, n.get(name, targets), *ends.get(name, NOWHERE))
             for name, value in values.items()

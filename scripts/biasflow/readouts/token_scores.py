@@ -10,7 +10,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.tabular import write_parquet
 from biasflow.corpora.documents import read_sentences, sample_sentences
 from biasflow.encoders.edit import watched
-from biasflow.encoders.places import layer_of
+from biasflow.encoders.places import POOLED, layer_of
 from biasflow.erasers import densray
 from biasflow.erasers.eraser import Eraser
 from biasflow.methods.fitted import Active
@@ -59,8 +59,5 @@ def token_scores(reader: Reader, sentences: Sequence[str]) -> pd.DataFrame:
 
 def _last_of_a_layer(active: Active) -> tuple[str, Eraser] | None:
     """The last edit of a whole layer's output, or None."""
-    for edit in reversed(active.edits):
-        layer, part = layer_of(edit[0])
-        if layer is not None and part is None:
-            return edit
-    return None
+    of_layers = [edit for edit in active.edits if edit[0] != POOLED and layer_of(edit[0])[1] is None]
+    return of_layers[-1] if of_layers else None

@@ -13,12 +13,8 @@ from numpy.typing import ArrayLike
 
 from biasflow.base.errors import BiasflowError
 
-RELEASED, SAME_SEED, PAPER, BALANCED = (
-    "released",
-    "same-seed",
-    "paper",
-    "balanced",
-)  # readings of whose labels are sent, and how
+# Readings of whose labels are sent, and how.
+RELEASED, SAME_SEED, PAPER, BALANCED = ("released", "same-seed", "paper", "balanced")
 NA = "-"  # a key of the table of scores that does not apply
 
 
