@@ -4,7 +4,6 @@ The classifier is a linear layer on the first token (encoders.first_token): what
 that token (readouts.first_token) and the layer, which lies beside the encoder as head.safetensors."""
 
 from collections.abc import Mapping
-from pathlib import Path
 
 import pandas as pd
 
@@ -13,29 +12,19 @@ from biasflow.strategies import Strategy
 from biasflow.tasks.occupation.data import professions_of, rows_of, texts_of, women
 
 
-def train(
-    encoder_folder: str | Path,
-    folder: str | Path,
-    work: str | Path,
-    data: Mapping[str, tuple[Path, ...]],
-    *,
-    strategy: str,
-    seed: int,
-    recipe: Mapping,
-    adaptation: Mapping | None = None,
-    **training,
-) -> dict:
+def train(*places, strategy: str, seed: int, recipe: Mapping, adaptation: Mapping | None = None, **training) -> dict:
     """Fine-tune an encoder to predict professions from the biographies of the role `biographies` (a Parquet file),
     whose tokens may be given as the role `tokens` (a file of encoders.tokens, of all of them).
 
-    strategy, adaptation: name and other fields of `strategies.Strategy`; seed: of the split, of the strategy's draws,
-    and of the training; recipe: the fields of `finetune.Recipe`; training: method and device, as in `finetune`. Where
-    the loss is lost the model as it was before is kept, and marked in training.json. BiasflowError: what the split, the
-    strategy and `finetune` refuse."""
+    places: the folders of `finetune`, and role -> files of the data; strategy, adaptation: name and other fields of
+    `strategies.Strategy`; seed: of the split, of the strategy's draws, and of the training; recipe: the fields of
+    `finetune.Recipe`; training: method and device, as in `finetune`. Where the loss is lost the model as it was before
+    is kept, and marked in training.json. BiasflowError: what the split, the strategy and `finetune` refuse."""
     from biasflow.encoders.first_token import new_first_token_classifier
     from biasflow.encoders.tokens import load_tokens
     from biasflow.training.finetune import Recipe, finetune  # readouts need no Trainer
 
+    *folders, data = places
     known = Strategy(strategy, **adaptation or {})
     biographies = read_parquet(data["biographies"][0])
 
@@ -43,9 +32,7 @@ def train(
         return load_tokens(data["tokens"][0], tokenizer, texts_of(biographies, known.text), max_length=max_length)
 
     return finetune(
-        encoder_folder,
-        folder,
-        work,
+        *folders,
         *labelled_texts(biographies, known, seed),
         texts=["text"],
         labels=professions_of(biographies),
