@@ -9,7 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, groupby
 from pathlib import Path
 from typing import Literal, Self
 
@@ -58,11 +58,9 @@ class Document:
 
     def sentence_words(self) -> Iterator[range]:
         """The numbers of the words of every sentence."""
-        start = 0
-        for stop in range(1, len(self.words) + 1):
-            if stop == len(self.words) or self.sentences[stop] != self.sentences[start]:
-                yield range(start, stop)
-                start = stop
+        for _, numbers in groupby(range(len(self.words)), key=self.sentences.__getitem__):
+            first, *others = numbers
+            yield range(first, first + 1 + len(others))
 
     def with_words(self, words: Sequence[str]) -> Self:
         """The document with other words, one for each; BiasflowError where they would break its columns."""

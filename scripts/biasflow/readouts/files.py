@@ -110,9 +110,7 @@ def _about(axis: Axis, meta: Mapping[str, object]) -> dict[str, str]:
 
 def under_methods(axis: Axis, items: pd.DataFrame, **values: np.ndarray) -> pd.DataFrame:
     """`items` once for each of `axis`: columns method and setting, those of `items`, then `values` [methods, items]."""
-    methods = pd.DataFrame(list(axis), columns=METHOD)
-    repeated = methods.loc[methods.index.repeat(len(items))].reset_index(drop=True)
-    table = pd.concat([repeated, pd.concat([items] * len(methods), ignore_index=True)], axis=1)
+    table = pd.DataFrame(list(axis), columns=METHOD).merge(items, how="cross")
     return table.assign(**{name: array.ravel() for name, array in values.items()})
 
 

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
 import pandas as pd
@@ -182,10 +183,5 @@ def _mentions(document: Document, numbers: range) -> Iterator[tuple[tuple, Span]
 
 def _last_noun(document: Document, numbers: range) -> int | None:
     """The last noun of the run of words of a noun phrase at the start of `numbers`; None without one."""
-    last = None
-    for number in numbers:
-        if document.pos[number] not in INSIDE:
-            break
-        if document.pos[number] in PROPER + COMMON:
-            last = number
-    return last
+    run = takewhile(lambda number: document.pos[number] in INSIDE, numbers)
+    return max((number for number in run if document.pos[number] in PROPER + COMMON), default=None)
