@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from biasflow.base.errors import BiasflowError
+from biasflow.metrics.items import SUMMARY, score_items
 from biasflow.readouts.files import METHOD, load_table
 from biasflow.results.bootstrap import RESAMPLED, Interval, interval
 
@@ -73,14 +74,13 @@ def score_pseudo_perplexity(path: str | Path, *, variant: str = "-") -> pd.DataF
     (sentences), low, high (bootstrap over these), resampled.
 
     Source: Salazar et al. (2020); of l2r Kauf and Ivanova (2023)."""
-    rows = []
-    for method, part in load_table(path, ["log_likelihood", "tokens"]).groupby(METHOD, sort=False):
-        likelihoods, tokens = part["log_likelihood"].to_numpy(float), part["tokens"].to_numpy()
-        ends = ratio_interval(-likelihoods, tokens)
-        rows.append((*method, "pseudo_perplexity", pseudo_perplexity(likelihoods, tokens), len(part), *ends))
-    return pd.DataFrame(rows, columns=[*METHOD, "metric", "value", "n", "low", "high", RESAMPLED]).assign(
-        variant=variant
-    )
+
+    def summary(items: pd.DataFrame) -> pd.DataFrame:
+        pll, tokens = items["log_likelihood"].to_numpy(float), items["tokens"].to_numpy()
+        value, ends = pseudo_perplexity(pll, tokens), ratio_interval(-pll, tokens)
+        return pd.DataFrame([("pseudo_perplexity", "-", variant, value, len(items), *ends)], columns=SUMMARY)
+
+    return score_items(path, ["log_likelihood", "tokens"], summary)
 
 
 def ratio_interval(losses: np.ndarray, tokens: np.ndarray) -> Interval:
