@@ -49,14 +49,11 @@ def check_pooling(folder: Path, pooling: str, *, key: str) -> None:
             "folder (source: local); the page then says so"
         )
     if (names := own_pooling(folder)) != pooling:
+        advice = f"SEAT knows {', '.join(POOLINGS)}, so give a folder, and name metrics.seat.pooling"
+        advice = f"write {names} there" if names in POOLINGS else advice
         raise BiasflowError(
             f"config: key {key!r}: it says that sentences are pooled by {pooling}, and the encoder's own files say "
-            f"{names}; "
-            + (
-                f"write {names} there"
-                if names in POOLINGS
-                else f"SEAT knows {', '.join(POOLINGS)}, so give a folder, and name metrics.seat.pooling"
-            )
+            f"{names}; {advice}"
         )
 
 
