@@ -130,39 +130,7 @@ def send(
         description=f"probes: {shape[0]} x {shape[1]} codes, {trained} portions",
     )
 
-    return _sent(X, y, codes, labelling, orders, ends, probes, checkpoints)
-
-
-def _sent(
-    X: torch.Tensor,
-    y: torch.Tensor,
-    codes: Sequence[Code],
-    labelling: np.ndarray,
-    orders: Sequence[np.ndarray],
-    ends: np.ndarray,
-    probes: np.ndarray,
-    checkpoints: "_Checkpoints",
-) -> Sent:
-    """What the trained probes [N, (matrix, code, portion)] send. labelling: the row of y that each code has; orders:
-    the rows of each code in the order in which they are sent, whose portions end at ends [C, P]."""
-    shape, portions = tuple(probes.max(axis=0) + 1), ends.shape[1]
-    nats, right, kept = np.zeros((3, len(CHECKPOINTS), *shape[:2], portions + 1))
-    n = np.array([[*np.diff(its_ends, prepend=0), len(code.test)] for code, its_ends in zip(codes, ends, strict=True)])
-    nats[..., 0] = n[:, 0] * log(CLASSES)
-    right[..., 0] = right[..., shape[2] + 1 :] = np.nan
-    kept[..., 1 : shape[2] + 1] = checkpoints.epochs.reshape(len(CHECKPOINTS), *shape)
-    answers = np.full(nats.shape[:-1], b"", dtype=object)
-    for probe, (matrix, code, portion) in enumerate(probes):
-        last = portion + 1 == portions
-        rows = codes[code].test if last else orders[code][ends[code, portion] : ends[code, portion + 1]]
-        labels = y[labelling[code], torch.from_numpy(rows).to(y.device)][:, None]
-        lead = _lead(X[matrix], labels, rows, [part[:, probe] for part in checkpoints.parameters])
-        nats[:, matrix, code, portion + 1] = softplus(lead).sum(dim=0).cpu().numpy()
-        of_rows = _right(lead, labels)
-        right[:, matrix, code, portion + 1] = of_rows.sum(axis=0)
-        if last:
-            answers[:, matrix, code] = [np.packbits(of_checkpoint).tobytes() for of_checkpoint in of_rows.T]
-    return Sent(n, nats, right, kept.astype(int), answers)
+    return checkpoints.sent(codes, orders, ends, probes)
 
 
 def stacked(
@@ -231,6 +199,29 @@ class _Checkpoints:
             lead = _lead(self.X[matrix], labels, rows, [part[places] for part in parameters])
             losses[places] = softplus(lead).sum(dim=0).cpu().numpy()
         return losses
+
+    def sent(self, codes: Sequence[Code], orders: Sequence[np.ndarray], ends: np.ndarray, probes: np.ndarray) -> Sent:
+        """What the trained probes [N, (matrix, code, portion)] send. orders: the rows of each code in the order in
+        which they are sent, whose portions end at ends [C, P]."""
+        shape, portions = tuple(probes.max(axis=0) + 1), ends.shape[1]
+        nats, right, kept = np.zeros((3, len(CHECKPOINTS), *shape[:2], portions + 1))
+        sizes = np.diff(ends, axis=1, prepend=0)
+        n = np.column_stack([sizes, [len(code.test) for code in codes]])
+        nats[..., 0] = n[:, 0] * log(CLASSES)
+        right[..., 0] = right[..., shape[2] + 1 :] = np.nan
+        kept[..., 1 : shape[2] + 1] = self.epochs.reshape(len(CHECKPOINTS), *shape)
+        answers = np.full(nats.shape[:-1], b"", dtype=object)
+        for probe, (matrix, code, portion) in enumerate(probes):
+            last = portion + 1 == portions
+            rows = codes[code].test if last else orders[code][ends[code, portion] : ends[code, portion + 1]]
+            labels = self.y[self.reads[probe, 1], torch.from_numpy(rows).to(self.y.device)][:, None]
+            lead = _lead(self.X[matrix], labels, rows, [part[:, probe] for part in self.parameters])
+            nats[:, matrix, code, portion + 1] = softplus(lead).sum(dim=0).cpu().numpy()
+            of_rows = _right(lead, labels)
+            right[:, matrix, code, portion + 1] = of_rows.sum(axis=0)
+            if last:
+                answers[:, matrix, code] = [np.packbits(of_checkpoint).tobytes() for of_checkpoint in of_rows.T]
+        return Sent(n, nats, right, kept.astype(int), answers)
 
 
 def _lead(X: torch.Tensor, labels: torch.Tensor, rows: np.ndarray, parameters: lockstep.Parameters) -> torch.Tensor:
