@@ -64,11 +64,7 @@ def from_files(
     sources: Mapping[str, Sequence[Path]], files: Sequence[Mapping[str, str]]
 ) -> tuple[dict[str, Part], pd.DataFrame]:
     """Read the sentences of either side from files; files: type and part of each file of a side, in their order."""
-    documents: dict[str, list] = {side: [] for side in SIDES}
-    about: list[Mapping[str, str]] = []
-    for names, *paths in zip(files, *(sources[side] for side in SIDES), strict=True):
-        sentence_pairs = read_pairs(*paths)
-        for side in SIDES:
-            documents[side] += [getattr(pair, side).document for pair in sentence_pairs]
-        about += [names] * len(sentence_pairs)
-    return {side: Part(documents[side], []) for side in SIDES}, pd.DataFrame(about)
+    of_files = zip(files, *(sources[side] for side in SIDES), strict=True)
+    pairs = [(names, pair) for names, *paths in of_files for pair in read_pairs(*paths)]
+    sides = {side: Part([getattr(pair, side).document for _, pair in pairs], []) for side in SIDES}
+    return sides, pd.DataFrame([names for names, _ in pairs])
