@@ -115,15 +115,9 @@ def check_balanceable(
 
 def split_counts(bios: pd.DataFrame, seeds: Sequence[int]) -> pd.DataFrame:
     """Women and men by seed, part (train, validation, test; before any balancing) and profession."""
-    tables = [
-        counts.rename(columns={FEMALE: "women", MALE: "men"})
-        .rename_axis("profession")
-        .reset_index()
-        .assign(seed=seed, part=part)
-        for seed in seeds
-        for part, counts in _counts_of_parts(bios, seed).items()
-    ]
-    return pd.concat(tables, ignore_index=True)[["seed", "part", "profession", "women", "men"]]
+    tables = {(seed, part): counts for seed in seeds for part, counts in _counts_of_parts(bios, seed).items()}
+    counts = pd.concat(tables, names=["seed", "part", "profession"])
+    return counts.set_axis(["women", "men"], axis=1).reset_index()
 
 
 def shares_of_women(professions: Sequence[str], genders: Sequence[str], rows: np.ndarray) -> pd.Series:
