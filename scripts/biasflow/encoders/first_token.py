@@ -1,6 +1,7 @@
 """Encoders read at the first token of the last layer ([CLS], <s>): a linear classifier on it, its vectors for texts."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -118,11 +119,8 @@ def first_token_vectors(
     tokens = text_tokens(model, tokenizer, texts, max_length=max_length)
     kept = torch.empty(len(texts), model.config.hidden_size, dtype=dtype_on(model.device))
 
-    def read(batch: BatchEncoding) -> torch.Tensor:
-        return first_states(model, batch).cpu()
-
-    for rows, states in text_batches(read, model, tokenizer, tokens):
-        kept[torch.from_numpy(rows)] = states
+    for rows, states in text_batches(partial(first_states, model), model, tokenizer, tokens):
+        kept[torch.from_numpy(rows)] = states.cpu()
     if not torch.isfinite(kept).all():
         raise BiasflowError("vectors of texts: the encoder's states are not finite; train it with a lower rate.")
     return kept, int(tokens.cut.sum())

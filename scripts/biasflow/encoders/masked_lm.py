@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 import torch
-from transformers import BatchEncoding, PreTrainedModel
+from transformers import PreTrainedModel
 from transformers.utils import ModelOutput
 
 from biasflow.base.errors import BiasflowError
@@ -11,15 +11,11 @@ from biasflow.base.errors import BiasflowError
 AT_ONCE = 16  # positions whose probabilities are summed together
 
 
-def logits_at(model: PreTrainedModel, batch: BatchEncoding, chosen: torch.Tensor) -> torch.Tensor:
-    """The masked-LM head's logits at the positions where `chosen` [batch, tokens] holds: [positions, vocabulary]."""
-    return outputs_at(model, batch, chosen)[1]
-
-
 def outputs_at(
     model: PreTrainedModel, batch: Mapping[str, torch.Tensor], chosen: torch.Tensor
 ) -> tuple[ModelOutput, torch.Tensor]:
-    """What the model returns, and in it the logits of `logits_at`.
+    """What the model returns, and in it the masked-LM head's logits at the positions where `chosen` [batch, tokens]
+    holds: [positions, vocabulary].
 
     The output layer, the widest of all, sees these positions only; the others never get a [vocabulary] row.
     BiasflowError for a model without an output layer."""

@@ -4,7 +4,7 @@ Of the weights only the header is read (names, types and shapes), so that it tak
 
 import re
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from safetensors import SafetensorError, safe_open
@@ -290,7 +290,8 @@ def _check_weights(path: Path, header: Header, about: Mapping) -> None:
 
 def _check_depth(folder: Path, headers: Mapping[Path, Header], depth: int | None) -> None:
     """Every layer that config.json says must have weights, and no other."""
-    of_layer = {int(layer[1]): (path, name) for path, name, layer in _layers(headers)}
+    names = [(path, name, LAYER.search(name)) for path, header in headers.items() for name in header]
+    of_layer = {int(layer[1]): (path, name) for path, name, layer in names if layer}
     if depth is None or not of_layer:  # without any it is no encoder: loading says which weights are missing
         return
     path, name = of_layer[max(of_layer)]
@@ -304,13 +305,6 @@ def _check_depth(folder: Path, headers: Mapping[Path, Header], depth: int | None
             f"{folder}: config.json says {depth} layers, but there are no weights of layer {absent} (the first is "
             f"layer 0); correct num_hidden_layers, or {AGAIN}"
         )
-
-
-def _layers(headers: Mapping[Path, Header]) -> Iterator[tuple[Path, str, re.Match]]:
-    for path, header in headers.items():
-        for name in header:
-            if layer := LAYER.search(name):
-                yield path, name, layer
 
 
 def _size(about: Mapping, names: tuple[str, ...]) -> int | None:

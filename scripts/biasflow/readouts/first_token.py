@@ -5,10 +5,8 @@ precision, and float32 otherwise; meta: layers, truncated (how many texts were c
 layer is not stored: `readouts.states`."""
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-
-import numpy as np
-from transformers import BatchEncoding
 
 from biasflow.base.tabular import read_parquet
 from biasflow.encoders.first_token import first_states, text_batches, text_tokens
@@ -33,10 +31,7 @@ def read(source: Source, output: Path, *, max_length: int, text: str) -> dict:
     stored = source.file("tokens") if "tokens" in source.data else None
     tokens = text_tokens(model, reader.tokenizer, texts, max_length=max_length, stored=stored)
     with reader.storing(output, len(texts)) as (keep, meta):
-
-        def read_batch(batch: BatchEncoding) -> np.ndarray:
-            return reader.under_each(first_states, model, batch)
-
+        read_batch = partial(reader.under_each, first_states, model)
         for rows, states in text_batches(read_batch, model, reader.tokenizer, tokens):
             keep(rows, states)
         meta["truncated"] = int(tokens.cut.sum())

@@ -13,7 +13,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from biasflow.base.genders import FEMALE, MALE
 from biasflow.encoders.batches import encode, padded, require_offsets
 from biasflow.encoders.examples import special_tokens
-from biasflow.encoders.masked_lm import log_p_of, logits_at
+from biasflow.encoders.masked_lm import log_p_of, outputs_at
 from biasflow.planted.units import WORD
 
 BATCH = 32  # units that are read together
@@ -116,7 +116,7 @@ def typical_gender_preferences(
         batch = padded({"input_ids": [unit.ids for unit in some]}, range(len(some)), model, tokenizer)
         chosen = torch.zeros_like(batch["input_ids"], dtype=torch.bool)
         chosen[np.repeat(np.arange(len(some)), sizes), np.concatenate([unit.places for unit in some])] = True
-        logits = logits_at(model, batch, chosen)
+        _, logits = outputs_at(model, batch, chosen)
         rows = torch.arange(len(logits), device=model.device)
         typical, other = (
             log_p_of(logits, rows, torch.tensor(np.concatenate(ids), device=model.device))

@@ -11,13 +11,10 @@ import pandas as pd
 from biasflow.base.tabular import write_csv
 from biasflow.corpora.conll import Clusters, Document, Span, read_conll, without_singletons, write_conll
 from biasflow.planted.coreference import coreference_documents
-from biasflow.tasks.coreference.f1 import conll_f1
+from biasflow.tasks.coreference.f1 import CONLL, conll_f1
 
 PARTS = ("train", "validation", "test")
 RULES, BEST = "rules", "best possible"
-F1S = {"conll_f1": lambda scores: scores.average} | {
-    f"{name}_f1": lambda scores, name=name: getattr(scores, name).f1 for name in ("muc", "b_cubed", "ceafe")
-}
 
 
 @dataclass(frozen=True)
@@ -125,7 +122,7 @@ def f1s(documents: Sequence[Document], clusters: Sequence[Clusters]) -> dict[str
     BiasflowError: what `f1.conll_f1` refuses."""
     gold = [without_singletons(document.clusters) for document in documents]
     scores = conll_f1(gold, clusters, names=[document.name for document in documents])
-    return {name: float(f1_of(scores)) for name, f1_of in F1S.items()}
+    return {"conll_f1": scores.average} | {f"{name}_f1": getattr(scores, name).f1 for name in CONLL}
 
 
 PARADIGMS = (

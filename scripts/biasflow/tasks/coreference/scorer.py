@@ -6,10 +6,9 @@ document, and returns `Scored`. Nothing else here knows how it does so: a second
 Shapes: n pieces, C candidates, W the most pieces of a span, k kept spans, A antecedents of each, g = 3d + feature."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Protocol
 
 import numpy as np
 import torch
@@ -40,10 +39,7 @@ class Scored:
     mention_scores: torch.Tensor
 
 
-class Scorer(Protocol):
-    """The interface of a scorer."""
-
-    def __call__(self, vectors: torch.Tensor, document: Pieces) -> Scored: ...
+Scorer = Callable[[torch.Tensor, Pieces], Scored]  # from the vectors [n, d] of a document, and the document
 
 
 @dataclass(frozen=True)
