@@ -216,13 +216,18 @@ def _utf16(path: str | Path) -> BiasflowError:
     return BiasflowError(f"{path}: is no UTF-8 text; it may be UTF-16: save it as UTF-8.")
 
 
-def is_parquet(path: str | Path) -> bool:
-    """Return whether the file begins as Parquet does; BiasflowError names a file that cannot be read."""
+def first_bytes(path: str | Path, n: int) -> bytes:
+    """Return how a file begins, in at most n bytes; BiasflowError names a file that cannot be read."""
     try:
         with open(path, "rb") as stream:
-            return stream.read(4) == b"PAR1"
+            return stream.read(n)
     except OSError as error:
         raise BiasflowError(f"{path}: cannot be read: {error.strerror}.") from error
+
+
+def is_parquet(path: str | Path) -> bool:
+    """Return whether the file begins as Parquet does; BiasflowError as `first_bytes`."""
+    return first_bytes(path, 4) == b"PAR1"
 
 
 def read_json(path: str | Path, **options) -> object:

@@ -9,6 +9,7 @@ from typing import Literal
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.files import first_bytes
 from biasflow.base.genders import GENDERS, SPELT_OUT, WOMEN_FIRST
 from biasflow.corpora.records import is_filled, of_objects, one_line, read_records, refuse
 
@@ -257,12 +258,7 @@ def read_biographies(path: Path) -> pd.DataFrame:
 
     The index, named line, row or record, is the place in the file, from 1. attrs["hub"]: whether the columns have the
     names of the hub's files. Formats and errors as `bios.collect_bios` has them."""
-    pickled = path.suffix in (".pkl", ".pickle")
-    try:
-        with open(path, "rb") as stream:
-            pickled = pickled or stream.read(1) == b"\x80"
-    except OSError as error:
-        raise BiasflowError(f"{path}: cannot be read: {error.strerror}.") from error
+    pickled = first_bytes(path, 1) == b"\x80" or path.suffix in (".pkl", ".pickle")
     records = of_objects(path, _unpickled(path), "record", WANTED) if pickled else read_records(path, WANTED)
     if not len(records):
         raise BiasflowError(f"{path}: holds no biography; check the file.")

@@ -49,7 +49,18 @@ def read_records(
         raise BiasflowError(f"{path}: is a JSON array; write one object in each line.")
     if start == "{":
         return of_objects(path, json_lines(path), "line", wanted)
-    return _separated(path, wanted, headerless, quoted)
+    rows = table_rows(path, wanted or (), quoted=quoted)
+    first = next(rows, (1, []))
+    header = headerless and headerless(first[1])
+    names = list(header or first[1])
+    _refuse_twice(path, names, None)
+    kept = [place for place, name in enumerate(names) if wanted is None or name in wanted]
+    places, records = [], []
+    for line, row in chain([first] if header else [], rows):
+        places.append(line)
+        records.append([row[place] for place in kept])
+    columns = {names[place]: [record[k] for record in records] for k, place in enumerate(kept)}
+    return _frame(columns, names, pd.Index(places, name="line"))
 
 
 def of_objects(path: Path, objects: Iterable[tuple[int, object]], unit: str, wanted: Collection[str] | None):
@@ -203,23 +214,3 @@ def json_lines(path: str | Path) -> Iterator[tuple[int, object]]:
             raise BiasflowError(f"{path}: line {number}: nested too deeply; mend it.") from error
         except ValueError as error:  # a name that is there twice, a number with thousands of digits
             raise BiasflowError(f"{path}: line {number}: {one_line(error)}.") from error
-
-
-def _separated(
-    path: Path,
-    wanted: Collection[str] | None,
-    headerless: Headerless | None,
-    quoted: Callable[[Sequence[str]], bool],
-) -> pd.DataFrame:
-    rows = table_rows(path, wanted or (), quoted=quoted)
-    first = next(rows, (1, []))
-    header = headerless and headerless(first[1])
-    names = list(header or first[1])
-    _refuse_twice(path, names, None)
-    kept = [place for place, name in enumerate(names) if wanted is None or name in wanted]
-    places, records = [], []
-    for line, row in chain([first] if header else [], rows):
-        places.append(line)
-        records.append([row[place] for place in kept])
-    columns = {names[place]: [record[k] for record in records] for k, place in enumerate(kept)}
-    return _frame(columns, names, pd.Index(places, name="line"))

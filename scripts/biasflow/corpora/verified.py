@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from filelock import FileLock
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.files import is_parquet, write_json
+from biasflow.base.files import first_bytes, is_parquet, write_json
 from biasflow.base.records import read_record
 
 if TYPE_CHECKING:  # slow to load, and a download needs none
@@ -73,9 +73,7 @@ def _read(lock_file: Path) -> dict:
 
 def refuse_page(path: str | Path) -> None:
     """Raise DownloadError if the file begins as an HTML page does: no external file is one."""
-    with open(path, "rb") as stream:
-        start = stream.read(1024)
-    if start.removeprefix(b"\xef\xbb\xbf").lstrip().lower().startswith(_PAGES):
+    if first_bytes(path, 1024).removeprefix(b"\xef\xbb\xbf").lstrip().lower().startswith(_PAGES):
         raise DownloadError(PAGE)
 
 
