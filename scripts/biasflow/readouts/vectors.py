@@ -132,37 +132,27 @@ def _embedded(
     reader: Reader, sentences: Sequence[str], poolings: Sequence[Pooling], targets: Sequence[str] | None
 ) -> list[np.ndarray]:
     """For each pooling float32 [methods, n, d]; all of them take the same tokens."""
-    encoded, places = _tokenised(reader.tokenizer, sentences, poolings, targets)
-
-    def pooled(batch: BatchEncoding, rows: Sequence[int]) -> torch.Tensor:
-        states = last_state(reader.model, **batch).float()
-        weights = torch.zeros(len(rows), len(poolings), states.shape[1])
-        for number, its in enumerate(places):
-            for i, row in enumerate(rows):
-                weights[i, number, list(its[row])] = 1 / len(its[row])
-        return weights.to(states) @ states
-
-    vectors = reader.over(encoded, pooled, "sentences")
-    return [np.ascontiguousarray(vectors[:, :, number]) for number in range(len(poolings))]
-
-
-def _tokenised(
-    tokenizer: PreTrainedTokenizerBase,
-    sentences: Sequence[str],
-    poolings: Sequence[Pooling],
-    targets: Sequence[str] | None,
-) -> tuple[BatchEncoding, list[list[Sequence[int]]]]:
-    """The sentences as tokens, and for each pooling and sentence the positions of the tokens that are averaged."""
+    tokenizer, offsets, special = reader.tokenizer, "target" in poolings, FIRST_PIECE not in poolings
     masked = [_masked(tokenizer, sentence) for sentence in sentences]
-    offsets, special = "target" in poolings, FIRST_PIECE not in poolings
     encoded = encode(tokenizer, masked, add_special_tokens=special, return_offsets_mapping=offsets)
+    # for each pooling and sentence the positions of the tokens that are averaged
     ids, places = encoded["input_ids"], {pooling: [[0]] * len(sentences) for pooling in poolings}
     if "mean" in poolings:
         places["mean"] = [range(len(its)) for its in ids]
     if offsets:
         rows = zip(masked, targets, encoded.pop("offset_mapping"), ids, strict=True)
         places["target"] = [_pieces(tokenizer, *row) for row in rows]
-    return encoded, list(places.values())
+
+    def pooled(batch: BatchEncoding, rows: Sequence[int]) -> torch.Tensor:
+        states = last_state(reader.model, **batch).float()
+        weights = torch.zeros(len(rows), len(poolings), states.shape[1])
+        for number, its in enumerate(places.values()):
+            for i, row in enumerate(rows):
+                weights[i, number, list(its[row])] = 1 / len(its[row])
+        return weights.to(states) @ states
+
+    vectors = reader.over(encoded, pooled, "sentences")
+    return [np.ascontiguousarray(vectors[:, :, number]) for number in range(len(poolings))]
 
 
 def _masked(tokenizer: PreTrainedTokenizerBase, sentence: str) -> str:
