@@ -210,7 +210,22 @@ class _Stack:
         rows += self.first[:, :1]
         for step in range(len(rows)):
             self._differentiate(rows[step], labels[step], last if step == len(rows) - 1 else others)
-            self._update()
+            adamw(
+                self.parameters,
+                self.gradients,
+                self.means,
+                self.squares,
+                [],
+                self.steps,
+                fused=True,
+                amsgrad=False,
+                beta1=self.optimisation.betas[0],
+                beta2=self.optimisation.betas[1],
+                lr=self.optimisation.learning_rate,
+                weight_decay=self.optimisation.weight_decay,
+                eps=self.optimisation.eps,
+                maximize=False,
+            )
 
     def _differentiate(self, rows: torch.Tensor, labels: torch.Tensor, scale: torch.Tensor | None) -> None:
         """Gradient of the cross-entropy, in a linear layer (softmax - one-hot) x, for rows [N, batch] and their labels
@@ -234,21 +249,3 @@ class _Stack:
                 torch.sum(residual, dim=2, out=self.gradients[2 * layer + 1][part])
                 if layer:
                     residual = torch.bmm(weights[layer].transpose(1, 2), residual).mul_(inputs[layer] > 0)
-
-    def _update(self) -> None:
-        adamw(
-            self.parameters,
-            self.gradients,
-            self.means,
-            self.squares,
-            [],
-            self.steps,
-            fused=True,
-            amsgrad=False,
-            beta1=self.optimisation.betas[0],
-            beta2=self.optimisation.betas[1],
-            lr=self.optimisation.learning_rate,
-            weight_decay=self.optimisation.weight_decay,
-            eps=self.optimisation.eps,
-            maximize=False,
-        )

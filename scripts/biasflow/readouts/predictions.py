@@ -42,7 +42,7 @@ def read(
     heads = load_heads(source.file("heads"), reader) if "heads" in source.data else None
     predicted = predict(reader, examples, heads=heads, max_length=max_length)
     arrays = {name: array.reshape(-1, *examples.shape) for name, array in predicted.items()}
-    truncated = {OWN: [reader.truncation.cut, reader.truncation.texts]}
+    truncated = {OWN: [reader.truncation["cut"], reader.truncation["texts"]]}
     if heads:
         truncated[RETRAINED] = load_arrays(source.file("heads")).meta[TRUNCATED]
     about = {"classes": examples.classes, "gold": examples.gold, TRUNCATED: truncated}

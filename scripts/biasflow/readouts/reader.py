@@ -2,6 +2,7 @@
 
 import contextlib
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -31,22 +32,10 @@ from biasflow.readouts.states import LAYERS, VECTORS, all_reaching
 UNTOUCHED = load(None, [NONE])
 
 
-@dataclass
-class Truncation:
-    """How many of the texts that were read were too long, and cut."""
-
-    cut: int = 0
-    texts: int = 0
-
-    def count(self, tokens: Tokens) -> None:
-        self.cut += int(tokens.cut.sum())
-        self.texts += len(tokens)
-
-
 @dataclass(frozen=True)
 class Reader:
     """A model in evaluation mode, its tokenizer, and the methods fitted to it; `reports` says what these did so far,
-    `truncation` how many texts were cut, `left_out` which items could not be measured.
+    `truncation` how many `texts` were read, and how many were `cut`, `left_out` which items could not be measured.
 
     batch_size: how many texts go through the model at once, if the GPU's memory holds them; it changes the speed
     alone."""
@@ -56,7 +45,7 @@ class Reader:
     fitted: Fitted = UNTOUCHED
     batch_size: int = 64
     reports: Reports = field(default_factory=dict)
-    truncation: Truncation = field(default_factory=Truncation)
+    truncation: Counter = field(default_factory=Counter)
     left_out: LeftOut = field(default_factory=LeftOut)
 
     def __post_init__(self) -> None:
@@ -82,7 +71,7 @@ class Reader:
         """Texts, or pairs of texts (two lists), as tokens. What is longer than max_length, or than the model can take,
         is cut (of a pair the longer text) and counted in `truncation`."""
         tokens = tokenise(self.tokenizer, *texts, max_length=shortened(max_length, self.model, self.tokenizer))
-        self.truncation.count(tokens)
+        self.truncation.update(cut=int(tokens.cut.sum()), texts=len(tokens))
         return tokens
 
     def reaching(self, *, words: bool) -> "Reader":
@@ -165,7 +154,7 @@ class Reader:
 
     def truncated(self) -> dict[str, int]:
         """How many texts were cut, of how many, as facts and in the log; nothing where no text was tokenised."""
-        cut, texts = self.truncation.cut, self.truncation.texts
+        cut, texts = self.truncation["cut"], self.truncation["texts"]
         if cut:
             line = "%d of %d texts are longer than max_length, or than the encoder takes, and were cut"
             logging.getLogger("biasflow").warning(line, cut, texts)

@@ -54,7 +54,7 @@ def read(
     training["seed"] = int(source.training.rpartition("/seed")[2])
     heads = retrain_heads(reader, examples, **training)
     arrays = {name: tensor.cpu().numpy() for name, tensor in vars(heads).items()}
-    truncated = [reader.truncation.cut, reader.truncation.texts]
+    truncated = [reader.truncation["cut"], reader.truncation["texts"]]
     save_arrays(output, arrays, reader.axis, classes=examples.classes, **{TRUNCATED: truncated}, **training)
     return reader.facts()
 
