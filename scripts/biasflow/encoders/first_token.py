@@ -107,11 +107,7 @@ def first_states(model: nn.Module, batch: Mapping[str, torch.Tensor]) -> torch.T
 
 @torch.inference_mode()
 def first_token_vectors(
-    model: nn.Module,
-    tokenizer: PreTrainedTokenizerBase,
-    texts: Sequence[str],
-    *,
-    max_length: int,
+    model: nn.Module, tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], *, max_length: int
 ) -> tuple[torch.Tensor, int]:
     """`first_states` of all texts, [n, hidden] on the CPU, and how many of them were cut (see `text_tokens`).
 

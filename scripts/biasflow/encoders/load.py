@@ -71,7 +71,6 @@ def load_encoder(
         if head == "none":
             raise BiasflowError(f"{lack}; get or make the encoder again.")
         raise AbsentError(f"{lack}: the encoder has no trained {head} head.")
-    _check_values(folder, model)
     return model.to(device).eval(), _checked_tokenizer(folder, model, head)
 
 
@@ -86,7 +85,6 @@ def load_with_new_heads(
     body = f"{model.base_model_prefix}."
     if lost := [name for name in missing if name.startswith(body) and not name.startswith(f"{body}pooler.")]:
         raise BiasflowError(f"{folder}: the weights lack {lost[0]}; get or make the encoder again.")
-    _check_values(folder, model)
     return model.to(device), _checked_tokenizer(folder, model, head), missing
 
 
@@ -111,7 +109,6 @@ def new_classifier(
     lost = [name for name in missing if not re.search(NEW_WITH_A_HEAD, name)]
     if lost:
         raise BiasflowError(f"{folder}: the weights lack {lost[0]}; get or make the encoder again.")
-    _check_values(folder, model)
     return model.to(device).train(), _checked_tokenizer(folder, model, "classification")
 
 
@@ -197,6 +194,8 @@ def _config(folder: Path, head: Head) -> PretrainedConfig:
 
 
 def _checked_tokenizer(folder: Path, model: PreTrainedModel, head: Head) -> PreTrainedTokenizerBase:
+    """The tokenizer of a model whose weights and vocabulary are checked."""
+    _check_values(folder, model)
     with _explained(folder, "the tokenizer cannot be read", "add its files"):
         tokenizer = AutoTokenizer.from_pretrained(folder, **OFFLINE)
     rows = model.get_input_embeddings().num_embeddings

@@ -10,7 +10,7 @@ from biasflow.corpora import bios
 from biasflow.corpora.bios import PROFESSIONS
 from biasflow.corpora.catalogue import Catalogue
 from biasflow.encoders.configured import PLANTED
-from biasflow.matrix import NA, PRETRAINED, Dataset, Files
+from biasflow.matrix import NA, PRETRAINED, Dataset
 from biasflow.planted.bios import load_grammar
 from biasflow.registry import STRATEGIES, module_of
 from biasflow.tasks.cuts import BALANCED
@@ -66,8 +66,8 @@ def classified_texts(asked: Asked) -> list[Dataset]:
         known = [{"name": name, "module": STRATEGIES[name].module, "text": STRATEGIES[name].text} for name in names]
         options |= {"split_seeds": seeds, "strategies": known}
         texts = {strategy["text"] for strategy in known}
-    shares = {"professions": (asked.task.file("professions.csv"),)}
-    return [_made_of_vectors(asked, text, {"text": text, **options}, texts, shares, modules) for text in _texts(asked)]
+    about = {"scored_with": {"professions": (asked.task.file("professions.csv"),)}, "modules": modules}
+    return [_made_of_vectors(asked, text, {"text": text, **options}, texts, **about) for text in _texts(asked)]
 
 
 def adversaries(asked: Asked) -> list[Dataset]:
@@ -81,16 +81,9 @@ def _texts(asked: Asked) -> list[str]:
     return [RAW, SCRUBBED] if "scrubbing" in strategies else [RAW]
 
 
-def _made_of_vectors(
-    asked: Asked,
-    text: str,
-    options: Mapping,
-    texts: Collection[str] = (),
-    shares: Files | None = None,
-    modules: tuple[str, ...] = (),
-) -> Dataset:
+def _made_of_vectors(asked: Asked, text: str, options: Mapping, texts: Collection[str] = (), **about) -> Dataset:
     """The dataset of the first token's vectors of a text; texts: on which heads are trained, whose vectors it holds,
-    too."""
+    too; about: what else `Dataset` says."""
     task = asked.task
     files = {"biographies": (task.file("biographies.parquet"),)}
     limit = task.about["finetuning"]["max_length"]
@@ -106,7 +99,7 @@ def _made_of_vectors(
         )
         for version in sorted({text, *texts})
     }
-    return Dataset(f"{task.name}-{text}", files, options, scored_with=shares or {}, modules=modules, made_from=vectors)
+    return Dataset(f"{task.name}-{text}", files, options, made_from=vectors, **about)
 
 
 def biography_files(task: TaskPlan, catalogue: Catalogue) -> Mapping[str, list[str]]:
