@@ -110,18 +110,13 @@ def _keys_of(shard: int, keys: dict) -> dict:
 
 def _set(name: str, keys: dict) -> list[Entry]:
     """The files of a set, each with its own name in that of the set."""
-    return [
-        _entry(
-            f"{name}-{re.sub('[^a-z0-9]+', '-', Path(path).stem.lower()).strip('-')}",
-            {
-                "url": keys["url"].replace("{file}", path),
-                "licence": keys["licence"],
-                "mirror": {"path": keys["mirror"].replace("{file}", Path(path).name), "exact": True},
-                **known,
-            },
-        )
-        for path, known in keys["files"].items()
-    ]
+    entries = []
+    for path, known in keys["files"].items():
+        own_name = re.sub("[^a-z0-9]+", "-", Path(path).stem.lower()).strip("-")
+        mirror = {"path": keys["mirror"].replace("{file}", Path(path).name), "exact": True}
+        about = {"url": keys["url"].replace("{file}", path), "licence": keys["licence"], "mirror": mirror}
+        entries.append(_entry(f"{name}-{own_name}", about | known))
+    return entries
 
 
 def scattered(count: int) -> list[int]:

@@ -99,11 +99,6 @@ def columns_of(path: str | Path, table: pd.DataFrame, *namings: Sequence[str]) -
     return best
 
 
-def refuse_unknown(path: str | Path, values: pd.Series, known: Collection[object]) -> None:
-    """Raise BiasflowError (see `refuse`) for the first value that is not one of the `known` ones."""
-    refuse(path, values, ~values.isin([*known]), f"is none of {', '.join(map(str, known))}")
-
-
 def refuse(path: str | Path, values: pd.Series, wrong: pd.Series, why: str) -> None:
     """Raise BiasflowError that names the first place where `wrong` holds, and the value there (shortened).
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import filled_lines, read_json
-from biasflow.corpora.records import read_columns, read_records, refuse, refuse_unknown
+from biasflow.corpora.records import read_columns, read_records, refuse
 from biasflow.corpora.seat import ROLES, AssociationTest, ExampleSet
 
 COLUMNS = ("role", "set_name", "word")
@@ -36,7 +36,7 @@ def word_table(path: str | Path, columns: Sequence[str], *, single: bool = False
     BiasflowError names the file, the line and what is wrong: a column that is missing, an empty cell, a role that is
     none, a word that is not `single`."""
     table = text_columns(path, columns)
-    refuse_unknown(path, table["role"], list(ROLES))
+    refuse(path, table["role"], ~table["role"].isin([*ROLES]), f"is none of {', '.join(ROLES)}")
     if single:
         several = ~table["word"].map(lambda word: bool(SINGLE.fullmatch(word)))
         refuse(path, table["word"], several, "is more than one word; texts are searched for single words")

@@ -44,13 +44,11 @@ def score_prediction_quality(path: str | Path) -> pd.DataFrame:
 def _score(path: str | Path, columns: dict[str, str], sign: int = 1) -> pd.DataFrame:
     """The preferences by name of the score -> column of the readout."""
     needed = ["direction", *(f"{column}_{side}" for column in columns.values() for side in ("first", "second"))]
-    return score_items(
-        path,
-        needed,
-        lambda items: pd.concat(
-            [preferences(items, *names, sign=sign) for names in columns.items()], ignore_index=True
-        ),
-    )
+
+    def summary(items: pd.DataFrame) -> pd.DataFrame:
+        return pd.concat([preferences(items, *names, sign=sign) for names in columns.items()], ignore_index=True)
+
+    return score_items(path, needed, summary)
 
 
 def preferences(items: pd.DataFrame, name: str, column: str, *, sign: int = 1) -> pd.DataFrame:

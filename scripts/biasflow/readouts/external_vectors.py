@@ -44,14 +44,7 @@ def read(
         named = ", ".join(map(repr, missing[:5])) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
         raise AbsentError(f"{', '.join(map(str, paths))}: {error}; no vector for {named}") from error
     about = {} if of_words else {"about": {"X": test.X.about, "Y": test.Y.about}}
-    save_arrays(
-        output,
-        {role: np.stack([vectors[text] for text in texts])[None] for role, texts in examples_of(test).items()},
-        [("none", "-")],
-        kind="weat" if of_words else "seat",
-        pooling=POOLING,
-        words=len(wanted),
-        missing=len(missing),
-        **about,
-    )
+    about |= {"kind": "weat" if of_words else "seat", "pooling": POOLING, "words": len(wanted), "missing": len(missing)}
+    arrays = {role: np.stack([vectors[text] for text in texts])[None] for role, texts in examples_of(test).items()}
+    save_arrays(output, arrays, [("none", "-")], **about)
     return {"words": len(wanted), **LeftOut(dict.fromkeys(missing, "no vector in the files"), len(wanted)).facts()}

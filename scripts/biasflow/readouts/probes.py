@@ -39,21 +39,10 @@ def read(
     vectors = States(source.file("vectors"), load_for(source))
     used = np.unique(np.concatenate([cut.rows for cut in all_cuts]))
     codes, names = _codes(labels, used, all_cuts)
-    tables = [
-        _table(
-            axis,
-            names,
-            send(
-                X,
-                codes,
-                fractions=[round(share / 100, 10) for share in fractions],  # 67.6 / 100 is just below 0.676
-                epochs=epochs,
-                hidden=hidden,
-                device=device,
-            ),
-        )
-        for axis, X in vectors.in_groups(used, device=device)
-    ]
+    shares = [round(share / 100, 10) for share in fractions]  # 67.6 / 100 is just below 0.676
+    options = {"fractions": shares, "epochs": epochs, "hidden": hidden, "device": device}
+    groups = vectors.in_groups(used, device=device)
+    tables = [_table(axis, names, send(X, codes, **options)) for axis, X in groups]
     write_parquet(pd.concat(tables, ignore_index=True), output)
     readings = dict.fromkeys(cut.data for cut in all_cuts)
     sent = {reading: sorted({len(cut.train) for cut in all_cuts if cut.data == reading}) for reading in readings}

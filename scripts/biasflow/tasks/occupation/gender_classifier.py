@@ -54,15 +54,9 @@ def prepare(
     too small), and biographies to look at (tasks.occupation.versions.examples)."""
     biographies = read_parquet(sources["biographies"][0])
     parts = {name: of_profession(biographies, name) for name in (ALL, profession)}
+    options = {"seeds": seeds, "iterations": iterations, "n": words, "min_texts": least}
     tables = [
-        top_words(
-            part["scrubbed"].tolist(),
-            part["gender"].tolist(),
-            seeds=seeds,
-            iterations=iterations,
-            n=words,
-            min_texts=least,
-        ).assign(part=name)
+        top_words(part["scrubbed"].tolist(), part["gender"].tolist(), **options).assign(part=name)
         for name, part in parts.items()
     ]
     write_csv(pd.concat(tables, ignore_index=True), outputs["top_words"])

@@ -86,19 +86,12 @@ def _made_of_vectors(asked: Asked, text: str, options: Mapping, texts: Collectio
     too; about: what else `Dataset` says."""
     task = asked.task
     files = {"biographies": (task.file("biographies.parquet"),)}
-    limit = task.about["finetuning"]["max_length"]
-    vectors = {
-        "vectors" if version == text else version: (
-            "first_token",
-            Dataset(
-                f"{task.name}-{version}",
-                files,
-                {"text": version, "max_length": limit},
-                caches=task.tokens(asked.encoder.name, version),
-            ),
-        )
-        for version in sorted({text, *texts})
-    }
+    vectors = {}
+    for version in sorted({text, *texts}):
+        of_version = {"text": version, "max_length": task.about["finetuning"]["max_length"]}
+        tokens = task.tokens(asked.encoder.name, version)
+        dataset = Dataset(f"{task.name}-{version}", files, of_version, caches=tokens)
+        vectors["vectors" if version == text else version] = "first_token", dataset
     return Dataset(f"{task.name}-{text}", files, options, made_from=vectors, **about)
 
 

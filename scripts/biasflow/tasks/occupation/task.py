@@ -52,11 +52,6 @@ def labelled_texts(biographies: pd.DataFrame, strategy: Strategy, seed: int) -> 
 
     Both parts of the seed's split are debiased by the strategy: balanced, or scrubbed."""
     rows = rows_of(biographies, strategy, seed)
-    examples = pd.DataFrame(
-        {
-            "text": texts_of(biographies, strategy.text),
-            "label": biographies["profession"].to_numpy(),
-            "gender": women(biographies),
-        }
-    )
+    texts, labels = texts_of(biographies, strategy.text), biographies["profession"].to_numpy()
+    examples = pd.DataFrame({"text": texts, "label": labels, "gender": women(biographies)})
     return examples.iloc[rows.train], examples.iloc[rows.validation]
