@@ -213,10 +213,8 @@ def align(original: pd.DataFrame, authors: pd.DataFrame, *, least: float = 0.8) 
             f"Gender-swapped triple {lost[0]} has no counterpart in StereoSet ({len(lost)} such "
             "triples); name files of one release."
         )
-    return pd.DataFrame(
-        [(links[authors_triple][0], authors_triple, links[authors_triple][1]) for authors_triple in theirs],
-        columns=["triple", "authors_triple", "similarity"],
-    )
+    rows = [(links[triple][0], triple, links[triple][1]) for triple in theirs]
+    return pd.DataFrame(rows, columns=["triple", "authors_triple", "similarity"])
 
 
 def changes(original: pd.DataFrame, authors: pd.DataFrame) -> pd.DataFrame:

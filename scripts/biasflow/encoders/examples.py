@@ -101,12 +101,8 @@ def _segments(sentences: Sentences, half: int, rng: np.random.Generator) -> tupl
             budget_a, budget_b = rng.integers(1, half + 1, size=2)
             middle = max(position + 1, min(_last_within(starts, position, budget_a), end - 1))
             stop = max(middle + 1, min(_last_within(starts, middle, budget_b), end))
-            spans.append(
-                [
-                    (starts[position], min(starts[middle], starts[position] + half)),
-                    (starts[middle], min(starts[stop], starts[middle] + half)),
-                ]
-            )
+            segments = (position, middle), (middle, stop)
+            spans.append([(starts[at], min(starts[to], starts[at] + half)) for at, to in segments])
             document.append(number)
             position = stop
     return np.array(spans), np.array(document)

@@ -217,13 +217,9 @@ def profession_gaps(counts: np.ndarray) -> fairness.Gaps:
 
     "None" is a prediction like another where it is a miss or a rejection, but no class with a rate of its own: its
     false positive rate is the share of sentences without any profession, and would enter the sum of gaps."""
-    gaps = fairness.gaps(counts)
-    return fairness.Gaps(
-        *(
-            fairness.Rate(_of_professions(rate.values), _of_professions(rate.people))
-            for rate in (gaps.tpr, gaps.fpr, gaps.precision)
-        )
-    )
+    rates = vars(fairness.gaps(counts)).items()
+    of_professions = {name: map(_of_professions, (rate.values, rate.people)) for name, rate in rates}
+    return fairness.Gaps(**{name: fairness.Rate(*both) for name, both in of_professions.items()})
 
 
 def profession_separation(counts: np.ndarray) -> fairness.Distances:

@@ -165,20 +165,10 @@ def _counted(
                 names = [{"head": OWN, "head_seed": NA, "split_seed": str(split_seed)}, *names]
             predicted = tested.predict(X[np.searchsorted(everyone, rows)], device=device)
             cells = _cells(predicted, gold[rows], is_woman[rows], rows)
-            tables.append(
-                pd.DataFrame(names)
-                .iloc[cells["head"]]
-                .reset_index(drop=True)
-                .assign(
-                    method=method,
-                    setting=setting,
-                    gender=np.array(GENDERS)[cells["gender"]],
-                    gold=professions[cells["gold"]],
-                    predicted=professions[cells["predicted"]],
-                    biographies=[len(people) for people in cells["people"]],
-                    people=cells["people"],
-                )
-            )
+            about = {name: professions[cells[name]] for name in ("gold", "predicted")} | {"people": cells["people"]}
+            about |= {"method": method, "setting": setting, "gender": np.array(GENDERS)[cells["gender"]]}
+            table = pd.DataFrame(names).iloc[cells["head"]].reset_index(drop=True).assign(**about)
+            tables.append(table.assign(biographies=table["people"].map(len)))
     shares = pd.concat([_shares(bios, seed) for seed in split_seeds])
     table = pd.concat(tables, ignore_index=True).merge(shares, on=["split_seed", "gold"], how="left")
     return table[COLUMNS]

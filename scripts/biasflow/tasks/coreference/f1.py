@@ -76,17 +76,13 @@ def conll_f1(
         repeated += len(twice)
         counts.append(cluster_counts(gold_numbers, predicted_numbers))
     per_document = np.stack(counts)
-    scores = agreement(per_document.sum(axis=0))
+    total = per_document.sum(axis=0)
+    scores = agreement(total)
     by_metric = {
         metric: Agreement(*(float(values[number]) for values in (scores.recall, scores.precision, scores.f1)))
         for number, metric in enumerate(METRICS)
     }
-    return ConllF1(
-        **by_metric,
-        average=float(conll_average(per_document.sum(axis=0))),
-        per_document=per_document,
-        repeated=repeated,
-    )
+    return ConllF1(**by_metric, average=float(conll_average(total)), per_document=per_document, repeated=repeated)
 
 
 def agreement(counts: ArrayLike) -> Agreement:
