@@ -189,13 +189,8 @@ def _checked(path: Path, raw: pd.DataFrame, professions: Sequence[str] | None) -
     refuse(path, raw["gender"], gender.isna(), "is neither F nor M; a biography needs one of the two")
     name = raw["name"].map(_joined)
     refuse(path, raw["name"], name.isna(), "is no name: a text or a list of texts; mend it or leave it empty")
-    table = raw.assign(
-        profession=profession,
-        gender=gender,
-        name=name,
-        scrubbed=raw["scrubbed"].map(lambda text: text if is_filled(text) else ""),
-    )
-    return table.astype("str")
+    scrubbed = raw["scrubbed"].map(lambda text: text if is_filled(text) else "")
+    return raw.assign(profession=profession, gender=gender, name=name, scrubbed=scrubbed).astype("str")
 
 
 def _has_half_character(value: object) -> bool:
@@ -285,11 +280,9 @@ def _after_first_sentence(path: Path, table: pd.DataFrame) -> pd.Series:
     """raw[start_pos:], since the first sentence names the profession."""
     valid = table["start_pos"].map(lambda start: type(start) is int and start >= 0)
     refuse(path, table["start_pos"], ~valid, "is no position in the text")
-    return pd.Series(
-        [text[start:] if isinstance(text, str) else None for text, start in table[["raw", "start_pos"]].to_numpy()],
-        index=table.index,
-        dtype=object,
-    )
+    rows = table[["raw", "start_pos"]].to_numpy()
+    texts = [text[start:] if isinstance(text, str) else None for text, start in rows]
+    return pd.Series(texts, table.index, dtype=object)
 
 
 class _PlainValues(pickle.Unpickler):
