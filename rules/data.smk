@@ -11,7 +11,6 @@ corpus = PATHS.corpus  # an external file by its name in the catalogue
 CEAT = config["metrics"]["ceat"]
 NAMES_OF_FILES = {Path(corpus(name)).name: name for name in CATALOGUE.files}  # of the folder of external files
 FILES_READ = files_read(SETUP, CATALOGUE, JOBS)
-SETS = {name: [file for file in files if file in FILES_READ] for name, files in CATALOGUE.sets.items()}
 
 
 # The code is no input here: what a file must be is checked against its sha256, and an edit must not fetch it again.
@@ -24,7 +23,7 @@ rule download:
     log:
         f"{CORPORA}/logs/{{file}}.log",
     wildcard_constraints:
-        file=one_of(file for file, name in NAMES_OF_FILES.items() if not any(name in files for files in SETS.values())),
+        file=one_of(NAMES_OF_FILES),
     localrule: True
     conda:
         "../envs/light.yaml"
@@ -37,33 +36,6 @@ rule download:
         entries=lambda wildcards: [asdict(CATALOGUE.entry(NAMES_OF_FILES[wildcards.file]))],
     script:
         "../scripts/download.py"
-
-
-for NAME, NAMES in SETS.items():
-    if not NAMES:
-        continue
-
-    rule:
-        name:
-            f"download_{NAME}"
-        input:
-            own=on_this_machine([config["files"][name] for name in NAMES if name in config["files"]]),
-        output:
-            [corpus(name) for name in NAMES],
-        log:
-            f"{CORPORA}/logs/{NAME}.log",
-        localrule: True
-        conda:
-            "../envs/light.yaml"
-        threads: 1
-        resources:
-            mem_mb=500,
-            runtime=130,
-            downloads=1,
-        params:
-            entries=[asdict(CATALOGUE.entry(name)) for name in NAMES],
-        script:
-            "../scripts/download.py"
 
 
 rule files:

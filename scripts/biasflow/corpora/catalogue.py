@@ -47,7 +47,7 @@ class HubEncoder:
 @dataclass(frozen=True)
 class Catalogue:
     """All external files by name, and encoders by id. shards: data set of several files -> their names, `scattered`;
-    sets: small files that one job fetches, by the name of the set."""
+    sets: the names of their files, by the name of the set."""
 
     files: Mapping[str, Entry]
     shards: Mapping[str, tuple[str, ...]]

@@ -66,7 +66,9 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
             colour = GREY if row.untrusted else GREEN
             axes.annotate(marks, (1, y), (50, 0), color=colour, fontsize=8, **beside)
     header = "score" + " (neutral)" * any(row.score.cell.neutral for row in rows)
-    axes.annotate(header, (1, -0.85), (5, 0), color=GREY, fontsize=6.5, annotation_clip=False, **beside)
+    axes.annotate(
+        header, (1, 1), (5, 3), **beside | {"xycoords": "axes fraction", "va": "bottom"}, color=GREY, fontsize=6.5
+    )
     for group in groups:
         height = next(y for y, row in zip(heights, rows, strict=True) if _group(row) == group) - 1
         heading = {"ha": "right", "style": "italic", "fontsize": 7, "annotation_clip": False}
