@@ -363,12 +363,12 @@ def _gaps(pearson: str, sums: str, distances: str) -> dict[str, Measure]:
     beside = *_classifier(sums), Beside("smallest gap seen", "smallest_gap_seen", variant=sums, most=0.3, why=few)
     sums_of_gaps = {"tpr_gap_sum": sums, "independence": sums, "separation": distances, "sufficiency": distances}
     labels = {"tpr_gap_sum": "TPR gap (S)"}
-    about, signed = {"group": OUTSIDE, "noisy": True}, "TPR gap (P)"
-    way = Beside(signed, "tpr_gap_pearson", variant=pearson)  # a sum hides that gaps turned around
-    sign = Measure(signed, 0, "neutral", variant=pearson, farthest=1, beside=beside, **about)
-    return {"tpr_gap_pearson": sign} | {
+    about, label = {"group": OUTSIDE, "noisy": True}, "TPR gap (P)"
+    direction = Beside(label, "tpr_gap_pearson", variant=pearson)  # a sum hides that gaps turned around
+    correlation = Measure(label, 0, "neutral", variant=pearson, farthest=1, beside=beside, **about)
+    return {"tpr_gap_pearson": correlation} | {
         name: Measure(
-            labels.get(name, name), 0, "low", variant=variant, unsigned=OVER_SEEDS, beside=(*beside, way), **about
+            labels.get(name, name), 0, "low", variant=variant, unsigned=OVER_SEEDS, beside=(*beside, direction), **about
         )
         for name, variant in sums_of_gaps.items()
     }
