@@ -12,6 +12,8 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode, return_and_correct_aliasing
 from torch.utils._pytree import tree_flatten, tree_map
 
+from biasflow.encoders import device as precision
+
 DEVICE = torch.device("meta")  # torch knows the name, and needs no driver for it
 CPU = torch.device("cpu")
 aten = torch.ops.aten
@@ -79,6 +81,14 @@ def _tensor(data: object, *, device: torch.device | None = None, **options) -> t
 def _entered(context: torch.no_grad) -> torch.no_grad:
     context.__enter__()
     return context
+
+
+@contextlib.contextmanager
+def gpu() -> Iterator[torch.device]:
+    """The GPU of this machine; while the context is open, nothing is computed in half precision on it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(precision, "GPU", "no device")
+        yield torch.device("cuda", torch.cuda.current_device())
 
 
 @contextlib.contextmanager

@@ -1,5 +1,5 @@
 """What is read, fitted and trained on another device than the processor is what it is there, and nothing is left behind
-on one of the two: with `other_device` in the place of a GPU."""
+on one of the two: with `other_device` in the place of a GPU, and on a GPU where there is one."""
 
 import dataclasses
 import importlib
@@ -31,7 +31,7 @@ from biasflow.training import pretrain
 from tests.unit.conftest import HIDDEN, random_eraser
 from tests.unit.encoders import test_batches
 from tests.unit.encoders.test_batches import READINGS, SENTENCES, TOKENIZER, reader
-from tests.unit.other_device import CPU, MixedDevicesError, other_device
+from tests.unit.other_device import CPU, MixedDevicesError, gpu, other_device
 from tests.unit.tasks.coreference import made_up
 from tests.unit.training import test_pretrain
 
@@ -50,13 +50,14 @@ def occurrences(model):
 
 
 def on_both(run, tolerance=TOLERANCE):
-    """run(device) on either device returns arrays that are alike."""
+    """run(device) on every device returns arrays that are alike."""
     expected = run(CPU)
-    with other_device() as device:
-        found = run(device)
-    assert len(found) == len(expected) > 0
-    for one, other in zip(expected, found, strict=True):
-        assert np.abs(np.asarray(one, float) - np.asarray(other, float)).max() < tolerance
+    for elsewhere in [other_device, *([gpu] if torch.cuda.is_available() else [])]:
+        with elsewhere() as device:
+            found = run(device)
+        assert len(found) == len(expected) > 0
+        for one, other in zip(expected, found, strict=True):
+            assert np.abs(np.asarray(one, float) - np.asarray(other, float)).max() < tolerance
 
 
 def test_the_stand_in_refuses_what_a_gpu_does():
