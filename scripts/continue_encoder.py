@@ -6,7 +6,7 @@ from _rule import model_folder, rule
 
 with rule(snakemake) as facts:
     from biasflow.base.records import checkpoint_folder
-    from biasflow.encoders.device import resolve_deterministic, resolve_device
+    from biasflow.encoders.device import named, resolve_deterministic, resolve_device
     from biasflow.training.continue_ import continue_encoder
 
     device = resolve_device(snakemake.params.device, gpus=snakemake.resources.gpu)
@@ -15,4 +15,4 @@ with rule(snakemake) as facts:
     files = {role: snakemake.input.get(role) for role in ("swapped", "labour")}
     options = snakemake.params.encoder | files | {"work": checkpoint_folder(target)}
     metrics = continue_encoder(source, target, snakemake.input.text, device=device.type, **options)
-    facts |= {"device": str(device), "seed": snakemake.params.encoder["seed"], "metrics": metrics}
+    facts |= {"device": named(device), "seed": snakemake.params.encoder["seed"], "metrics": metrics}

@@ -9,7 +9,7 @@ from _rule import by_role, model_folder, rule
 with rule(snakemake) as facts:
     from biasflow.base.files import whole_file
     from biasflow.base.records import checkpoint_folder
-    from biasflow.encoders.device import resolve_deterministic, resolve_device
+    from biasflow.encoders.device import named, resolve_deterministic, resolve_device
     from biasflow.training import FACTS, FITTING
 
     training, device = snakemake.params.training, resolve_device(snakemake.params.device, gpus=snakemake.resources.gpu)
@@ -29,4 +29,4 @@ with rule(snakemake) as facts:
     )
     with whole_file(snakemake.output.training) as temporary:
         shutil.copyfile(Path(snakemake.output.model, FACTS), temporary)
-    facts |= {"device": str(device), "seed": int(snakemake.wildcards.seed), "metrics": metrics}
+    facts |= {"device": named(device), "seed": int(snakemake.wildcards.seed), "metrics": metrics}

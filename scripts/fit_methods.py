@@ -7,13 +7,14 @@ from _rule import by_role, model_folder, rule
 with rule(snakemake) as facts:
     from biasflow.base.files import whole_folder
     from biasflow.base.tabular import write_csv
-    from biasflow.encoders.device import resolve_device
+    from biasflow.encoders.device import named, resolve_device
     from biasflow.encoders.load import load_with_sentence_vector
     from biasflow.methods.fitted import save
     from biasflow.methods.fitting import fit_block, fitting_arguments
 
     fit, heads = snakemake.params.fit, snakemake.params.fit["heads"]
-    facts["device"] = device = str(resolve_device(snakemake.params.device, gpus=snakemake.resources.gpu))
+    device = resolve_device(snakemake.params.device, gpus=snakemake.resources.gpu)
+    facts["device"] = named(device)
     files = by_role(snakemake.input, fit["roles"])
     folder, training = model_folder(snakemake.input.model), snakemake.wildcards.training
     model, tokenizer = load_with_sentence_vector(folder, training, head=heads["model"], device=device)

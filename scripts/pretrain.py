@@ -6,7 +6,7 @@ with rule(snakemake) as facts:
     from biasflow.base.files import whole_folder
     from biasflow.base.records import checkpoint_folder
     from biasflow.corpora.documents import read_documents
-    from biasflow.encoders.device import resolve_deterministic, resolve_device
+    from biasflow.encoders.device import named, resolve_deterministic, resolve_device
     from biasflow.training.pretrain import pretrain
 
     device = resolve_device(snakemake.params.device, gpus=snakemake.resources.gpu)
@@ -22,4 +22,4 @@ with rule(snakemake) as facts:
             work=checkpoint_folder(snakemake.output[0]),
             **snakemake.params.encoder,
         )
-    facts |= {"device": str(device), "seed": snakemake.params.encoder["seed"], "metrics": metrics}
+    facts |= {"device": named(device), "seed": snakemake.params.encoder["seed"], "metrics": metrics}

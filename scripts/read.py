@@ -11,13 +11,13 @@ with rule(snakemake) as facts:
     from biasflow.base.files import whole_folder
     from biasflow.base.progress import parts
     from biasflow.base.records import checkpoint_folder
-    from biasflow.encoders.device import resolve_deterministic, resolve_device
+    from biasflow.encoders.device import named, resolve_deterministic, resolve_device
     from biasflow.readouts.files import not_fitted, reason_of, reasons_of, write_left_out, write_reasons
     from biasflow.readouts.source import Source
 
     device = resolve_device(snakemake.params.device, gpus=snakemake.resources.gpu)
     # Heads and probes are trained, too.
-    facts |= {"device": str(device), "deterministic": resolve_deterministic(snakemake.params.deterministic, device)}
+    facts |= {"device": named(device), "deterministic": resolve_deterministic(snakemake.params.deterministic, device)}
     methods_file = Path(snakemake.input.methods) if snakemake.input.get("methods") else None
     tried, failed = 0, []
     with whole_folder(snakemake.output[0]) as folder:

@@ -69,6 +69,11 @@ def on_gpu(device: torch.device) -> bool:
     return device.type == GPU
 
 
+def named(device: torch.device) -> str:
+    """A GPU by its name, because another one may give other numbers; the processor as "cpu"."""
+    return torch.cuda.get_device_name(device) if on_gpu(device) else device.type
+
+
 def half(device: torch.device) -> contextlib.AbstractContextManager:
     """While the context is open, matrix products on a GPU are computed in HALF, from weights in float32."""
     return torch.autocast(device.type, dtype=HALF) if on_gpu(device) else contextlib.nullcontext()

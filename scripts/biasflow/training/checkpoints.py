@@ -16,7 +16,7 @@ from biasflow.base.files import sha256, whole_folder, write_json
 from biasflow.base.provenance import versions
 from biasflow.base.records import contents, flat
 from biasflow.base.shipped import ROOT
-from biasflow.encoders.device import on_gpu
+from biasflow.encoders.device import named
 
 COMPUTING = ("numpy", "torch", "transformers", "tokenizers", "accelerate")  # libraries whose numbers a training has
 COMPLETE = "complete"  # the file that a checkpoint gets when all of it is on disk: the sha256 of every other file
@@ -54,7 +54,7 @@ def computed_by(device: torch.device, code: Iterable[str | Path]) -> dict[str, o
     deterministic algorithms there, the precision of its matrix products, the number of threads, the libraries; the
     modules `code` that train, and all that these import."""
     return {
-        "device": torch.cuda.get_device_name(device) if on_gpu(device) else device.type,
+        "device": named(device),
         "deterministic": torch.are_deterministic_algorithms_enabled(),
         "precision": torch.get_float32_matmul_precision(),
         "threads": torch.get_num_threads(),
