@@ -219,55 +219,48 @@ _ALL = "all"
 
 
 def weighting_pairs(snli_accuracy: pd.Series) -> pd.DataFrame:
-    """Settings that differ in n_p only: columns np0 and np1, index level and `rest`, the settings without n_p.
+    """Settings that differ in n_p only: columns np0 and np1; the last level of the index is the settings without n_p.
 
-    `snli_accuracy`: index level and settings. Pairs of which one side is absent are left out."""
+    `snli_accuracy`: its index ends in level and settings. Pairs of which one side is absent are left out."""
+    *keys, settings = snli_accuracy.index.names
     frame = snli_accuracy.rename("value").reset_index()
-    frame[["rest", "comma", "n_p"]] = frame["settings"].str.rpartition(",")  # n_p is the last of the settings
-    pairs = frame[frame["n_p"] != ""].pivot(index=["level", "rest"], columns="n_p", values="value")
+    split = [text.rpartition(",") for text in frame[settings]]  # n_p is the last of the settings
+    frame = frame.assign(rest=[rest for rest, *_ in split], n_p=[n_p for *_, n_p in split])
+    pairs = frame[frame["n_p"] != ""].pivot(index=[*keys, "rest"], columns="n_p", values="value")
     return pairs.reindex(columns=["0", "1"]).set_axis(["np0", "np1"], axis=1).dropna()
 
 
 def table6(run: Run) -> pd.DataFrame:
     """Mean SNLI accuracy with n_p = 0 and n_p = 1 per level, and the mean and standard deviation of the increase.
 
-    Per encoder and reading of the interventions, beside the printed table 6. Encoders without NLI scores have empty
-    rows with the reason as `status`."""
-    published = grid.printed_table(run.printed, 6)
-    judged = nli_by_setting(run)
-    blocks = []
-    for encoder in grid.encoders(run):
-        of_encoder = judged[judged["encoder"] == encoder]
-        for interventions, block in of_encoder.groupby("interventions", sort=False):
-            effect = weighting_effect(block.set_index(grid.SETTING)["snli_accuracy"], levels=published["level"])
-            blocks.append(effect.assign(encoder=encoder, interventions=interventions, status=RUN))
-        if of_encoder.empty:
-            status = grid.not_run(run, encoder, grid.NLI)
-            blocks.append(published[["level"]].assign(encoder=encoder, interventions=grid.AFTER, status=status))
-    values = [column for column in published if column != "level"]
-    table = pd.concat(blocks).reindex(columns=[*grid.READING, "level", *values, "status"])
-    table = table.astype({"level": str} | dict.fromkeys(values, float))
-    table = merge_published(table, published, on=["level"], values=values)
-    table = grid.published_where(grid.printed_nli(run, table), table, values)
-    pairs = [column for column in table if column.startswith("model_pairs")]
-    return grid.own_levels(run, table.astype(dict.fromkeys(pairs, "Int64")))
-
-
-def weighting_effect(snli_accuracy: pd.Series, *, levels: pd.Series) -> pd.DataFrame:
-    """A row per entry of `levels` ("all": every pair): model_pairs, the two means, increase and increase_sd.
+    Per encoder, reading of the interventions and level ("all": every pair), beside the printed table 6. Encoders
+    without NLI scores have empty rows with the reason as `status`.
 
     increase_sd is the sample's (ddof = 1), which is what the printed rows of the single levels have; the printed 0.0439
-    of all pairs is between the two (0.0434 and 0.0440 from the printed table 7). One pair has none.
-    `snli_accuracy`: index level and settings. A level without pairs has 0 pairs and NaN."""
-    pairs = weighting_pairs(snli_accuracy)
-    rows = []
-    for level in levels:
-        of_level = pairs if level == _ALL else pairs[pairs.index.get_level_values("level") == level]
-        means = {f"snli_accuracy_{name}": of_level[name].mean() for name in of_level}
-        increase = of_level["np1"] - of_level["np0"]
-        increases = {"increase": increase.mean(), "increase_sd": increase.std(ddof=1)}
-        rows.append({"level": level, "model_pairs": len(of_level)} | means | increases)
-    return pd.DataFrame(rows)
+    of all pairs is between the two (0.0434 and 0.0440 from the printed table 7). One pair has none."""
+    published, judged = grid.printed_table(run.printed, 6), nli_by_setting(run)
+    models = judged[grid.READING].drop_duplicates().assign(status=RUN)
+    absent = [name for name in grid.encoders(run) if name not in set(models["encoder"])]
+    whys = [(name, grid.AFTER, grid.not_run(run, name, grid.NLI)) for name in absent]
+    models = arranged(pd.concat([models, pd.DataFrame(whys, columns=[*models])]), encoder=grid.encoders(run))
+    pairs = weighting_pairs(judged.set_index([*grid.READING, *grid.SETTING])["snli_accuracy"]).reset_index()
+    pairs = pairs.assign(increase=pairs["np1"] - pairs["np0"])
+    groups = pd.concat([pairs, pairs.assign(level=_ALL)]).groupby([*grid.READING, "level"])
+    mean = pd.Series.mean
+    effects = groups.agg(
+        model_pairs=("np0", "size"),
+        snli_accuracy_np0=("np0", mean),
+        snli_accuracy_np1=("np1", mean),
+        increase=("increase", mean),
+        increase_sd=("increase", pd.Series.std),
+    )
+    table = models.merge(published[["level"]], how="cross").merge(effects.reset_index(), how="left")
+    table["model_pairs"] = table["model_pairs"].fillna(0).where(table["status"] == RUN)
+    values = [*effects]
+    table = merge_published(table[[*grid.READING, "level", *values, "status"]], published, on=["level"], values=values)
+    table = grid.published_where(grid.printed_nli(run, table), table, values)
+    counts = [column for column in table if column.startswith("model_pairs")]
+    return grid.own_levels(run, table.astype(dict.fromkeys(counts, "Int64")))
 
 
 def nli_intervals(run: Run) -> pd.DataFrame:

@@ -149,8 +149,6 @@ def with_printed(run: Run) -> pd.DataFrame:
         status=RUN,
         nli_status=RUN,
     )
-    if complete.empty:
-        return printed
     return pd.concat([complete.reindex(columns=list(printed)), printed], ignore_index=True)
 
 

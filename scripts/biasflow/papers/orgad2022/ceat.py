@@ -35,7 +35,9 @@ def ceat(run: Run, half: str) -> pd.DataFrame:
     encoders = selection.encoders_of(chosen)
     ours = _measured(chosen)
     table = selection.beside(ours, _printed(chosen), _KEY, encoders)
-    table = table.merge(_words(chosen), on=["encoder", "test"], how="left", validate="many_to_one")
+    counts = _counts(chosen)
+    tests = ceat_tests(chosen.ceat_tests, run.files["ceat_words"][halves.CEAT]) if counts else {}
+    table = table.merge(dropped_words(counts, tests), on=["encoder", "test"], how="left", validate="many_to_one")
     tested = set(ours["encoder"])
     table = table.assign(
         words_dropped=table["words_dropped"].astype(object).fillna(""),
@@ -99,13 +101,6 @@ def _counts(chosen: Selection) -> dict[str, pd.DataFrame]:
     """The counts of the encoders whose contexts were counted."""
     files = {name: file for name, file in chosen.run.files.get("ceat_counts", {}).items() if name in chosen.encoders}
     return {encoder: pd.read_csv(file, keep_default_na=False) for encoder, file in files.items()}
-
-
-def _words(chosen: Selection) -> pd.DataFrame:
-    """`dropped_words` of the encoders whose contexts were counted."""
-    counts = _counts(chosen)
-    tests = ceat_tests(chosen.ceat_tests, chosen.run.files["ceat_words"][halves.CEAT]) if counts else {}
-    return dropped_words(counts, tests)
 
 
 def _measured(chosen: Selection) -> pd.DataFrame:

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from biasflow.papers.frames import Run
 from biasflow.papers.orgad2022 import halves
@@ -28,35 +27,27 @@ _CROWD = 100  # points from which the marks are smaller
 Marks = Mapping[str, tuple[str, str]]
 
 
-def boxes(run: Run, half: str, unit: str, tested: str = halves.RAW) -> Figure:
-    """The first printed measure of bias of a half against compression, a row of two panels per encoder, as
-    `small_multiples`; after retraining a box per fine-tuned encoder over its heads (quartiles; whiskers to the furthest
-    head within 1.5 quartile ranges), at the encoder's compression. `unit`: of the measure."""
-    return small_multiples(run, half, [halves.HALVES[half].extrinsic[:1]], tested, unit=unit)
-
-
 @draw.style()
-def small_multiples(
-    run: Run,
-    half: str,
-    rows: Sequence[Sequence[Measure]] | None = None,
-    tested: str = halves.RAW,
-    *,
-    unit: str = "",
-) -> Figure:
-    """All extrinsic measures, or `rows` of them, against compression: up to three measures side by side per encoder,
-    each before and after.
+def small_multiples(run: Run, half: str, tested: str = halves.RAW, *, unit: str = "", labour: bool = False) -> Figure:
+    """All extrinsic measures against compression: up to three measures side by side per encoder, each before and after.
 
-    A point per fine-tuned model (before) and per retrained head (after); with a `unit`, which makes it one measure in
-    large, a box per fine-tuned model (after). Colour: strategy. Line: least squares over all points (after: all heads),
-    with R^2, and below it the printed one; none with fewer than LEAST_MODELS fine-tuned models. The two panels of a
-    measure share its axis. Width 10.5 in: a landscape page. Where nothing can be drawn the figure says why. `tested`:
-    as in `points`."""
+    A point per fine-tuned model (before) and per retrained head (after). With a `unit`, that of the first printed
+    measure, this one alone in large, and after retraining a box per fine-tuned encoder over its heads (quartiles;
+    whiskers to the furthest head within 1.5 quartile ranges), at the encoder's compression. `labour`: the Pearson
+    measures alone, with the US labour statistics' share of women; below each R^2 stands that of the same measure with
+    the shares of the training data (in brackets), because the figure is about how far the two agree.
+
+    Colour: strategy. Line: least squares over all points (after: all heads), with R^2, and below it the printed one;
+    none with fewer than LEAST_MODELS fine-tuned models. The two panels of a measure share its axis. Width 10.5 in: a
+    landscape page. Where nothing can be drawn the figure says why. `tested`: as in `points`."""
     chosen = select(run, halves.HALVES[half])
-    rows = rows or chosen.half.panels
-    blocks, marks = _blocks(chosen, [measure for row in rows for measure in row], tested), _marks(chosen)
+    rows = [chosen.half.extrinsic[:1]] if unit else chosen.half.panels
+    if labour:
+        rows = [[measure._replace(variant="labour") for measure in halves.PEARSON]]
+    blocks = _blocks(chosen, [measure for row in rows for measure in row], tested)
+    marks = {name: (draw.colour_of(name), shape) for name, shape in zip(chosen.models, cycle(_SHAPES), strict=False)}
     if not blocks:
-        return _nothing(chosen)
+        return draw.empty_figure("; ".join(f"{name}: {chosen.no_points(name)}" for name in chosen.encoders))
     printed = printed_r_squared(chosen, tested)
     lines = len(rows) * len(blocks)
     columns, size = (1, (7.2, 0.7 + 2.6 * lines)) if unit else (_COLUMNS, (10.5, 0.8 + 2.0 * lines))
@@ -75,17 +66,12 @@ def small_multiples(
             unused.remove()
         if measures is rows[0]:
             draw.name_row(line_of_panels[0], name, _ABOVE)
-    draw.legend_below(figure, _legend(marks), title=_x_label(chosen))
+    entries = [
+        draw.legend_entry(model, marker=marker, color=color, markerfacecolor="none")
+        for model, (color, marker) in marks.items()
+    ]
+    draw.legend_below(figure, entries, title=_x_label(chosen))
     return figure
-
-
-def labour_shares(run: Run, tested: str = halves.RAW) -> Figure:
-    """The Pearson measures with the US labour statistics' share of women; as `small_multiples`.
-
-    Below each R^2 stands that of the same measure with the shares of the training data (in brackets), because the
-    figure is about how far the two agree."""
-    measures = [measure._replace(variant="labour") for measure in halves.PEARSON]
-    return small_multiples(run, halves.OCCUPATION.kind, [measures], tested)
 
 
 def _x(chosen: Selection) -> str:
@@ -113,11 +99,6 @@ def _known(block: pd.DataFrame, x: str, measure: Measure) -> pd.DataFrame:
     """The points where compression (column x) and the measure are defined."""
     both = [x, measure.column]
     return block.dropna(subset=both) if {*both} <= {*block} else block.head(0)
-
-
-def _nothing(chosen: Selection) -> Figure:
-    """The figure in place of one without a single point: it says why, for each encoder."""
-    return draw.empty_figure("; ".join(f"{name}: {chosen.no_points(name)}" for name in chosen.encoders))
 
 
 def _draw(
@@ -182,12 +163,3 @@ def _draw_boxes(axes: Axes, rows: pd.DataFrame, x: str, y: str, color: str, *, w
 
 def _r_squared(value: float) -> str:
     return f"R\u00b2 = {value:.3f}" if np.isfinite(value) else "no R\u00b2"
-
-
-def _marks(chosen: Selection) -> Marks:
-    return {model: (draw.colour_of(model), shape) for model, shape in zip(chosen.models, cycle(_SHAPES), strict=False)}
-
-
-def _legend(marks: Marks) -> list[Line2D]:
-    entries = ((model, {"color": color, "marker": marker}) for model, (color, marker) in marks.items())
-    return [draw.legend_entry(model, markerfacecolor="none", **options) for model, options in entries]

@@ -126,11 +126,6 @@ class Half:
         return [*coded[0], *self.printed, *(measure for measure in others if measure not in self.printed)]
 
     @cached_property
-    def labels(self) -> dict[tuple[str, str], str]:
-        """Key -> label of all measures."""
-        return {measure.key: measure.label for measure in self.measures}
-
-    @cached_property
     def inputs(self) -> list[str]:
         """The texts that models are tested and probed on; tables name them where there are several."""
         return [*dict.fromkeys(self.texts.values())]

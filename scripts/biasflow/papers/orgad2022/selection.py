@@ -357,5 +357,6 @@ def with_all(table: pd.DataFrame, encoders: Sequence[str]) -> pd.DataFrame:
 
 def with_labels(table: pd.DataFrame, half: halves.Half) -> pd.DataFrame:
     """The table of metrics and variants with the `key` of each measure and its label, "" without one, as `measure`."""
-    keys, labels = list(zip(table["metric"], table["variant"], strict=True)), half.labels
+    keys = list(zip(table["metric"], table["variant"], strict=True))
+    labels = {measure.key: measure.label for measure in half.measures}
     return table.assign(key=keys, measure=[labels.get(key, "") for key in keys])

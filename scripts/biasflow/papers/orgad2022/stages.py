@@ -205,7 +205,6 @@ def overview(run: Run, half: str) -> pd.DataFrame:
     truncated = chosen.rows[chosen.rows["metric"] == "truncated"].groupby(["encoder", "model"])["value"].mean()
     models = list(zip(table["encoder"], table["model"], strict=True))
     ran = {model for frame in measured.values() for model in zip(frame["encoder"], frame["model"], strict=True)}
-    without = {model: status(chosen.lacking(*model, halves.BEFORE, chosen.scored)) for model in {*models} - ran}
     table = table.rename(columns={"text": "setting"}) if len(half.inputs) > 1 else table.drop(columns="text")
     return table.assign(
         probe_data=chosen.probe_data[0],
@@ -217,7 +216,7 @@ def overview(run: Run, half: str) -> pd.DataFrame:
         ceat_test=chosen.ceat_test,
         truncated=truncated.reindex(models).to_numpy(),
         diverged=[chosen.diverged_seeds(*key) for key in models],
-        status=[without.get(model, RUN) for model in models],
+        status=[RUN if key in ran else status(chosen.lacking(*key, halves.BEFORE, chosen.scored)) for key in models],
         measures_not_run=[_missing(chosen, name, measured) for name in table["encoder"]],
     )
 

@@ -2,7 +2,7 @@
 halves, and baselines without a model."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from difflib import SequenceMatcher
 from pathlib import Path
 
@@ -109,15 +109,18 @@ ALL = "all"  # professions; iterations together
 PRINTED_OF = {"9": ALL, "10": "nurse"}  # table -> whose words the paper prints
 
 
-def table9(run: Run) -> pd.DataFrame:
-    """The words of all biographies, as `words_table`."""
-    return _words(run, "9", [ALL])
-
-
-def table10(run: Run) -> pd.DataFrame:
-    """The words of the biographies of a profession (or several), as `words_table`."""
-    parts = read_item(run, "top_words", keep_default_na=False)["part"].unique()
-    return _words(run, "10", [part for part in parts if part != ALL])
+def words(run: Run, number: str) -> pd.DataFrame:
+    """`words_table` of all biographies (table 9), or of those of a profession or several (table 10), beside the printed
+    words where they are of the same ones."""
+    top = read_item(run, "top_words", keep_default_na=False)
+    parts = [part for part in top["part"].unique() if (part == ALL) == (PRINTED_OF[number] == ALL)]
+    if not parts:
+        raise BiasflowError(f"table {number}: {item_file(run, 'top_words')} has no words for it; look for them first")
+    printed = read_text_csv(WORDS)
+    printed_of = {PRINTED_OF[number]: printed[printed["table"] == number]}
+    return pd.concat(
+        [words_table(top[top["part"] == part], printed_of.get(part), part) for part in parts], ignore_index=True
+    )
 
 
 def words_table(top: pd.DataFrame, printed: pd.DataFrame, profession: str) -> pd.DataFrame:
@@ -184,19 +187,6 @@ def data(run: Run) -> pd.DataFrame:
     embedded = f"The biographies are embedded ones: {sources.iloc[0, 0]}."
     table.attrs["note"] = left_out(sources) if set(SUMMARY_COLUMNS) <= set(sources) else embedded
     return table
-
-
-def _words(run: Run, number: str, parts: Sequence[str]) -> pd.DataFrame:
-    """`words_table` of each of these professions, beside the words of a printed table where it is of the same one."""
-    top = read_item(run, "top_words", keep_default_na=False)
-    parts = [part for part in parts if part in set(top["part"])]
-    if not parts:
-        raise BiasflowError(f"table {number}: {item_file(run, 'top_words')} has no words for it; look for them first")
-    printed = read_text_csv(WORDS)
-    printed_of = {PRINTED_OF[number]: printed[printed["table"] == number]}
-    return pd.concat(
-        [words_table(top[top["part"] == part], printed_of.get(part), part) for part in parts], ignore_index=True
-    )
 
 
 def _yes(value: bool) -> str:
