@@ -100,7 +100,7 @@ def change(
     items = _of_same_items(block, paired)
     for over, ends in (
         (SEEDS, lambda: _paired(*sides)),
-        (SAME_ITEMS, lambda: _of_same_items(block, paired)),
+        (SAME_ITEMS, lambda: items),
         (ITEMS, lambda: _of_items(block, other, neutral, better)),
         (DRAWS, lambda: _paired(*(_by(side, DRAWN, neutral, better) for side in (block, other)))),
     ):

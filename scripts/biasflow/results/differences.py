@@ -45,8 +45,9 @@ def differences(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
     intervals = np.array([difference_interval(*pair) for pair in zip(*sides, strict=True)]).reshape(-1, 2)
     both.loc[in_both, ["difference_low", "difference_high"]] = intervals
     both["difference"] = both["value_second"] - both["value_first"]
+    equal = np.isclose(both["value_first"], both["value_second"], rtol=ROUNDING, atol=ROUNDING, equal_nan=True)
     both["what"] = np.select(
-        [both["in"] == "left_only", both["in"] == "right_only", _equal(both)], [ONLY_FIRST, ONLY_SECOND, ""], DIFFERS
+        [both["in"] == "left_only", both["in"] == "right_only", equal], [ONLY_FIRST, ONLY_SECOND, ""], DIFFERS
     )
     tested = has_width(both["difference_low"], both["difference_high"])
     zero = (both["difference_low"] <= 0) & (both["difference_high"] >= 0)
@@ -55,11 +56,6 @@ def differences(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
     both.loc[both["what"].isin([ONLY_FIRST, ONLY_SECOND]) & changes.are_changes(both["metric"]), "what"] = ""
     different = both.loc[both["what"] != "", COLUMNS]
     return different.sort_values("what", key=lambda kinds: kinds.map(KINDS.index), kind="stable", ignore_index=True)
-
-
-def _equal(both: pd.DataFrame) -> np.ndarray:
-    """Whether two values are the same up to rounding, or both are none."""
-    return np.isclose(both["value_first"], both["value_second"], rtol=ROUNDING, atol=ROUNDING, equal_nan=True)
 
 
 def in_words(row: Mapping) -> str:

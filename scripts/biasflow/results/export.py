@@ -13,8 +13,8 @@ import pandas as pd
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import whole_folder, write_text
 from biasflow.base.tabular import write_csv, write_parquet
-from biasflow.registry import METRICS
 from biasflow.results.comparison import AGAINST, DISTANCE_CHANGED
+from biasflow.results.matrix import about_measure, measures
 from biasflow.results.scores import KEYS, METHOD, MODEL, NA, NONE, VALUES
 
 ABOUT = ["label", "group", "neutral", "better"]
@@ -24,13 +24,10 @@ COLUMNS = [*KEYS, *VALUES, *ABOUT]
 def described(scores: pd.DataFrame) -> pd.DataFrame:
     """A table of scores with four further columns: the label, group (inside, outside, cost), neutral value and better
     direction of each measure of the matrix; "" and NaN for all other scores."""
-    measures = {name: measure for entry in METRICS.values() for name, measure in entry.measures.items()}
-    about = [measures.get(metric) for metric in scores["metric"]]
-    columns = {
-        key: [getattr(measure, key) if measure else "" for measure in about] for key in ("label", "group", "better")
-    }
-    neutral = [float(measure.neutral) if measure else float("nan") for measure in about]
-    return scores.assign(**columns, neutral=neutral)[COLUMNS]
+    known = {name: about_measure(measure) for (_, name), measure in measures().items()}
+    about = pd.DataFrame([known.get(metric, {}) for metric in scores["metric"]], scores.index, ABOUT)
+    about = about.fillna(dict.fromkeys(["label", "group", "better"], "")).astype({"neutral": float})
+    return scores.join(about)[COLUMNS]
 
 
 def _write_json(frame: pd.DataFrame, path: Path) -> None:

@@ -69,9 +69,9 @@ def matrix(scores: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
     Rows are in the order of the plan, measures in that of the registry."""
     measured = _measured(scores)
     rows = pd.concat([_with_help(measured.assign(same_as=_repeated(measured))), _holes(plan)], ignore_index=True)
-    notes = _notes(plan)
-    rows["note"] = [notes.get(keys, "") for keys in rows[_NOTED].itertuples(index=False, name=None)]
-    rows = rows.reindex(columns=COLUMNS)
+    plan = plan.assign(note=plan.get("note", ""))
+    noted = _by_measure(plan[plan["note"] != ""]).drop_duplicates(_NOTED)[[*_NOTED, "note"]]
+    rows = rows.drop(columns="note").merge(noted, "left", on=_NOTED).fillna({"note": ""}).reindex(columns=COLUMNS)
     known = {column: plan[column] for column in ROW if column in plan} | {"measure": [name for _, name in measures()]}
     rows = arranged(rows, **{column: [*known.get(column, ()), *sorted(rows[column])] for column in ROW})
     words = ["change_interval", "control", "helps", "same_as"]
@@ -126,18 +126,16 @@ def without_samples(table: pd.DataFrame) -> pd.DataFrame:
 
 def _measured(scores: pd.DataFrame) -> pd.DataFrame:
     rows = []
-    for (name, part, variant), measure in by_rows().items():
-        of_measure = scores[(scores["metric"] == name) & (scores["part"] == part) & (scores["variant"] == variant)]
+    for (name, *reading), measure in by_rows().items():
+        of_measure, changed, against = (
+            scores[(scores[MEASURE] == [name + ending, *reading]).all(axis=1)]
+            for ending in ("", DISTANCE_CHANGED, AGAINST)
+        )
         with_it = beside(of_measure, scores, measure)
         doubts = cautions(with_it, measure)
         plain = of_measure[of_measure["strategy"].isin(PLAIN) & (of_measure["method"] == NONE)]
         untouched = dict(list(plain.groupby(_COMPARED)))
-        of_part = scores[scores["variant"].eq(variant) & scores["part"].eq(part)]
-        changed, against = (
-            dict(list(of_part[of_part["metric"] == name + ending].groupby(_SCORED)))
-            for ending in (DISTANCE_CHANGED, AGAINST)
-        )
-        blocks = dict(list(of_measure.groupby(_SCORED)))
+        blocks, changed, against = (dict(list(rows.groupby(_SCORED))) for rows in (of_measure, changed, against))
         controls = _controls(blocks)
         for keys, block in of_measure.assign(measure=name).groupby(ROW):
             row = dict(zip(ROW, keys, strict=True))
@@ -159,7 +157,7 @@ def _measured(scores: pd.DataFrame) -> pd.DataFrame:
             row["untouched_caution"] = "" if before is None else why(doubts.loc[before.index], measure, before["seed"])
             active = "yes" if row["strategy"] == f"{WITH}{row['method']}" else "no"
             reason = "" if block["value"].notna().any() else UNDEFINED
-            rows.append(row | _summary(block) | _about(measure) | {"in_training": active, "reason": reason})
+            rows.append(row | _summary(block) | about_measure(measure) | {"in_training": active, "reason": reason})
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -228,13 +226,10 @@ def _with_help(rows: pd.DataFrame) -> pd.DataFrame:
     method without a control, and where the score or that of the untouched model makes no claim: it has no interval, a
     caution, or lies off neutral in every model."""
     family = ["measure", *_COMPARED]
-    claims = {
-        tuple(keys)
-        for *keys, interval in _untouched(rows)[[*family, "interval"]].itertuples(index=False, name=None)
-        if not is_unsigned(keys[0], interval)
-    }
+    claims = _untouched(rows)
+    signed = [not is_unsigned(*pair) for pair in zip(claims["measure"], claims["interval"], strict=True)]
     judged = (
-        pd.Series([keys in claims for keys in rows[family].itertuples(index=False, name=None)], rows.index, dtype=bool)
+        pd.MultiIndex.from_frame(rows[family]).isin(pd.MultiIndex.from_frame(claims.loc[signed, family]))
         & rows["caution"].eq("")
         & rows["untouched_caution"].eq("")
         & rows["group"].ne(COST)
@@ -268,9 +263,9 @@ def is_unsigned(measure: str, interval: str) -> bool:
 def claimable(scores: pd.DataFrame) -> pd.DataFrame:
     """The scores without those of bias that claim nothing, for what stands beside them (registry.Beside)."""
     doubtful: list[int] = []
-    for (name, part, variant), measure in by_rows().items():
+    for key, measure in by_rows().items():
         if measure.beside and measure.group != COST:
-            of_measure = scores[(scores["metric"] == name) & (scores["part"] == part) & (scores["variant"] == variant)]
+            of_measure = scores[(scores[MEASURE] == [*key]).all(axis=1)]
             doubtful.extend(of_measure.index[cautions(beside(of_measure, scores, measure), measure).any(axis=1)])
     return scores.drop(index=doubtful)
 
@@ -306,34 +301,25 @@ def _summary(block: pd.DataFrame) -> dict[str, object]:
     return {"value": block["value"].mean(), "n": n, "unit": ITEMS, "items": n, "items_least": n, **about}
 
 
-def _about(measure: Measure) -> dict[str, object]:
+def about_measure(measure: Measure) -> dict[str, object]:
+    """The columns of a table that say what a measure is."""
     return {name: getattr(measure, name) for name in ("label", "group", "neutral", "better")}
 
 
-def _notes(plan: pd.DataFrame) -> dict[tuple[str, ...], str]:
-    """_NOTED -> the note of the plan's cells, where they have one."""
-    noted = plan[plan["note"] != ""] if "note" in plan else plan[:0]
-    return {
-        tuple({**row, "measure": measure}[key] for key in _NOTED): row["note"]
-        for row in noted.drop_duplicates(["encoder", "task", "strategy", "method", "metric", "dataset"]).to_dict(
-            "records"
-        )
-        for measure in METRICS[row["metric"]].measures
-    }
+def _by_measure(cells: pd.DataFrame) -> pd.DataFrame:
+    """Cells of the plan, once for every strategy, a row for each measure of their metric."""
+    known = [{"metric": family, "measure": name} | about_measure(about) for (family, name), about in measures().items()]
+    cells = cells.drop_duplicates(["encoder", "task", "strategy", "method", "metric", "dataset"])
+    return cells.merge(pd.DataFrame(known), on="metric")
 
 
 def _holes(plan: pd.DataFrame) -> pd.DataFrame:
-    """The cells of the plan that cannot run, once for every strategy, with the reason."""
-    cell = ["encoder", "task", "strategy", "method", "metric", "dataset"]
-    absent = plan[plan["status"] != "run"].drop_duplicates(cell)
+    """The cells of the plan that cannot run, with the reason."""
+    absent = _by_measure(plan[plan["status"] != "run"])
     in_training = (absent["strategy"] == WITH + absent["method"]) & (absent["method"] != NONE)
-    absent = absent.assign(setting=NA, head=NA, in_training=in_training.map({True: "yes", False: "no"}))
-    rows = [
-        {**row, "measure": name, **_about(measure), "beside": "", "caution": "", "untouched_caution": ""}
-        for row in absent.to_dict("records")
-        for name, measure in METRICS[row["metric"]].measures.items()
-    ]
-    return pd.DataFrame(rows, columns=COLUMNS)
+    blank = dict.fromkeys(["beside", "caution", "untouched_caution"], "")
+    absent = absent.assign(setting=NA, head=NA, in_training=in_training.map({True: "yes", False: "no"}), **blank)
+    return absent.reindex(columns=COLUMNS)
 
 
 def beside(rows: pd.DataFrame, scores: pd.DataFrame, measure: Measure) -> pd.DataFrame:

@@ -9,7 +9,7 @@ import pandas as pd
 from biasflow.registry import Measure
 from biasflow.results.comparison import distance
 from biasflow.results.matrix import OWN, PLAIN, by_rows
-from biasflow.results.scores import NONE
+from biasflow.results.scores import MEASURE, NONE
 from biasflow.results.statistics import sd_interval, seeds_needed
 
 SIZES = {"half": 0.5, "quarter": 0.25, "tenth": 0.1}  # of the distance from neutral
@@ -48,10 +48,8 @@ def power(scores: pd.DataFrame, families: Mapping[str, str]) -> pd.DataFrame:
     untouched = scores[(scores["method"] == NONE) & scores["strategy"].isin(PLAIN) & scores["head"].isin(OWN)]
     untouched = untouched.assign(family=untouched["encoder"].map(lambda name: families.get(name, name)))
     rows = []
-    for (name, part, variant), measure in by_rows().items():
-        block = untouched[
-            (untouched["metric"] == name) & (untouched["part"] == part) & (untouched["variant"] == variant)
-        ]
+    for key, measure in by_rows().items():
+        block = untouched[(untouched[MEASURE] == [*key]).all(axis=1)]
         for (family, task, dataset), cell in block.groupby(["family", "task", "dataset"], sort=False):
             rows.append({"encoder": family, "task": task, "dataset": dataset, "measure": measure.label})
             rows[-1] |= _components(cell, measure)
