@@ -11,7 +11,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.encoders.described import Description
 from biasflow.encoders.families import FAMILIES, HEADS
 from biasflow.encoders.sentence_transformers import FIRST_TOKEN
-from biasflow.encoders.stored import SUFFIXES
+from biasflow.encoders.stored import DEPTH, HIDDEN, SUFFIXES, size_of
 
 _NARROW = 256  # hidden sizes up to this gain nothing from a second thread
 _BERT = "bert"  # the model type where config.json names none, and of those that are pre-trained here
@@ -160,12 +160,12 @@ class Encoder:
     @property
     def depth(self) -> int | None:
         """The number of layers, where it can be known before the first job."""
-        return self.origin.about.get("layers") or self.known.get("num_hidden_layers", self.known.get("n_layers"))
+        return self.origin.about.get("layers") or size_of(self.known, DEPTH)
 
     @property
     def width(self) -> int | None:
         """The dimensions of a token's vector, where they can be known before the first job."""
-        return self.origin.about.get("hidden") or self.known.get("hidden_size", self.known.get("dim"))
+        return self.origin.about.get("hidden") or size_of(self.known, HIDDEN)
 
     @property
     def is_narrow(self) -> bool:

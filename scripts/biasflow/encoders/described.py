@@ -15,18 +15,19 @@ from biasflow.encoders.stored import (
     ADAPTER,
     CONFIG,
     DEPTH,
+    HIDDEN,
     MERGE,
     adapter_of,
     check_stored,
     has_mask,
     headers,
+    size_of,
     tokenizer_of,
 )
 
 COLUMNS = ["encoder", "architecture", "layers", "width", "parameters", *(f"{head}_head" for head in HEADS)]
 COLUMNS += ["head_loss_before", "head_loss_after", "english_words_split", "sha256"]
 ABOUT = "biasflow_heads"  # key of config.json: the heads that biasflow gave an encoder, and the losses (training.heads)
-WIDTH = ("hidden_size", "dim")
 ENGLISH = shipped("data/ceat_words.csv")  # common words: the vocabulary of an encoder of English has most of them
 FOREIGN = 0.5  # the share of these from which English tests say little about an encoder
 
@@ -81,8 +82,8 @@ def table_row(folder: str | Path) -> dict[str, object]:
     heads = {head: "ours" if head in ours["heads"] else "no" if head in about.lacking else "yes" for head in HEADS}
     return {
         "architecture": " ".join(config.get("architectures") or [config.get("model_type", "")]),
-        "layers": next((config[key] for key in DEPTH if key in config), ""),
-        "width": next((config[key] for key in WIDTH if key in config), ""),
+        "layers": size_of(config, DEPTH) or "",
+        "width": size_of(config, HIDDEN) or "",
         "parameters": sum(math.prod(shape) for header in files.values() for _, shape in header.values()),
         **{f"{head}_head": value for head, value in heads.items()},
         **{f"head_{when}": ours[when].get("masked_lm", "") for when in ("loss_before", "loss_after")},

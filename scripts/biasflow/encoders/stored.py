@@ -94,8 +94,8 @@ def check_stored(folder: str | Path) -> None:
     stored = headers(folder)
     for path, header in stored.items():
         _check_weights(path, header, about[CONFIG])
-    _check_depth(folder, stored, _size(about[CONFIG], DEPTH))
-    if rows := _size(about[CONFIG], VOCABULARY):
+    _check_depth(folder, stored, size_of(about[CONFIG], DEPTH))
+    if rows := size_of(about[CONFIG], VOCABULARY):
         _check_pieces(folder, rows)
 
 
@@ -138,7 +138,7 @@ def _names_transformers_classes(about: Mapping) -> bool:
 def _check_named_sizes(path: Path, about: Mapping) -> None:
     """NomicBERT's own code called the sizes otherwise: transformers would take those of its default."""
     for names in (HIDDEN, DEPTH):
-        if _size(about, names) is None:
+        if size_of(about, names) is None:
             raise BiasflowError(
                 f"{path}: no key {names[0]!r}: the keys are those of the publisher's own code, which is never run; "
                 "load the encoder with transformers and save it again (docs/howto/encoder.md shows how)"
@@ -204,7 +204,7 @@ def _check_sizes(path: Path, about: Mapping) -> None:
     for key in {key for names in SIZES for key in names if key in about}:
         if type(about[key]) is not int or about[key] < 1:
             raise BiasflowError(f"{path}: key {key!r} is {_short(about[key])}; it must be a whole number above 0")
-    hidden, heads = _size(about, HIDDEN), _size(about, HEADS)
+    hidden, heads = size_of(about, HIDDEN), size_of(about, HEADS)
     if hidden and heads and hidden % heads:
         raise BiasflowError(f"{path}: {heads} attention heads do not divide {hidden} dimensions; {AGAIN}")
     labels = about.get("num_labels", 1)
@@ -280,7 +280,7 @@ def _check_weights(path: Path, header: Header, about: Mapping) -> None:
         if name.endswith(TRAINED) and kind not in NUMBERS:
             raise BiasflowError(f"{path}: {name} holds numbers of type {kind}; floating-point weights are needed")
         for end, sizes in SHAPES.items():
-            said = tuple(_size(about, size) for size in sizes)
+            said = tuple(size_of(about, size) for size in sizes)
             if name.endswith(end) and None not in said and shape != said:
                 keys = " and ".join(next(key for key in size if key in about) for size in dict.fromkeys(sizes))
                 raise BiasflowError(
@@ -307,7 +307,8 @@ def _check_depth(folder: Path, headers: Mapping[Path, Header], depth: int | None
         )
 
 
-def _size(about: Mapping, names: tuple[str, ...]) -> int | None:
+def size_of(about: Mapping, names: tuple[str, ...]) -> int | None:
+    """The size that config.json has by one of these names (HIDDEN, DEPTH ...), or None."""
     return next((about[name] for name in names if name in about), None)
 
 

@@ -17,6 +17,7 @@ from biasflow.encoders.configured import EXTERNAL, PLANTED, Encoder, not_planted
 from biasflow.encoders.recipes import MASKED_LM, PLANTED_BIAS, RECIPES, SWAPPED
 from biasflow.papers.derived import derived_encoders, derived_tasks, judged_encoders
 from biasflow.plan import datasets
+from biasflow.plan.estimate import size_of_encoder
 from biasflow.plan.methods import methods_of_erasers, steps_of, unfitting_methods, with_variants
 from biasflow.plan.setup import Setup, tasks_of_papers
 from biasflow.plan.validation import Validator, fault
@@ -255,7 +256,8 @@ def _unfitting_encoder(config: Mapping, name: str, encoder: Mapping, encoders: M
     if name in datasets.TEXT_SOURCES:
         yield key, f"{name} is the name of a text; give the encoder another"
     if encoder["source"] == "pretrain":
-        heads, hidden, parameters = encoder["heads"], encoder["hidden"], _parameters(encoder)
+        heads, hidden, size = encoder["heads"], encoder["hidden"], size_of_encoder(Encoder(name, encoder))
+        parameters = size.parameters + (size.words + encoder["max_length"]) * hidden
         if hidden % heads:
             yield f"{key}.heads", f"{heads} heads do not divide hidden {hidden}"
         if parameters > MOST_PARAMETERS:
@@ -295,13 +297,6 @@ def _unfitting_continued(config: Mapping, name: str, encoder: Mapping, encoders:
 
 
 MOST_PARAMETERS = 10**9  # of an encoder that is trained from scratch: three times those of BERT large
-
-
-def _parameters(encoder: Mapping) -> int:
-    """How many weights a BERT of these sizes has, about."""
-    hidden = encoder["hidden"]
-    in_layers = encoder["layers"] * (4 * hidden**2 + 2 * hidden * encoder["intermediate"])
-    return in_layers + (encoder["vocab_size"] + encoder["max_length"]) * hidden
 
 
 # What the options of papers name, by the part of the configuration that it is in; the registry has those of tasks.

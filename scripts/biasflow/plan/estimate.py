@@ -19,6 +19,7 @@ from biasflow.base.shipped import shipped
 from biasflow.corpora.catalogue import Catalogue
 from biasflow.encoders.configured import Encoder
 from biasflow.encoders.recipes import EXAMPLES, PLANTED_BIAS, NewHeads, Recipe
+from biasflow.encoders.stored import INNER, VOCABULARY, size_of
 from biasflow.plan.jobs import Job, Reading
 from biasflow.plan.setup import Setup
 from biasflow.tasks.kinds import TaskPlan
@@ -33,9 +34,6 @@ START, SCORE, FETCH, REST = 6.0, 3.0, 1.2, 15.0
 LOW, HIGH = 0.7, 1.5  # what may be wrong with all this, in parts of it
 LESS, MORE = 0.5, 1.5  # how the load may be while the run lasts, in parts of what it is now
 TEXT_TOKENS = 25  # of a sentence
-BASE = {"num_hidden_layers": 12, "hidden_size": 768, "intermediate_size": 3072, "vocab_size": 30522}
-OTHER_NAMES = {"num_hidden_layers": ("n_layers", "layers"), "hidden_size": ("dim", "hidden")}
-OTHER_NAMES |= {"intermediate_size": ("hidden_dim", "intermediate"), "vocab_size": ("vocab_size",)}
 CONTEXTS, CONTEXT_TOKENS = 13_000, 80  # of a test of CEAT in WikiText-2
 PLANTED_TOKENS = 25  # of a pair of sentences of the embedded corpus: 18, and what the output layer adds
 RUNNING = 12_000  # parts of TEXT_TOKENS of the running text of the perplexity
@@ -121,13 +119,13 @@ def estimate(jobs: Collection[Job], files: Iterable[str], is_made: Callable[[str
 
 def seconds_of_pretraining(encoder: Encoder) -> float:
     """The time of a job that pre-trains an encoder or trains it further."""
-    return 6 * _pretraining_tokens(encoder) * _size(encoder).parameters / RATE
+    return 6 * _pretraining_tokens(encoder) * size_of_encoder(encoder).parameters / RATE
 
 
 def seconds_of_fits(setup: Setup, encoder: Encoder, methods: Sequence[str]) -> float:
     """The time of a job that fits methods to a model."""
     texts = setup.config["fitting"]["n"] * (1 + sum(_passes(setup.methods, [name]) - 1 for name in methods) / 4)
-    return 2 * texts * 30 * _size(encoder).parameters / RATE
+    return 2 * texts * 30 * size_of_encoder(encoder).parameters / RATE
 
 
 def _pretraining_tokens(encoder: Encoder) -> float:
@@ -150,7 +148,7 @@ def seconds_of_training(task: TaskPlan, catalogue: Catalogue, encoder: Encoder) 
     recipe, kind = task.about.get("finetuning", {}), task.about["kind"]
     examples = _examples(task, catalogue) * (0.65 if kind == "occupation" else 1)
     tokens = min(TASK_TOKENS.get(kind, TEXT_TOKENS), recipe.get("max_length") or 512)
-    return 6 * examples * recipe.get("epochs", 1) * tokens * _size(encoder).parameters / RATE
+    return 6 * examples * recipe.get("epochs", 1) * tokens * size_of_encoder(encoder).parameters / RATE
 
 
 def _examples(task: TaskPlan, catalogue: Catalogue) -> float:
@@ -170,7 +168,7 @@ def seconds_of_reading(setup: Setup, catalogue: Catalogue, reading: Reading) -> 
     """Seconds of one readout of one dataset: its passes through the layers, and the language-model head where it is."""
     if reading.readout in TRAINED and reading.block.task:
         return TRAINED[reading.readout] * _examples(setup.task(reading.block.task), catalogue)
-    size = _size(setup.encoders[reading.model.encoder])
+    size = size_of_encoder(setup.encoders[reading.model.encoder])
     dataset, options = reading.dataset, reading.dataset.options
     limit, scored = options.get("limit"), 2.0
     start = next((name for name in ITEMS if dataset.name.startswith(name)), None)
@@ -211,15 +209,12 @@ class Size(NamedTuple):
     words: int
 
 
-def _size(encoder: Encoder) -> Size:
+def size_of_encoder(encoder: Encoder) -> Size:
     """The size of an encoder, where it is not known that of BERT base."""
-    known = {**encoder.origin.about, **encoder.known}
-    values = {
-        name: next((known[key] for key in (name, *OTHER_NAMES[name]) if isinstance(known.get(key), int)), default)
-        for name, default in BASE.items()
-    }
-    layers, hidden, inner, words = values.values()
-    return Size(layers * (4 * hidden**2 + 2 * hidden * inner), hidden, words)
+    about, hidden = encoder.origin.about, encoder.width or 768
+    inner = about.get("intermediate") or size_of(encoder.known, INNER) or 3072
+    words = about.get("vocab_size") or size_of(encoder.known, VOCABULARY) or 30522
+    return Size((encoder.depth or 12) * (4 * hidden**2 + 2 * hidden * inner), hidden, words)
 
 
 def _rounded(minutes: float) -> int:
