@@ -5,14 +5,13 @@ A readout takes all methods of a block in one pass, and is one job. Were a metho
 read again. So every block remembers in which parts it was asked for (results/<run>/asked.json); an added method or
 metric is a further part, `<block>+1`, planned as if it were a block of its own."""
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from operator import itemgetter
 from pathlib import Path
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.files import read_json, whole_file
+from biasflow.base.files import read_json, write_json
 from biasflow.matrix import PART, Block
 
 
@@ -41,14 +40,13 @@ def in_parts(blocks: Sequence[Block], earlier: Iterable[Part]) -> list[Block]:
         order.append(part)
 
     for part in earlier:
-        if (block := blocks_by_name.get(part.block)) is None:
-            continue
-        if block.is_of_paper:
+        block = blocks_by_name.get(part.block)
+        if block and block.is_of_paper:
             add(block)
-            continue
-        methods, metrics = _still(part.methods, block.methods), _still(part.metrics, block.metrics)
-        if methods and metrics:
-            add(replace(block, name=part.name, group=part.group, methods=methods, metrics=metrics))
+        elif block:
+            methods, metrics = _still(part.methods, block.methods), _still(part.metrics, block.metrics)
+            if methods and metrics:
+                add(replace(block, name=part.name, group=part.group, methods=methods, metrics=metrics))
     for block in blocks:
         for part in _added(block, parts_of_block[block.name]) if parts_of_block[block.name] else [block]:
             add(part)
@@ -99,5 +97,4 @@ def remember(path: str | Path, blocks: Iterable[Block], earlier: Sequence[Part])
     for block in blocks:
         parts.setdefault(block.name, Part(block.name, block.asked, block.group, block.methods, block.metrics))
     if len(parts) > len(earlier):
-        with whole_file(path) as temporary:
-            temporary.write_text(json.dumps([*map(asdict, parts.values())], indent=1) + "\n", encoding="utf-8")
+        write_json(path, [*map(asdict, parts.values())])

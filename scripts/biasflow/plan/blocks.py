@@ -85,12 +85,9 @@ def _unfitting_strategies(block: Block, config: Mapping) -> Faults:
 
 def _metric_of(name: str) -> str:
     """Which metric has a measure of this name, or of one like it; "" where a metric is meant."""
-    metrics_by_measure: dict[str, list[str]] = {}
-    for metric, entry in METRICS.items():
-        for measure in entry.measures:
-            metrics_by_measure.setdefault(measure, []).append(metric)
-    if name not in metrics_by_measure and difflib.get_close_matches(name, METRICS, n=1):
+    known = [measure for entry in METRICS.values() for measure in entry.measures]
+    measure = next(iter(difflib.get_close_matches(name, known, n=1)), None)
+    if measure is None or (measure != name and difflib.get_close_matches(name, METRICS, n=1)):
         return ""
-    measures = difflib.get_close_matches(name, metrics_by_measure, n=1)
-    metrics = " and of ".join(metrics_by_measure[measures[0]]) if measures else ""
-    return metrics and f"{measures[0]} is a measure of the metric {metrics}: ask for that"
+    metrics = " and of ".join(metric for metric, entry in METRICS.items() if measure in entry.measures)
+    return f"{measure} is a measure of the metric {metrics}: ask for that"

@@ -32,20 +32,21 @@ def plan(setup: Setup) -> Plan:
     readings: dict[ReadingKey, Reading] = {}
     scored: dict[ScoringJob, dict[tuple, Score]] = {}
     trained: dict[tuple[str, str], Model] = {}
-    for asked in (_asked(setup, block, model) for block in blocks for model in models_of(block)):
-        block, model, is_narrow = asked.block, asked.model, asked.encoder.is_narrow
+    for block, model in ((block, model) for block in blocks for model in models_of(block)):
+        encoder, task = setup.encoders[model.encoder], setup.task(block.task) if block.task else None
+        asked = Asked(setup.config, setup.paths, block, model, encoder, task)
         job = ScoringJob(model.encoder, model.training, block.name)
         for cell, dataset in _cells(setup, asked, seen, repeated):
             if METRICS[cell.metric].readout == TRAINING:
                 key = ReadingKey(ReadingJob(*job, TRAINING), TRAINING, TRAINING)
                 trained[model.encoder, model.training] = model
             else:
-                reading = Reading(block, model, METRICS[cell.metric].readout, dataset, is_narrow)
+                reading = Reading(block, model, METRICS[cell.metric].readout, dataset, encoder.is_narrow)
                 key = _add(readings, reading.key, reading, cell.method)
             score, scores_of_job = Score(model, cell.metric, key, dataset), scored.setdefault(job, {})
             _add(scores_of_job, (cell.metric, key, dataset.label), score, cell.method)
         for readout, dataset in _items(asked):
-            reading = Reading(block, model, readout, dataset, is_narrow)
+            reading = Reading(block, model, readout, dataset, encoder.is_narrow)
             _add(readings, reading.key, reading, *block.methods)
     readings = _with_underlying(readings)
     trained |= {(r.model.encoder, r.model.training): r.model for r in readings.values() if r.model.task != NA}
@@ -216,11 +217,6 @@ def _is_measured(asked: Asked, metric: str) -> bool:
 def _kind(asked: Asked) -> str:
     """The kind of task that the model is fine-tuned for; "" for none."""
     return "" if asked.model.task == NA else asked.task.about["kind"]
-
-
-def _asked(setup: Setup, block: Block, model: Model) -> Asked:
-    task = setup.task(block.task) if block.task else None
-    return Asked(setup.config, setup.paths, block, model, setup.encoders[model.encoder], task)
 
 
 def _datasets(setup: Setup, asked: Asked, metric: str) -> list[Dataset | None]:

@@ -58,11 +58,10 @@ def reasons(setup: Setup) -> dict[str, str]:
     reason_by_metric: dict[str, str] = {}
     for cell in plan(setup).cells:
         reason_by_metric[cell.metric] = cell.reason if reason_by_metric.get(cell.metric, cell.reason) else ""
-    return {metric: _of_one_encoder(reason) for metric, reason in reason_by_metric.items()}
-
-
-def _of_one_encoder(reason: str) -> str:
-    return re.sub(r"^ask\.\w+\.\w+: ", "", reason).replace(f"encoders.{ENCODER}", "the encoder")
+    return {
+        metric: re.sub(r"^ask\.\w+\.\w+: ", "", reason).replace(f"encoders.{ENCODER}", "the encoder")
+        for metric, reason in reason_by_metric.items()
+    }
 
 
 def encoders(config: Mapping | None) -> Lines:
@@ -249,7 +248,8 @@ class First(NamedTuple):
 def first_configuration(folder: str, file: str) -> First:
     """The configuration for an encoder's folder that will lie in `file`. BiasflowError as choices.with_folder."""
     setup = with_folder(folder)
-    why = {name: reason for name, reason in reasons(setup).items() if _is_of_encoders(name)}
+    of_encoders = {name for name, entry in METRICS.items() if entry.pretrained and entry.datasets in DATASETS}
+    why = {name: reason for name, reason in reasons(setup).items() if name in of_encoders}
     kind = setup.encoders[ENCODER].model_type
     editable = kind in FAMILIES
     asked = [name for name, reason in why.items() if not reason and METRICS[name].measures]
@@ -269,11 +269,6 @@ def first_configuration(folder: str, file: str) -> First:
         lacking="".join(f"    # Cannot be measured: {name}, because {reason}\n" for name, reason in lacking.items()),
     )
     return First(text, lacking, unedited, setup.encoders[ENCODER].not_applied)
-
-
-def _is_of_encoders(metric: str) -> bool:
-    """Whether a metric is measured on a pretrained encoder, without a task."""
-    return METRICS[metric].pretrained and METRICS[metric].datasets in DATASETS
 
 
 def _run_name(folder: str) -> str:

@@ -126,11 +126,9 @@ def _printed(*texts: PaperText) -> dict[str, list[str]]:
 
 def paper_options(setup: Setup, paper: str) -> dict[str, object]:
     """The paper's part of the configuration, and what its captions say of the metrics and the task."""
-    config = setup.config
-    options = dict(config["papers"][paper])
-    options["tops"] = config["metrics"]["strength"]["tops"]
-    options["chinese"] = config["metrics"]["occtmp"]["chinese"]
-    options["ceat_text"] = config["metrics"]["ceat"]["text"]
+    config, metrics = setup.config, setup.config["metrics"]
+    options = {**config["papers"][paper], "tops": metrics["strength"]["tops"]}
+    options |= {"chinese": metrics["occtmp"]["chinese"], "ceat_text": metrics["ceat"]["text"]}
     if config["given"]:
         options["given"] = {name: about["direction"] for name, about in config["given"].items()}
     task = setup.task(options["task"]) if options.get("task") else None
@@ -161,13 +159,13 @@ def _page_jobs(setup: Setup, plan: Plan, catalogue: Catalogue) -> Iterator[Job]:
     yield Job("plan", [], [f"{root}/plan.csv", f"{root}/names.csv"], params=params, modules=modules)
     yield _description(setup, plan)
     has_ledger = any(text.encoders for text in texts.values()) or given_item_files(setup, catalogue)
-    files = {name: f"{root}/{name}.csv" for name in ("scores", "reasons", "plan", "files")}
+    read = ("scores", "reasons", "plan", "files", "names", "encoders", "trainings")
+    files: dict[str, str | list[str]] = {name: f"{root}/{name}.csv" for name in read}
     files["ledger"] = [f"{root}/tables/ledger_summary.csv"] if has_ledger else []
     papers = [options for name, options in config["papers"].items() if name == "calibrated"]
     calibrated = [options["encoder"] for options in papers if not options.get("placebo")]
     files["calibration"] = [f"{root}/tables/calibrated_calibration.csv" for _ in calibrated]
     files["drops"] = [task.file(task.kind.drops) for task in tasks_of_plan(setup, plan) if task.kind.drops]
-    files |= {name: f"{root}/{name}.csv" for name in ("names", "encoders", "trainings")}
     tables = [f"tables/{name}.{suffix}" for name in page_tables(plan) for suffix in SUFFIXES]
     params = {
         "tables": first_tables(plan),

@@ -93,12 +93,12 @@ def occupations(asked: Asked) -> list[Dataset]:
     options = asked.options["occtmp"]
     names = list(asked.chosen(options["sets"], (PLANTED,), REAL_OCCUPATIONS))
     names += [CHINESE] if asked.encoder.name in options["chinese"] else []
-    own_sets = {name: about for name, about in options["own"].items() if asked.encoder.name in about["encoders"]}
     files = {name: asked.paths.corpus(file) for name in names if (file := OCCUPATIONS[name][0])}
     datasets = [Dataset(name, {"occupations": (files[name],)} if name in files else {}) for name in names]
-    for name, about in own_sets.items():
-        keys = {key: about[key] for key in ("template", "pronouns")}
-        datasets.append(Dataset(name, {"occupations": (about["file"],)}, keys))
+    for name, about in options["own"].items():
+        if asked.encoder.name in about["encoders"]:
+            keys = {key: about[key] for key in ("template", "pronouns")}
+            datasets.append(Dataset(name, {"occupations": (about["file"],)}, keys))
     return datasets
 
 
@@ -300,11 +300,10 @@ def context_tests(asked: Asked) -> list[Dataset]:
     options = asked.options["ceat"]
     keys = {key: options[key] for key in ("draws", "seed", "missing")}
     files = {"contexts": (asked.paths.contexts(asked.encoder.name, CEAT),), "words": (CEAT_WORDS,)}
-    own_files = {name: (about["file"],) for name, about in _own_tests(asked, "ceat").items()}
-    return [Dataset(name, files, keys) for name in ceat_tests(options, asked.encoder)] + [
-        Dataset(name, {"contexts": (asked.paths.contexts(asked.encoder.name, name),), "own": file}, keys)
-        for name, file in own_files.items()
-    ]
+    files_by_test = dict.fromkeys(ceat_tests(options, asked.encoder), files)
+    for name, about in _own_tests(asked, "ceat").items():
+        files_by_test[name] = {"contexts": (asked.paths.contexts(asked.encoder.name, name),), "own": (about["file"],)}
+    return [Dataset(name, files, keys) for name, files in files_by_test.items()]
 
 
 def ceat_tests(options: Mapping, encoder: Encoder) -> list[str]:
@@ -349,8 +348,7 @@ def own_pairs(fitting: Mapping) -> Mapping | None:
 
 def own_groups(fitting: Mapping) -> str | None:
     """Return what tells the groups of the user's word pairs apart if erasers are fitted to these pairs, else None."""
-    pairs = own_pairs(fitting)
-    return pairs["name"] if pairs else None
+    return (own_pairs(fitting) or {}).get("name")
 
 
 def fitting_files(fitting: Mapping, paths: Paths, encoder: Encoder) -> Files:

@@ -1,10 +1,9 @@
 """Reads the files that decide what can be run, such as the config.json of local encoders. Planning itself reads no
 file."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import check_path
@@ -21,9 +20,8 @@ from biasflow.encoders.stored import CONFIG, INDEX, MERGE, WEIGHTS, adapter_of, 
 from biasflow.plan.asked import read_asked
 from biasflow.plan.setup import Facts, Setup
 
-# What the folder of an encoder holds, and how the files are called.
-Result = TypeVar("Result")
 CONVERT = "docs/howto/encoder.md shows how"
+# What the folder of an encoder holds, and how the files are called.
 _HELD = {
     "config.json": ("config.json",),
     "weights in safetensors": (WEIGHTS, INDEX),
@@ -41,13 +39,14 @@ def gather(config: Mapping) -> Facts:
             _check_given(encoder)
         if encoder.source != "local":
             continue
-        reason = _why_not(encoder)
-        if reason is None:
-            described[name] = _checked(encoder, describe, encoder.folder)
-        elif encoder.about["optional"]:
-            missing[name] = f"encoders.{name}.path: {reason}"
-        else:
-            raise BiasflowError(f"config: key 'encoders.{name}.path': {reason}")
+        with naming(f"encoders.{name}.path"):
+            reason = _why_not(encoder)
+            if reason is None:
+                described[name] = describe(encoder.folder)
+            elif encoder.about["optional"]:
+                missing[name] = f"encoders.{name}.path: {reason}"
+            else:
+                raise BiasflowError(reason)
     for name, encoder in Setup(config, Facts(described)).encoders.items():
         if encoder.continues and encoder.origin.name in missing:
             missing[name] = missing[encoder.origin.name]
@@ -101,30 +100,27 @@ def _check_given(encoder: Encoder) -> None:
     cannot be read; those of the catalogue are not there yet."""
     for readout, by_metric in encoder.given_files.items():
         for metric, files in by_metric.items():
-            key = ".".join(filter(None, ("encoders", encoder.name, readout, metric)))
-            for file in files:
-                if is_corpus_file(file.file):
-                    continue
-                with naming(key):
+            for file in (file for file in files if not is_corpus_file(file.file)):
+                with naming(".".join(filter(None, ("encoders", encoder.name, readout, metric)))):
                     if not Path(file.file).is_file():
                         raise BiasflowError(f"there is no file {file.file}")
-                    check_path(file.file)
                     if metric != ANY and readout != VECTORS:
                         check_kind(file.file, file.column)
 
 
 def _why_not(encoder: Encoder) -> str | None:
+    """Why there is no encoder in a folder, or None. BiasflowError for one that cannot be used."""
     folder = encoder.folder
     if folder is None:
         return f"its path {encoder.about['path']} needs the config key mirror"
     if not folder.is_dir():
         return f"there is no folder {folder}"
-    folder = _checked(encoder, encoder_folder, folder)
+    folder = encoder_folder(folder)
     weights = any((folder / name).exists() for name in (WEIGHTS, INDEX))
-    if not weights and (base := _checked(encoder, adapter_of, folder)):
+    if not weights and (base := adapter_of(folder)):
         return f"{folder} holds an adapter of {base}, and no encoder: {MERGE}"
     if (folder / CONFIG).exists():  # whatever else is missing: a decoder need not be made whole
-        _checked(encoder, check_config, folder / CONFIG)
+        check_config(folder / CONFIG)
     for part, names in _HELD.items():
         if not any(any(folder.glob(name)) for name in names):
             if WEIGHTS in names and (pickled := next(folder.glob("pytorch_model*.bin"), None)):
@@ -133,11 +129,5 @@ def _why_not(encoder: Encoder) -> str | None:
             advice = f"did you mean its folder {' or '.join(inside)}?" if inside else "save it with save_pretrained"
             return f"there is no encoder in {folder} (no {part}); {advice}"
     for path in replace(encoder, folder=folder).local_files:
-        _checked(encoder, check_path, path)
+        check_path(path)
     return None
-
-
-def _checked(encoder: Encoder, read: Callable[..., Result], path: str | Path) -> Result:
-    """What `read` returns of a path; BiasflowError, naming the key, for what it refuses."""
-    with naming(f"encoders.{encoder.name}.path"):
-        return read(path)

@@ -14,7 +14,7 @@ from biasflow.methods.grid import PLACES, chosen_settings, name_of_setting
 from biasflow.plan.validation import fault
 from biasflow.registry import ERASERS, FIRST_TOKEN, SENTENCE, WORDS, module_of
 
-NONE, GRID = "none", "grid"
+NONE = "none"
 UNBALANCED = "fitted to texts whose classes may go with gender, so gaps may turn around; try balanced: true"
 # Any method's name with such a suffix: the same, fitted on the encoder before training; or a draw of its controls (a
 # grid has none).

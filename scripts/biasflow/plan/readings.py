@@ -72,21 +72,19 @@ def _reading_job(setup: Setup, plan: Plan, catalogue: Catalogue, job: ReadingJob
     they lie in the input of that role or, if there is none, are read by this job."""
     paths, fit, output = setup.paths, readings[0].fit, setup.paths.readout(*job)
     inputs: dict[str, str | Sequence[str]] = {"model": model_files(setup, readings[0].model)}
-    caches, params = {}, []
+    caches, params, modules = {}, [], set()
     for reading in readings:
-        name, dataset = _name_of(reading), reading.dataset
+        name, dataset, module = _name_of(reading), reading.dataset, module_of(READOUTS[reading.readout])
+        modules |= {module, *dataset.modules}
         folders = {role: reading_output(paths, key) for role, key in reading.made_from.items()}
         inputs |= _inputs_of(name, dataset.files)
         inputs |= {f"{name}/{role}": folder for role, folder in folders.items() if folder != output}
         caches |= _inputs_of(name, dataset.caches)
         made_from = {role: file_in_output(key) for role, key in reading.made_from.items()}
-        methods, module = list(reading.methods), module_of(READOUTS[reading.readout])
-        about = {"methods": methods, "made_from": made_from, "options": dict(dataset.options)}
+        about = {"methods": list(reading.methods), "made_from": made_from, "options": dict(dataset.options)}
         params.append(_told(reading, module, name) | about)
     if {method for reading in readings for method in reading.methods} & set(plan.fits.get(fit, ())):
         inputs["methods"] = paths.methods(*fit)
-    modules = {module_of(READOUTS[reading.readout]) for reading in readings}
-    modules |= {module for reading in readings for module in reading.dataset.modules}
     return Job(
         rule_of(job.readout),
         [job.encoder, job.training, job.block],
@@ -105,32 +103,20 @@ def _external_job(
     """The job that makes files of external encoders the readouts that they stand for. Its parameter tells for each
     output and dataset the module, the name of its inputs and that of its file, and the module's options. metrics: those
     that score the readings."""
-    readings = [reading for of_job in jobs.values() for reading in of_job]
-    given = {
-        reading.key: setup.encoders[reading.model.encoder].given_for(reading.readout, metrics[reading.key])
-        for reading in readings
-    }
     inputs: dict[str, Sequence[str]] = {}
-    for reading in readings:
-        files = {"given": [file.file for file in given[reading.key]], **reading.dataset.files}
-        inputs |= _inputs_of(f"{reading.model.encoder}/{_name_of(reading)}", files)
-    modules = {external_module(READOUTS[reading.readout]) for reading in readings}
-    modules |= {module for reading in readings for module in reading.dataset.modules}
-    modules |= {listing for reading in readings if (listing := _listing(reading, metrics[reading.key]))}
-
-    def params(reading: Reading) -> dict[str, object]:
-        options = _external_options(reading, metrics[reading.key], given[reading.key])
-        module, name = external_module(READOUTS[reading.readout]), f"{reading.model.encoder}/{_name_of(reading)}"
-        return _told(reading, module, name) | {"options": options}
-
-    return Job(
-        rule,
-        [],
-        [setup.paths.readout(*job) for job in jobs],
-        inputs,
-        {"readouts": [[params(reading) for reading in of_job] for of_job in jobs.values()]},
-        sorted(modules),
-    )
+    modules: set[str] = set()
+    params: list[list[dict]] = []
+    for readings in jobs.values():
+        params.append([])
+        for reading in readings:
+            encoder, metric = reading.model.encoder, metrics[reading.key]
+            given = setup.encoders[encoder].given_for(reading.readout, metric)
+            name, module = f"{encoder}/{_name_of(reading)}", external_module(READOUTS[reading.readout])
+            inputs |= _inputs_of(name, {"given": [file.file for file in given], **reading.dataset.files})
+            modules |= {module, *reading.dataset.modules, *filter(None, [_listing(reading, metric)])}
+            params[-1].append(_told(reading, module, name) | {"options": _external_options(reading, metric, given)})
+    outputs = [setup.paths.readout(*job) for job in jobs]
+    return Job(rule, [], outputs, inputs, {"readouts": params}, sorted(modules))
 
 
 def _told(reading: Reading, module: str, inputs: str) -> dict[str, object]:

@@ -76,9 +76,7 @@ def training_jobs(setup: Setup, plan: Plan, catalogue: Catalogue) -> Iterator[Jo
 
 def fit_jobs(setup: Setup, plan: Plan) -> Iterator[Job]:
     """The jobs that fit methods to a model, those of a group of blocks together."""
-    first_readings: dict[FitJob, Reading] = {}
-    for reading in plan.readings.values():
-        first_readings.setdefault(reading.fit, reading)
+    first_readings = {reading.fit: reading for reading in reversed(plan.readings.values())}
     for fit, methods in plan.fits.items():
         yield _fit(setup, fit, list(methods), first_readings[fit])
 

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.files import sha256, whole_file
+from biasflow.base.files import sha256, write_json
 
 REMEMBERED = ".snakemake/biasflow-sha256.json"
 LARGE = 1_000_000  # bytes: smaller files are read again in less time than it takes to remember them
@@ -49,8 +49,8 @@ class Digests:
         return memory if isinstance(memory, dict) else {}
 
     def _remember(self, path: str, entry: Mapping[str, object]) -> None:
-        with contextlib.suppress(OSError, BiasflowError), whole_file(self._memory) as temporary:
-            temporary.write_text(json.dumps(self._remembered() | {path: entry}, indent=1), encoding="utf-8")
+        with contextlib.suppress(OSError, BiasflowError):
+            write_json(self._memory, self._remembered() | {path: entry})
 
 
 def _state(path: str) -> dict[str, int]:
