@@ -13,7 +13,7 @@ from biasflow.overview.calibrated import kind_of, own_calibrations
 from biasflow.overview.contents import contents
 from biasflow.overview.glossary import glossary
 from biasflow.overview.notes import dropped_of_tasks
-from biasflow.overview.overview import PaperLinks, write_page, write_pictures, write_summary
+from biasflow.overview.overview import write_page, write_pictures, write_summary
 from biasflow.results import power
 from biasflow.results.first_table import FirstTable, first_table
 from biasflow.results.matrix import matrix, without_samples
@@ -46,7 +46,7 @@ with rule(snakemake):
         glossary=glossary(matrix_table, names),
         run=run,
         commit=git_commit() or "",
-        papers=[PaperLinks(**links) for links in snakemake.params.papers],
+        papers=snakemake.params.papers,
         tables={name: os.path.relpath(of[-1], Path(snakemake.output.page).parent) for name, of in paths.items()},
         files=remark(files),
         differing=differing(files),

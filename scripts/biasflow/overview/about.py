@@ -10,7 +10,7 @@ import pandas as pd
 
 from biasflow.encoders.described import FOREIGN
 from biasflow.overview.judgements import COST
-from biasflow.results.matrix import OWN, PLAIN, by_rows
+from biasflow.results.matrix import OWN, by_rows, untouched_rows
 from biasflow.results.scores import NA, NONE, models
 from biasflow.results.statistics import holm
 
@@ -118,12 +118,7 @@ def permutation_tests(scores: pd.DataFrame) -> dict[tuple[str, str, str, str], P
     all tests of the encoder that are here, by Holm: in SEAT those of both poolings that are read. Of several seeds
     there are several tests: the text says how many."""
     shown = {(measure, part, variant) for measure, part, variant in by_rows() if measure in _TESTS.values()}
-    tests = scores[
-        scores["metric"].isin(_TESTS)
-        & (scores["method"] == NONE)
-        & scores["strategy"].isin(PLAIN)
-        & scores["value"].notna()
-    ]
+    tests = untouched_rows(scores[scores["metric"].isin(_TESTS) & scores["value"].notna()])
     keys = zip(tests["metric"].map(_TESTS), tests["part"], tests["variant"], strict=True)
     tests = tests.assign(shown=np.array([key in shown for key in keys], dtype=bool))
     bound = (tests["value"] == 0) & tests["n"].gt(0)

@@ -19,7 +19,7 @@ from biasflow.overview.maps import UNTOUCHED, name_of
 from biasflow.results.bootstrap import LEAST
 from biasflow.results.comparison import distances
 from biasflow.results.first_table import SETTINGS
-from biasflow.results.matrix import OWN, by_rows
+from biasflow.results.matrix import OWN, of_measures
 from biasflow.results.scores import NA
 from biasflow.results.statistics import false_discovery_rates, mean_of_units, row_correlations
 
@@ -62,13 +62,8 @@ def observations(scores: pd.DataFrame) -> pd.DataFrame:
     own_heads = scores[scores["head"].isin(OWN) & (scores["strategy"] != RANDOM)]
     own_heads = own_heads[own_heads.groupby("method")["setting"].transform("nunique") <= SETTINGS]
     blocks = []
-    for (metric, part, variant), measure in by_rows().items():
-        if measure.group == COST:
-            continue
-        block = own_heads[
-            (own_heads["metric"] == metric) & (own_heads["part"] == part) & (own_heads["variant"] == variant)
-        ]
-        for task, cells in block.groupby("task", sort=False):
+    for _, measure, block in of_measures(own_heads):
+        for task, cells in block.groupby("task", sort=False) if measure.group != COST else ():
             several = cells["dataset"].nunique() > 1
             keys = ["dataset", *UNIT, "strategy", "method", "setting"]
             models = cells[cells["value"].notna()].groupby(keys, sort=False)[["value", "low", "high"]]

@@ -2,7 +2,7 @@
 that we planted, how much of it is noise, what erasing does to it, and which printed numbers we reproduced."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import pandas as pd
@@ -144,9 +144,7 @@ def _followed(row) -> str:
 
 def _where(row) -> str:
     """The test and the occupations of a row of a calibration, if there are several: " (C6)", " (occupations seen)"."""
-    parts = [_test(row), "" if row.occupations == ALL else f"occupations {row.occupations}"]
-    more = ", ".join(filter(None, parts))
-    return f" ({more})" if more else ""
+    return _in_brackets([_test(row), "" if row.occupations == ALL else f"occupations {row.occupations}"])
 
 
 def _test(row) -> str:
@@ -224,7 +222,10 @@ def _erased(key: str, measure: Measure) -> Iterator[tuple[str, str]]:
 
 def _of(row, measure: Measure) -> str:
     """Of which task and reading a row is: " (planted shares, occupation)"."""
-    parts = [part.strip() for part in re.split("[(),]", row.measure.removeprefix(measure.label))]
+    return _in_brackets(part.strip() for part in re.split("[(),]", row.measure.removeprefix(measure.label)))
+
+
+def _in_brackets(parts: Iterable[str]) -> str:
     more = ", ".join(filter(None, parts))
     return f" ({more})" if more else ""
 

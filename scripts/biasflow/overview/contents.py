@@ -164,18 +164,27 @@ def contents(
         first.setdefault(families.get(name, name), name)
     shown = [model_map for model_map in all_maps if model_map.encoder in first.values()]
     tests, readings = permutation_tests(scores), other_readings(scores)
-    models = [
-        _model(
-            model_map,
-            untouched_scores(model_map, [one for one in shown if one.encoder == model_map.encoder], tests, readings),
-            _alike(model_map, all_maps, families),
-            kinds.get(model_map.encoder),
-            calibrations.get(model_map.encoder),
-            known.weak if (known := controls(model_map, scores)) else (),
+    models = []
+    for model_map in (one for one in shown if one.is_own):
+        of_encoder = [one for one in shown if one.encoder == model_map.encoder]
+        measured = untouched_scores(model_map, of_encoder, tests, readings)
+        kind, calibration = kinds.get(model_map.encoder), calibrations.get(model_map.encoder)
+        biases, alike = bias_rows(measured, kind, calibration), _alike(model_map, all_maps, families)
+        headers = common(model_map.cells, [row.name for row in judging_rows(biases)])
+        claiming, known = [row.name for row in biases if row.judged], controls(model_map, scores)
+        models.append(
+            Model(
+                model_map.title,
+                model_map.encoder,
+                measured,
+                biases,
+                [row for row in biases if row.name in headers],
+                method_rows(model_map, headers, claiming, alike, known.weak if known else ()),
+                calibration is None or learnt(calibration),
+                kind == "embedded",
+                len(alike),
+            )
         )
-        for model_map in shown
-        if model_map.is_own
-    ]
     shown_scores = scores[scores["encoder"].isin(first.values())]
     datasets = matrix.loc[matrix["value"].notna(), "dataset"].unique()
     shown_names = {model_map.encoder for model_map in shown}
@@ -193,29 +202,6 @@ def contents(
         max(len(contradictions) - CONFLICTS, 0),
         _shares(shown_scores),
         _not_run(plan),
-    )
-
-
-def _model(
-    model_map: Map,
-    measured: Sequence[Measured],
-    alike: Sequence[Map],
-    kind: str | None,
-    calibration: pd.DataFrame | None,
-    weak_controls: Sequence[str],
-) -> Model:
-    biases = bias_rows(measured, kind, calibration)
-    headers = common(model_map.cells, [row.name for row in judging_rows(biases)])
-    return Model(
-        model_map.title,
-        model_map.encoder,
-        measured,
-        biases,
-        [row for row in biases if row.name in headers],
-        method_rows(model_map, headers, [row.name for row in biases if row.judged], alike, weak_controls),
-        calibration is None or learnt(calibration),
-        kind == "embedded",
-        len(alike),
     )
 
 

@@ -25,9 +25,8 @@ from biasflow.overview.judgements import (
 )
 from biasflow.overview.maps import UNTOUCHED, Map
 from biasflow.results.comparison import ITEMS, has_width
-from biasflow.results.matrix import OWN, PLAIN, by_rows, is_unsigned
+from biasflow.results.matrix import OWN, by_rows, is_unsigned, untouched_rows
 from biasflow.results.page import meanings
-from biasflow.results.scores import NONE
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,7 @@ Key = tuple[str, str, str, str]  # encoder, task, measure, dataset
 def other_readings(scores: pd.DataFrame) -> dict[Key, dict[str, str]]:
     """What the other readings of each measure say of each untouched model: reading -> verdict, where a model has one
     score of it."""
-    untouched = scores[(scores["method"] == NONE) & scores["strategy"].isin(PLAIN) & scores["head"].isin(OWN)]
+    untouched = untouched_rows(scores[scores["head"].isin(OWN)])
     verdicts: dict[Key, dict[str, str]] = {}
     for (name, part, _), measure in by_rows().items():
         rows = untouched[

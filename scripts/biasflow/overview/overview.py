@@ -3,14 +3,14 @@
 import datetime
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
 import jinja2
 from matplotlib.figure import Figure
 
-from biasflow.base.files import whole_file
+from biasflow.base.files import write_text
 from biasflow.base.shipped import shipped
 from biasflow.overview.about import About
 from biasflow.overview.calibrated import moved_in_words, stored
@@ -38,17 +38,6 @@ _TEMPLATES.filters["source"] = lambda measure: meanings("sources").get(measure, 
 _TEMPLATES.globals |= {"isnan": math.isnan, "groups": GROUPS, "moved": moved_in_words, "weak": WEAK}
 
 
-@dataclass(frozen=True)
-class PaperLinks:
-    """A paper of the run: title, citation, and (caption, file beside the page) of its tables, figures and pages; of
-    figures that have nothing to draw: name -> why."""
-
-    title: str
-    citation: str
-    files: Sequence[tuple[str, str]]
-    not_drawn: Mapping[str, str] = field(default_factory=dict)
-
-
 def write_page(
     contents: Contents,
     path: str | Path,
@@ -57,7 +46,7 @@ def write_page(
     glossary: Glossary,
     run: str,
     commit: str,
-    papers: Sequence[PaperLinks],
+    papers: Sequence[Mapping[str, object]],
     tables: Mapping[str, str],
     files: str,
     differing: Mapping[str, str] = MappingProxyType({}),
@@ -67,7 +56,8 @@ def write_page(
 
     about: what is known of each encoder; glossary: the words that the page explains; tables: name -> file beside the
     page of the run's own tables; files: a sentence on the external files, or ""; differing: those that are not as their
-    publishers offer them, and what is said of the copy (`verified.differing`); ledger: a row per paper of its summary
+    publishers offer them, and what is said of the copy (`verified.differing`); papers: what the page says of each
+    (`PaperText.on_page`); ledger: a row per paper of its summary
     (papers.ledger.summary), as texts, none without a paper that prints numbers; commit: of the code, or "" where it is
     not known."""
     named = _named(contents, about, run)
@@ -89,8 +79,7 @@ def write_page(
         agree=any((contents.agreement, contents.conflicts, contents.ranks)),
         calibrated_on=" and ".join(stored("calibration")["encoder"].unique()),
     )
-    with whole_file(path) as temporary:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
+    write_text(path, text)
 
 
 def _inline(model: Model, kind: str, label: str, prefix: str) -> str:
@@ -115,17 +104,15 @@ def _picture(model: Model, kind: str) -> Figure | None:
     """A picture of a model ("biases", "methods"); None where there is nothing to draw."""
     if not getattr(model, kind):
         return None
-    return (
-        bias_picture(model.biases) if kind == "biases" else methods_picture(model.methods, model.over, model.lowering)
-    )
+    if kind == "biases":
+        return bias_picture(model.biases)
+    return methods_picture(model.methods, model.over, model.lowering)
 
 
 def write_summary(contents: Contents, path: str | Path, *, about: Mapping[str, About], run: str, page: str) -> None:
     """Write the lines that the run ends with: what is biased, what a method does about it, and where to look."""
     template = _TEMPLATES.overlay(autoescape=False).get_template("summary.txt")
-    text = template.render(contents=_named(contents, about, run), run=run, page=page)
-    with whole_file(path) as temporary:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
+    write_text(path, template.render(contents=_named(contents, about, run), run=run, page=page))
 
 
 def write_pictures(contents: Contents, paths: Sequence[str]) -> None:

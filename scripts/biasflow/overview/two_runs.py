@@ -17,7 +17,7 @@ from biasflow.overview.measured import judged, other_readings
 from biasflow.results.changes import COLUMNS
 from biasflow.results.comparison import ITEMS
 from biasflow.results.differences import RUNS, SCORE, apart
-from biasflow.results.matrix import PLAIN, by_rows, without_samples
+from biasflow.results.matrix import by_rows, untouched_rows, without_samples
 from biasflow.results.power import families
 from biasflow.results.scores import NA, NONE, TABLES
 
@@ -39,10 +39,6 @@ class TwoSided:
     apart: tuple[float, float, float]
     over: str
     moved: str
-
-    @property
-    def seeds_known(self) -> bool:
-        return max(self.seeds) > 1
 
     @property
     def in_words(self) -> str:
@@ -110,7 +106,7 @@ def _weak_heads(matrix: Path) -> set[tuple[str, str]]:
     if not matrix.is_file():
         return set()
     table = pd.read_csv(matrix).fillna({"caution": "", "beside": ""})
-    untouched = table[(table["method"] == NONE) & table["strategy"].isin(PLAIN) & table["value"].notna()]
+    untouched = untouched_rows(table[table["value"].notna()])
     return {keys for keys, rows in untouched.groupby(["encoder", "task"]) if weak_head(rows.itertuples())}
 
 
@@ -144,7 +140,7 @@ def verdicts(rows: Sequence[TwoSided], runs: Sequence[str]) -> list[tuple[str, s
         said += [(f"{run} is more biased by:", shown)] if shown else []
     if not said:
         said.append(("more biased:", "no measure shows either run to be"))
-    alone = [row for row in rows if row.more is not None and not row.seeds_known]
+    alone = [row for row in rows if row.more is not None and max(row.seeds) <= 1]
     if alone:
         said.append(
             (

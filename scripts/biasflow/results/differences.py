@@ -10,7 +10,7 @@ from biasflow.registry import COST
 from biasflow.results import changes
 from biasflow.results.bootstrap import RESAMPLED
 from biasflow.results.comparison import ITEMS, SAME_ITEMS, SEEDS, difference_interval, distances, has_width, with_items
-from biasflow.results.matrix import OWN, PLAIN, by_rows, claimable
+from biasflow.results.matrix import OWN, by_rows, claimable, untouched_rows
 from biasflow.results.scores import KEYS, MEASURE, NA, NONE, ROUNDING
 
 SCORE = ["value", "low", "high"]
@@ -97,10 +97,10 @@ def apart(
 
 def _untouched(scores: pd.DataFrame, families: Mapping[str, str]) -> pd.DataFrame:
     """The scores of bias of untouched models; unit: what tells their seeds apart; encoder: the first of its family."""
-    rows = claimable(scores)
-    rows = rows[(rows["method"] == NONE) & rows["strategy"].isin(PLAIN) & rows["head"].isin(OWN)]
+    rows = untouched_rows(claimable(scores))
     bias = [key for key, measure in by_rows().items() if measure.group != COST]
-    rows = rows[pd.MultiIndex.from_frame(rows[MEASURE]).isin(bias) & rows["value"].notna()]
+    is_bias = pd.MultiIndex.from_frame(rows[MEASURE]).isin(bias)
+    rows = rows[is_bias & rows["head"].isin(OWN) & rows["value"].notna()]
     family = rows["encoder"].map(lambda name: families.get(name, name))
     several = rows.groupby(family)["encoder"].transform("nunique") > 1
     return rows.assign(name=rows["encoder"], encoder=family, unit=rows["encoder"].where(several, rows["seed"]))

@@ -1,6 +1,6 @@
 """The matrix: every method by every measure, for every encoder, task and strategy; a reason where a cell is empty."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 import numpy as np
 import pandas as pd
@@ -95,6 +95,18 @@ def by_rows() -> dict[tuple[str, str, str], Measure]:
     return {row: measure for entry in METRICS.values() for row, measure in entry.rows().items()}
 
 
+def of_measures(scores: pd.DataFrame) -> Iterator[tuple[tuple[str, str, str], Measure, pd.DataFrame]]:
+    """Each key of `by_rows`, its measure, and the scores that it has in a table, which may be none."""
+    blocks = dict(list(scores.groupby(MEASURE)))
+    for key, measure in by_rows().items():
+        yield key, measure, blocks.get(key, scores[:0])
+
+
+def untouched_rows(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of untouched models, pre-trained or fine-tuned, of a table of scores or of cells."""
+    return table[(table["method"] == NONE) & table["strategy"].isin(PLAIN)]
+
+
 def criticisms(measured: Collection[str]) -> list[str]:
     """The known weaknesses of the metrics of these measures, one sentence each, in the order of the registry."""
     said = [entry.criticism for entry in METRICS.values() if {*measured} & {*entry.measures}]
@@ -126,15 +138,13 @@ def without_samples(table: pd.DataFrame) -> pd.DataFrame:
 
 def _measured(scores: pd.DataFrame) -> pd.DataFrame:
     rows = []
-    for (name, *reading), measure in by_rows().items():
-        of_measure, changed, against = (
-            scores[(scores[MEASURE] == [name + ending, *reading]).all(axis=1)]
-            for ending in ("", DISTANCE_CHANGED, AGAINST)
-        )
+    for (name, *reading), measure, of_measure in of_measures(scores):
         with_it = beside(of_measure, scores, measure)
         doubts = cautions(with_it, measure)
-        plain = of_measure[of_measure["strategy"].isin(PLAIN) & (of_measure["method"] == NONE)]
-        untouched = dict(list(plain.groupby(_COMPARED)))
+        untouched = dict(list(untouched_rows(of_measure).groupby(_COMPARED)))
+        changed, against = (
+            scores[(scores[MEASURE] == [name + ending, *reading]).all(axis=1)] for ending in (DISTANCE_CHANGED, AGAINST)
+        )
         blocks, changed, against = (dict(list(rows.groupby(_SCORED))) for rows in (of_measure, changed, against))
         controls = _controls(blocks)
         for keys, block in of_measure.assign(measure=name).groupby(ROW):
@@ -252,7 +262,8 @@ def _with_help(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _untouched(rows: pd.DataFrame) -> pd.DataFrame:
     """The cells of untouched models whose interval has a width."""
-    return rows[(rows["method"] == NONE) & rows["strategy"].isin(PLAIN) & has_width(rows["low"], rows["high"])]
+    rows = untouched_rows(rows)
+    return rows[has_width(rows["low"], rows["high"])]
 
 
 def is_unsigned(measure: str, interval: str) -> bool:
@@ -263,9 +274,8 @@ def is_unsigned(measure: str, interval: str) -> bool:
 def claimable(scores: pd.DataFrame) -> pd.DataFrame:
     """The scores without those of bias that claim nothing, for what stands beside them (registry.Beside)."""
     doubtful: list[int] = []
-    for key, measure in by_rows().items():
+    for _, measure, of_measure in of_measures(scores):
         if measure.beside and measure.group != COST:
-            of_measure = scores[(scores[MEASURE] == [*key]).all(axis=1)]
             doubtful.extend(of_measure.index[cautions(beside(of_measure, scores, measure), measure).any(axis=1)])
     return scores.drop(index=doubtful)
 

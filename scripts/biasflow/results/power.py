@@ -8,8 +8,7 @@ import pandas as pd
 
 from biasflow.registry import Measure
 from biasflow.results.comparison import distance
-from biasflow.results.matrix import OWN, PLAIN, by_rows
-from biasflow.results.scores import MEASURE, NONE
+from biasflow.results.matrix import OWN, of_measures, untouched_rows
 from biasflow.results.statistics import sd_interval, seeds_needed
 
 SIZES = {"half": 0.5, "quarter": 0.25, "tenth": 0.1}  # of the distance from neutral
@@ -45,11 +44,10 @@ def power(scores: pd.DataFrame, families: Mapping[str, str]) -> pd.DataFrame:
     each of two groups), note (TOO_FEW, where a single seed was measured).
 
     families: encoder -> its family (`families`)."""
-    untouched = scores[(scores["method"] == NONE) & scores["strategy"].isin(PLAIN) & scores["head"].isin(OWN)]
+    untouched = untouched_rows(scores[scores["head"].isin(OWN)])
     untouched = untouched.assign(family=untouched["encoder"].map(lambda name: families.get(name, name)))
     rows = []
-    for key, measure in by_rows().items():
-        block = untouched[(untouched[MEASURE] == [*key]).all(axis=1)]
+    for _, measure, block in of_measures(untouched):
         for (family, task, dataset), cell in block.groupby(["family", "task", "dataset"], sort=False):
             rows.append({"encoder": family, "task": task, "dataset": dataset, "measure": measure.label})
             rows[-1] |= _components(cell, measure)

@@ -3,7 +3,7 @@
 import pytest
 
 from biasflow.overview.contents import contents
-from biasflow.overview.overview import PaperLinks, write_page, write_summary
+from biasflow.overview.overview import write_page, write_summary
 from tests.unit.overview import made_up
 
 LEDGER = [
@@ -18,9 +18,12 @@ def page(tmp_path_factory):
     run = made_up.run()
     found = contents(*run)
     links = [
-        PaperLinks(
-            "A paper", "Somebody (2020)", [("What it shows.", "tables/a_table1.html")], {"a_figure": "not asked for"}
-        )
+        {
+            "title": "A paper",
+            "citation": "Somebody (2020)",
+            "files": [("What it shows.", "tables/a_table1.html")],
+            "not_drawn": {"a_figure": "not asked for"},
+        }
     ]
     tables = {"matrix": "tables/matrix.html"}
     write_page(
