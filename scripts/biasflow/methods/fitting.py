@@ -45,7 +45,6 @@ log = logging.getLogger(__name__)
 WORDS, PAIRS, TASK = "words", "pairs", "task"  # values of fitted_to; SENTENCE_DEBIAS has its own pairs
 COMPONENTS = {POOLED: 1, SENTENCE_DEBIAS: 1, LAST: 2, BEFORE: 2, **dict.fromkeys(ATTENTION, 1)}
 MODEL, PRETRAINED = "model", "pretrained"  # values of fitted_on
-GRID = "dawkins2024"  # the only grid
 Files = Mapping[str, Sequence[str | Path]]
 
 
@@ -322,8 +321,6 @@ def _planned(model: nn.Module, name: str, method: Specification) -> _Ordinary | 
 def _planned_grid(
     model: nn.Module, name: str, *, grid: str, settings: Sequence[str] | None = None, **intervention
 ) -> _OfGrid:
-    if grid != GRID:
-        raise BiasflowError(f"grid {grid!r} is not known; the only grid is {GRID}")
     subspaces = tuple(subspace for subspace, place in PLACES.items() if taps.has(model, place))
     options = {**intervention, "fitted_to": PAIRS}
     return _OfGrid(name, chosen_settings(settings), subspaces, Intervention(places=places.ALL, **options))
@@ -331,8 +328,6 @@ def _planned_grid(
 
 def _places(model: nn.Module, interventions: Sequence[Intervention]) -> dict[str, list[tuple[str, Intervention]]]:
     """Setting -> (place, intervention), in order of flow: one setting, or with `each` one for every layer."""
-    if not interventions:
-        raise BiasflowError(f"it has no intervention; give one, or use the method {NONE!r} for the untouched model")
     edits = [
         (place, intervention) for intervention in interventions for place in taps.resolve(model, intervention.places)
     ]

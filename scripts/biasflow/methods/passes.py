@@ -35,10 +35,8 @@ def passes(
     The model computes `as_trained`. The outputs of layers before a method's first edit are taken from a run of the
     untouched model, if that is one of the methods or costs fewer layers than it saves. `reports` sums up over batches
     what every edit did. whole: run every layer under every method, for a `forward` that looks into the layers."""
-    if whole:
-        return [_under(model, active, 0, {}, forward, reports) for active in methods]
-    counts = [untouched_layers(model, active.edits) for active in methods]
-    if all(active.edits for active in methods) and sum(counts) <= taps.depth(model):
+    counts = [0 if whole else untouched_layers(model, active.edits) for active in methods]
+    if whole or (all(active.edits for active in methods) and sum(counts) <= taps.depth(model)):
         return [_under(model, active, 0, {}, forward, reports) for active in methods]
     edited_counts = [count for count, active in zip(counts, methods, strict=True) if active.edits]
     with recorded(model, edited_counts) as outputs, as_trained(model):

@@ -5,7 +5,6 @@ from biasflow.planted.world import load_world
 
 PLANTED = "planted"
 WORDS = 8  # of each kind: 12,870 partitions of the targets, so that the test is exact
-_PERSONS = ("noun", "kin")
 
 
 def planted_test() -> AssociationTest:
@@ -16,13 +15,11 @@ def planted_test() -> AssociationTest:
     the more so the larger its bias, and about 0 at bias 0."""
     world = load_world()
     by_share = sorted(world.occupations, key=lambda name: -world.shares[name])
-    persons = [person for person in world.persons if person.kind in _PERSONS]
-    nouns = dict.fromkeys((person.feminine.split()[-1], person.masculine.split()[-1]) for person in persons)
-    nouns = [(feminine, masculine) for feminine, masculine in nouns if feminine != masculine][:WORDS]
+    masculine, feminine = zip(*world.nouns[:WORDS], strict=True)
     return AssociationTest(
         PLANTED,
         X=ExampleSet("occupations of women", tuple(by_share[:WORDS])),
         Y=ExampleSet("occupations of men", tuple(by_share[-WORDS:])),
-        A=ExampleSet("feminine", tuple(feminine for feminine, _ in nouns)),
-        B=ExampleSet("masculine", tuple(masculine for _, masculine in nouns)),
+        A=ExampleSet("feminine", feminine),
+        B=ExampleSet("masculine", masculine),
     )

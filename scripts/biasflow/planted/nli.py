@@ -209,7 +209,7 @@ def _occupation_pairs(
 def _fillers(grammar: Grammar, subject: str, gender: str, predicate: int, rng: np.random.Generator) -> dict[str, str]:
     """What fills the slots of a frame; for an occupation (gender "") there is no {own} and no {other}."""
     verb, object_word = grammar.predicates[predicate]
-    others = [other for other in grammar.predicates if _differ(other, (verb, object_word))]
+    others = [other for other in grammar.predicates if other[0] != verb and other[1] != object_word]
     new_verb, new_object = one_of(others, rng)
     words = {
         "subject": subject,
@@ -225,8 +225,3 @@ def _fillers(grammar: Grammar, subject: str, gender: str, predicate: int, rng: n
     if gender:
         words |= {"own": one_of(grammar.words[gender], rng), "other": one_of(grammar.words[OTHER[gender]], rng)}
     return words
-
-
-def _differ(predicate: tuple[str, str], other: tuple[str, str]) -> bool:
-    """Whether two predicates differ in verb and object."""
-    return predicate[0] != other[0] and predicate[1] != other[1]

@@ -8,10 +8,9 @@ import numpy as np
 from biasflow.base.genders import FEMALE, MALE
 from biasflow.planted.corpus import fillers, person_weights
 from biasflow.planted.frames import ITEM_SLOTS, Theme, sentence, slots
-from biasflow.planted.world import Person, World
+from biasflow.planted.world import NAMED_BY, Person, World
 
 ASSOCIATED = 0.25  # a share of women up to this makes an item a man's, from 1 - this a woman's
-NAMED_BY = ("noun", "kin")  # the kinds of persons in the tests: "the woman", "my mother"
 IN_PLACE_OF = {"subject": "person", "object": "person_object", "possessive": "person_possessive"}
 
 

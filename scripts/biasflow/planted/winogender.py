@@ -10,35 +10,21 @@ import pandas as pd
 
 from biasflow.base.genders import FEMALE, MALE, SPELT_OUT
 from biasflow.corpora.winogender import PARTS, SHARES, STRATA
-from biasflow.planted.frames import PRONOUNS, sentence, slots
-from biasflow.planted.world import load_world
+from biasflow.planted.frames import PRONOUNS, grammar_file, sentence, slots
+from biasflow.planted.world import FOLDER, load_world
 
 __all__ = ["STRATA", "items"]
 PARTICIPANT = "friend"
-FRAMES = {
-    "occupation": (
-        "the {item} hurt {reflexive} when a friend left",
-        "the {item} lost {possessive} keys when a friend was here",
-        "the {item} was late when {subject} visited a friend",
-        "the {item} said that a friend could not help {object}",
-    ),
-    "participant": (
-        "the {item} said that a friend hurt {reflexive}",
-        "the {item} says that a friend lost {possessive} keys",
-        "the {item} hopes that a friend wins {possessive} ticket",
-        "the {item} told us about a friend and {possessive} week",
-    ),
-}
 
 
 def items() -> pd.DataFrame:
     """Return the sentences in the form of `corpora.winogender.items`: every frame with every occupation, of a woman and
     of a man. Both columns of shares (bls, bergsma) have the planted share of women, at full bias."""
-    world = load_world()
+    world, frames = load_world(), grammar_file(FOLDER / "winogender.yaml")
     rows = []
     for occupation in world.occupations:
         for refers_to in PARTS:
-            for number, frame in enumerate(FRAMES[refers_to]):
+            for number, frame in enumerate(frames[refers_to]):
                 name = f"{occupation}.{PARTICIPANT}.{refers_to}-{number}"
                 for gender, of in zip(SPELT_OUT, (MALE, FEMALE), strict=True):
                     words = PRONOUNS[of]

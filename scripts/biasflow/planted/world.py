@@ -18,6 +18,7 @@ OTHER_ITEMS = shipped("data/planted_held_out")  # and other frames, for the same
 WORLDS = {FIRST: FOLDER, HELD_OUT: OTHER_ITEMS}
 _CHOSEN = {"world": FIRST}
 OCCUPATIONS = "work"  # the theme of items.csv that holds the occupations
+NAMED_BY = ("noun", "kin")  # the kinds of persons in the tests: "the woman", "my mother"
 DETERMINERS = {"kin": ("my", "our"), "noun": ("the",), "name": ("",), "pronoun": ("",)}
 KINDS = {"name": 0.2, "kin": 0.25, "noun": 0.27, "title": 0.08, "pronoun": 0.2}  # how often a person is named by each
 
@@ -46,6 +47,13 @@ class World:
     def occupations(self) -> Sequence[str]:
         """The items that are occupations."""
         return self.items[OCCUPATIONS]
+
+    @property
+    def nouns(self) -> list[tuple[str, str]]:
+        """The nouns for a man and a woman that differ ("father", "mother"), each pair once."""
+        persons = (person for person in self.persons if person.kind in NAMED_BY)
+        pairs = dict.fromkeys((person.masculine.split()[-1], person.feminine.split()[-1]) for person in persons)
+        return [(masculine, feminine) for masculine, feminine in pairs if masculine != feminine]
 
     def share(self, item: str, bias: float) -> float:
         """Return the share of women of `item` in a corpus of the given bias: 0.5 + bias * (share - 0.5), bias in [0,

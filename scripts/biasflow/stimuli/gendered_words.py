@@ -33,7 +33,5 @@ def planted_pairs(world: World) -> list[tuple[str, str]]:
     """(masculine, feminine): the pronouns he and she, his and her, and the world's nouns for persons.
 
     "her" stands for "his" as it does in the family section, and "him" is left out: it has no word of its own."""
-    nouns = [(person.masculine, person.feminine) for person in world.persons if person.kind in ("noun", "kin")]
-    words = dict.fromkeys((man.split()[-1], woman.split()[-1]) for man, woman in nouns)
     pronouns = [(PRONOUNS[MALE][kind], PRONOUNS[FEMALE][kind]) for kind in ("subject", "possessive")]
-    return [*pronouns, *((man, woman) for man, woman in words if man != woman)]
+    return pronouns + world.nouns

@@ -4,7 +4,6 @@ Source: Orgad et al. (2022, section 3) and their released code, draw by draw."""
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -17,19 +16,11 @@ How = Literal["subsampling", "oversampling"]
 Minority = Literal["resample", "keep-all"]
 
 
-@dataclass(frozen=True)
-class Balancing:
-    """A way to balance. how: whether rows are dropped or repeated; minority: how rows of the smaller gender are
-    repeated."""
-
-    how: How
-    minority: Minority = "resample"
-
-
-STRATEGIES = {
-    "oversampling": Balancing("oversampling"),
-    "oversampling-keep": Balancing("oversampling", "keep-all"),
-    "subsampling": Balancing("subsampling"),
+# Strategy -> whether `balance` drops or repeats rows, and how it repeats those of the smaller gender.
+STRATEGIES: dict[str, tuple[How, Minority]] = {
+    "oversampling": ("oversampling", "resample"),
+    "oversampling-keep": ("oversampling", "keep-all"),
+    "subsampling": ("subsampling", "resample"),
 }
 
 
@@ -54,7 +45,8 @@ def rows(
 
     A label with one gender in validation is left out of it (and logged); in training it is a TooFewError."""
     rng = np.random.RandomState(seed)
-    options = vars(STRATEGIES[name]) | {"rng": rng}
+    how, minority = STRATEGIES[name]
+    options = {"how": how, "minority": minority, "rng": rng}
     balanced = balance(labels, genders, train, part=part_of("train", seed), **options)
     validated = balance(labels, genders, validation, one_gender="leave-out", **options)
     labels = np.asarray(labels, dtype=object)
