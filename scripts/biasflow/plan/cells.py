@@ -32,7 +32,7 @@ def plan(setup: Setup) -> Plan:
     readings: dict[ReadingKey, Reading] = {}
     scored: dict[ScoringJob, dict[tuple, Score]] = {}
     trained: dict[tuple[str, str], Model] = {}
-    for block, model in ((block, model) for block in blocks for model in models_of(block)):
+    for block, model in ((one, model) for one in blocks for model in models_of(one)):
         encoder, task = setup.encoders[model.encoder], setup.task(block.task) if block.task else None
         asked = Asked(setup.config, setup.paths, block, model, encoder, task)
         job = ScoringJob(model.encoder, model.training, block.name)

@@ -159,13 +159,13 @@ def _page_jobs(setup: Setup, plan: Plan, catalogue: Catalogue) -> Iterator[Job]:
     yield Job("plan", [], [f"{root}/plan.csv", f"{root}/names.csv"], params=params, modules=modules)
     yield _description(setup, plan)
     has_ledger = any(text.encoders for text in texts.values()) or given_item_files(setup, catalogue)
-    read = ("scores", "reasons", "plan", "files", "names", "encoders", "trainings")
-    files: dict[str, str | list[str]] = {name: f"{root}/{name}.csv" for name in read}
+    files = {name: f"{root}/{name}.csv" for name in ("scores", "reasons", "plan", "files")}
     files["ledger"] = [f"{root}/tables/ledger_summary.csv"] if has_ledger else []
     papers = [options for name, options in config["papers"].items() if name == "calibrated"]
     calibrated = [options["encoder"] for options in papers if not options.get("placebo")]
     files["calibration"] = [f"{root}/tables/calibrated_calibration.csv" for _ in calibrated]
     files["drops"] = [task.file(task.kind.drops) for task in tasks_of_plan(setup, plan) if task.kind.drops]
+    files |= {name: f"{root}/{name}.csv" for name in ("names", "encoders", "trainings")}
     tables = [f"tables/{name}.{suffix}" for name in page_tables(plan) for suffix in SUFFIXES]
     params = {
         "tables": first_tables(plan),

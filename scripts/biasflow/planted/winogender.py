@@ -9,18 +9,20 @@ pronoun never stands for a friend, so a learner cannot know that it may: no verd
 import pandas as pd
 
 from biasflow.base.genders import FEMALE, MALE, SPELT_OUT
+from biasflow.base.shipped import shipped
 from biasflow.corpora.winogender import PARTS, SHARES, STRATA
 from biasflow.planted.frames import PRONOUNS, grammar_file, sentence, slots
-from biasflow.planted.world import FOLDER, load_world
+from biasflow.planted.world import load_world
 
 __all__ = ["STRATA", "items"]
 PARTICIPANT = "friend"
+FRAMES = shipped("data/planted_winogender.yaml")
 
 
 def items() -> pd.DataFrame:
     """Return the sentences in the form of `corpora.winogender.items`: every frame with every occupation, of a woman and
     of a man. Both columns of shares (bls, bergsma) have the planted share of women, at full bias."""
-    world, frames = load_world(), grammar_file(FOLDER / "winogender.yaml")
+    world, frames = load_world(), grammar_file(FRAMES)
     rows = []
     for occupation in world.occupations:
         for refers_to in PARTS:
