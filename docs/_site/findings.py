@@ -20,7 +20,7 @@ from reference import ROOT, markdown_table
 from biasflow.base.tabular import write_csv
 from biasflow.overview.calibrated import CARDS, LABELS, follows, smallest_dose, stored
 from biasflow.overview.judgements import DIFFERS, verdict
-from biasflow.papers.calibrated.figures import draw_followed
+from biasflow.papers.calibrated.targets import draw_followed
 from biasflow.registry import METRICS, OUTSIDE
 from biasflow.results import figures as draw
 

@@ -13,7 +13,6 @@ from biasflow.base.files import text_lines, whole_file
 
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab"}
 LONGEST = 10_000_000  # characters of a cell: a quote that nothing closes must not swallow the file
-FLOAT = "%.10g"
 _FORMULA = re.compile(r"'*[=+\-@\t].", re.DOTALL)  # how text begins that spreadsheets take for a formula
 _KEPT = re.compile(r"'+[=+\-@\t].", re.DOTALL)  # and how it stands in our files
 _BLANK = "".join(SEPARATORS) + '" \r\n'  # all that a line without a cell has
@@ -135,10 +134,11 @@ def is_number(text: str) -> bool:
     return True
 
 
-def write_csv(frame: pd.DataFrame, path: str | Path) -> None:
-    """Write a CSV with 10 significant digits and Unix line ends, and without formulas."""
+def write_csv(frame: pd.DataFrame, path: str | Path, digits: int = 10, **options: str) -> None:
+    """Write a CSV with so many significant digits and Unix line ends, and without formulas; options: of to_csv."""
     with whole_file(path) as temporary:
-        without_formulas(frame).to_csv(temporary, index=False, float_format=FLOAT, lineterminator="\n")
+        plain = without_formulas(frame)
+        plain.to_csv(temporary, index=False, float_format=f"%.{digits}g", lineterminator="\n", **options)
 
 
 def read_text_csv(path: str | Path) -> pd.DataFrame:

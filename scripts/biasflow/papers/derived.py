@@ -12,7 +12,7 @@ from biasflow.registry import COST, Measure
 def judged_encoders(paper: str, options: Mapping) -> list[str]:
     """The encoders on which a paper with these options judges measures; only `planted` and `calibrated` have any."""
     if paper == "planted":
-        return [calibration_name(bias, seed) for bias in options["bias"] for seed in options["seeds"]]
+        return [*planted_encoders(options)]
     return [options["encoder"], *calibrated_encoders(options)] if paper == "calibrated" else []
 
 
@@ -21,11 +21,9 @@ def derived_encoders(config: Mapping) -> dict[str, dict]:
     paper A trains on before it measures perplexity."""
     papers, encoders = config["papers"], {}
     if "planted" in papers:
-        planted = papers["planted"]
-        for bias in planted["bias"]:
-            for seed in planted["seeds"]:
-                keys = {"source": "pretrain", "bias": bias, "seed": seed}
-                encoders[calibration_name(bias, seed)] = {**planted["encoder"], **keys}
+        keys = {**papers["planted"]["encoder"], "source": "pretrain"}
+        for name, (bias, seed) in planted_encoders(papers["planted"]).items():
+            encoders[name] = {**keys, "bias": bias, "seed": seed}
     if "calibrated" in papers:
         options = papers["calibrated"]
         keys = {"source": "continued", "from": options["encoder"], "recipe": "planted"}
@@ -61,6 +59,11 @@ def calibration_name(bias: float, seed: int) -> str:
 
 def calibration_task(task: str, bias: float) -> str:
     return f"planted-{task}-bias{bias:g}"
+
+
+def planted_encoders(options: Mapping) -> dict[str, tuple[float, int]]:
+    """The encoders of papers.planted: name -> bias and seed."""
+    return {calibration_name(bias, seed): (bias, seed) for bias in options["bias"] for seed in options["seeds"]}
 
 
 def calibrated_encoders(options: Mapping) -> dict[str, tuple[float, int]]:

@@ -11,6 +11,7 @@ import pandas as pd
 from biasflow.base.errors import BiasflowError
 from biasflow.registry import METRICS, TRAINING
 from biasflow.results.scores import CELL, NA, read_plan, read_scores
+from biasflow.results.tables import unmatched
 
 RUN, NOT_ASKED = "run", "not asked for"
 NLI_SCORES = {  # column of the tables -> metric, dataset, variant
@@ -88,18 +89,13 @@ def holes(scores: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
         is_own = rows.assign(own=rows["seeded"] & (rows[seed] == rows["seed"])).groupby([*alike, *measure])["own"]
         rows[seed] = rows[seed].mask(is_own.transform("all"), "of the model")
     models = [*cells, *measure, "setting"]
-    absent = (
-        _absent(cells, rows),
-        _absent(cells.merge(rows[[*alike, "measure"]].drop_duplicates()), rows),
-        _absent(rows[models].drop_duplicates().merge(rows[[*alike, *measure, *_SEEDS]].drop_duplicates()), rows),
+    wanted = (
+        cells,
+        cells.merge(rows[[*alike, "measure"]].drop_duplicates()),
+        rows[models].drop_duplicates().merge(rows[[*alike, *measure, *_SEEDS]].drop_duplicates()),
     )
+    absent = [unmatched(keys, rows, [*keys]) for keys in wanted]
     return pd.concat(absent).reindex(columns=[*models, *_SEEDS]).fillna("")
-
-
-def _absent(wanted: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
-    """The wanted keys that no row has."""
-    found = wanted.merge(rows[[*wanted]].drop_duplicates(), how="left", indicator="found")["found"]
-    return wanted[(found != "both").to_numpy()]
 
 
 def status(reason: str) -> str:

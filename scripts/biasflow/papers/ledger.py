@@ -16,8 +16,8 @@ import yaml
 from biasflow.base.errors import BiasflowError
 from biasflow.base.shipped import shipped
 from biasflow.papers.frames import NOT_ASKED, Run
-from biasflow.papers.make import as_ours, of_our_encoders, other_data, ours, row_keys, same_encoders
-from biasflow.papers.paper import Compared, PaperText, load
+from biasflow.papers.make import ABOUT, MEASURE, NOTHING, of_our_encoders, other_data, ours, same_encoders
+from biasflow.papers.paper import PaperText, load
 from biasflow.results.scores import KEYS
 
 CAPTIONS = shipped("papers/ledger.yaml")
@@ -45,13 +45,13 @@ def of_paper(text: PaperText, run: Run) -> pd.DataFrame:
         [_incomparable(text, same, other, number) for number in numbers.itertuples()], index=numbers.index
     )
     asked = (incomparable == "") & (numbers["why_not"] == "")
-    ours_by_key = ours(run, text) if asked.any() else as_ours(pd.DataFrame(), Compared({}, {}))
+    ours_by_key = ours(run, text) if asked.any() else NOTHING
     rows = _beside(numbers, ours_by_key, same)
     judged = [
         judge(row.printed, row.sd, row.ours, incomparable=why, absent=row.absent)
         for row, why in zip(rows.itertuples(), incomparable, strict=True)
     ]
-    keys = row_keys(numbers)
+    keys = [name for name in numbers if name not in (*ABOUT, *MEASURE, "value", "value_sd")]
     named = [
         "; ".join(f"{key} {value}" for key, value in zip(keys, row, strict=True) if value)
         for row in numbers[keys].itertuples(index=False)

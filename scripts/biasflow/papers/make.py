@@ -3,7 +3,7 @@ run, or, of a table without one, by our scores in rows and columns, the printed 
 ours is missing. And what the ledger compares: the printed numbers with ours, by the keys that both have."""
 
 import importlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError, headline
-from biasflow.base.files import whole_file
+from biasflow.base.files import write_text
 from biasflow.papers.frames import NOT_ASKED, RUN, Run, with_reasons
 from biasflow.papers.paper import HERE, PRINTED, Compared, PaperText, Target
 from biasflow.registry import PLAIN, STRATEGIES
@@ -54,15 +54,10 @@ def _write_table(function: Callable, run: Run, paths: list[Path], target: Target
     write_table(frame, *paths, caption=caption, decimals=target.decimals)
 
 
-def _write_page(function: Callable, run: Run, paths: list[Path], target: Target) -> None:
-    with whole_file(paths[0]) as temporary:
-        temporary.write_text(function(run, target.caption), encoding="utf-8", newline="\n")
-
-
 _WRITERS: dict[str, Callable] = {
     "tables": _write_table,
     "figures": lambda function, run, paths, _: save_figure(function(run), *paths),
-    "pages": _write_page,
+    "pages": lambda function, run, paths, target: write_text(paths[0], function(run, target.caption)),
 }
 
 
@@ -74,6 +69,7 @@ MEASURE = ("encoder", "metric", "variant")  # keys that have a column of their o
 # Models are called by the name of their strategy in printed.csv, and by its label in our tables.
 LABEL_OF_STRATEGY = {name: strategy.label for name, strategy in STRATEGIES.items() if name != PLAIN}
 NUMBERS = ("ours", "ours_sd", "ours_n")  # of our values
+NOTHING = pd.DataFrame(columns=["encoder", "metric", *NUMBERS, "absent"])  # absent: why a value of ours is missing
 SEEDS = ("seed", "head_seed", "split_seed", "readout_seed")
 
 
@@ -160,15 +156,8 @@ def read_printed(paper: str, folder: str | Path | None = None) -> pd.DataFrame:
     return frame.assign(**numbers)
 
 
-def row_keys(printed: pd.DataFrame) -> list[str]:
-    """The columns of printed numbers that say in which row of its table a number stands."""
-    return [name for name in printed if name not in (*ABOUT, *MEASURE, "value", "value_sd")]
-
-
-def as_ours(table: pd.DataFrame, about: Compared) -> pd.DataFrame:
-    """Return the numbers of a table of ours one below the other, with the keys of the printed numbers: encoder, metric,
-    the keys, NUMBERS, and `absent`: why ours is missing."""
-    blocks = [pd.DataFrame(columns=["encoder", "metric", *about.keys, *NUMBERS, "absent"])]
+def _as_ours(table: pd.DataFrame, about: Compared) -> Iterator[pd.DataFrame]:
+    """The numbers of a table of ours as `NOTHING` has them, with the keys of the printed numbers, column by column."""
     for column, metric in about.values.items():
         if about.everywhere or column + PUBLISHED in table:
             rows = table if about.everywhere else table[table[column + PUBLISHED].notna()]
@@ -176,8 +165,7 @@ def as_ours(table: pd.DataFrame, about: Compared) -> pd.DataFrame:
             for name, source in zip(NUMBERS, ("{}", about.sd, about.n), strict=True):
                 block[name] = rows[source.format(column)].astype(float) if source else np.nan
             reasons = rows[about.status].str.removeprefix("not run: ").replace("run", "") if about.status else ""
-            blocks.append(rows[["encoder"]].assign(**block, absent=reasons))
-    return pd.concat([block for block in blocks if len(block)] or blocks, ignore_index=True)
+            yield rows[["encoder"]].assign(**block, absent=reasons)
 
 
 def same_encoders(text: PaperText, run: Run) -> dict[str, list[str]]:
@@ -201,19 +189,19 @@ def _namesakes(text: PaperText, run: Run) -> str:
 
 def ours(run: Run, text: PaperText) -> pd.DataFrame:
     """Our values by the keys of the printed numbers, of all tables that paper.yaml describes, and of its `ledger`."""
-    blocks = [as_ours(pd.DataFrame(), Compared({}, {}))]
+    blocks = [NOTHING]
     for target in text.tables.values():
         if target.rows:
             keys = {key: key for key in target.rows if key != "encoder"}
             about = Compared({metric: metric for metric in target.metrics}, keys, fixed={"table": target.printed_in})
-            rows = as_ours(pivoted(run, text, target), about)
-            blocks.append(rows.replace(dict.fromkeys(keys, NA), ""))
+            table = pivoted(run, text, target).replace(dict.fromkeys(keys, NA), "")
+            blocks += _as_ours(table, about)
     tables: dict[str, pd.DataFrame] = {}
     for about in text.ledger:
         name = f"{about.made_by} {about.options}"
         if name not in tables:
             tables[name] = function_of(text, about)(run)
-        blocks.append(as_ours(tables[name], about))
+        blocks += _as_ours(tables[name], about)
     table = pd.concat([block for block in blocks if len(block)] or blocks, ignore_index=True)
     keys = [name for name in table if name not in NUMBERS]
     table = table.assign(**table[keys].astype(object).fillna("").astype(str))

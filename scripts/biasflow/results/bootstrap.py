@@ -125,9 +125,7 @@ def in_groups(values: ArrayLike) -> np.ndarray:
     return sums
 
 
-def drawn_tables(
-    cells: np.ndarray, shape: tuple[int, ...], *, resamples: int, pairs: bool = False, seed: int = SEED
-) -> np.ndarray:
+def drawn_tables(cells: np.ndarray, shape: tuple[int, ...], *, resamples: int, pairs: bool = False) -> np.ndarray:
     """Resamples of people, counted in a table: whole numbers [resamples, *shape].
 
     cells [n]: into which cell of the flat table each of them falls; pairs: each of the first half is drawn together
@@ -139,7 +137,7 @@ def drawn_tables(
     np.add.at(groups, (np.arange(len(cells)) % max(units, 1) % GROUPS, places), 1)
     drawn = np.zeros((resamples, int(np.prod(shape))), dtype=np.int64)
     if len(cells):
-        drawn[:, filled] = _drawn((len(groups),), resamples, seed)[0] @ groups
+        drawn[:, filled] = _drawn((len(groups),), resamples, SEED)[0] @ groups
     return drawn.reshape(resamples, *shape)
 
 

@@ -9,6 +9,7 @@ from biasflow.base.sample import limit_of
 from biasflow.matrix import ELSEWHERE, RANDOM
 from biasflow.results.matrix import UNTRAINED, criticisms, limited
 from biasflow.results.scores import NA
+from biasflow.results.tables import unmatched
 
 ROW = ["encoder", "strategy", "method", "setting"]
 COLUMN = ["measure", "dataset", "head"]
@@ -39,9 +40,9 @@ def first_table(matrix: pd.DataFrame, task: str) -> FirstTable:
     measured, empty = shown[shown["reason"] == ""], shown[shown["reason"] != ""]
     columns = _columns(measured)
     values = measured.set_index([*ROW, *COLUMN])["value"].unstack(COLUMN).reindex(columns=list(columns))
-    frame = values.reindex(pd.MultiIndex.from_frame(_rows(measured, empty))).set_axis(
-        [name for name, _ in columns.values()], axis=1
-    )
+    rows = pd.concat([measured, unmatched(empty, measured, ROW[:-1])])[ROW].drop_duplicates()  # also of none measured
+    names = [name for name, _ in columns.values()]
+    frame = values.reindex(pd.MultiIndex.from_frame(rows)).set_axis(names, axis=1)
     blank = [key for key in ("strategy", "setting") if (shown[key] == NA).all()]
     return FirstTable(
         frame.reset_index().replace({"strategy": {RANDOM: UNTRAINED}}).drop(columns=blank),
@@ -61,14 +62,6 @@ def _columns(measured: pd.DataFrame) -> dict[tuple[str, str, str], tuple[str, st
             name, header = "_".join([measure, *about]), " ".join([row["label"], ", ".join(about)]).strip()
             columns[tuple(row[key] for key in COLUMN)] = name, header
     return columns
-
-
-def _rows(measured: pd.DataFrame, empty: pd.DataFrame) -> pd.DataFrame:
-    """The rows: all that was measured, and methods of which nothing was."""
-    model = ROW[:-1]
-    absent = empty.merge(measured[model].drop_duplicates(), on=model, how="left", indicator=True)
-    absent = absent[absent["_merge"] == "left_only"]
-    return pd.concat([measured, absent])[ROW].drop_duplicates()
 
 
 def _caption(task: str, measured: pd.DataFrame, empty: pd.DataFrame, left_out: list[str]) -> list[str]:

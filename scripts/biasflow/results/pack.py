@@ -2,7 +2,6 @@
 and is the same to the byte whenever it is made of the same files."""
 
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 from biasflow.base.errors import BiasflowError
@@ -21,21 +20,13 @@ def pack(folder: Path, archive: Path) -> list[str]:
     BiasflowError, one line that names the file: a run without a page yet; a result that is not as its job wrote it."""
     if not (folder / PAGE).is_file():
         raise BiasflowError(f"there is no {folder / PAGE} yet; let snakemake end the run first")
-    files = sorted(_members(folder))
+    beside = [path for path in folder.iterdir() if path.suffix in BESIDE]
+    files = sorted([*beside, *(file for name in SHOWN for file in contents(folder / name))])
     checked(map(str, files))
     names = [file.relative_to(folder).as_posix() for file in files]
-    with (
-        whole_file(archive) as temporary,
-        zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as out,
-    ):
+    with whole_file(archive) as temporary, zipfile.ZipFile(temporary, "w") as out:
         for file, name in zip(files, names, strict=True):
             about = zipfile.ZipInfo(f"{folder.name}/{name}", FIRST_DAY)
             about.external_attr, about.create_system = 0o644 << 16, 3  # also on Windows
             out.writestr(about, file.read_bytes(), zipfile.ZIP_DEFLATED, 9)
     return names
-
-
-def _members(folder: Path) -> Iterator[Path]:
-    yield from (path for path in folder.iterdir() if path.suffix in BESIDE)
-    for name in SHOWN:
-        yield from contents(folder / name)

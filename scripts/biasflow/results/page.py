@@ -17,12 +17,6 @@ PAGES = jinja2.Environment(
 )
 
 
-def page(style: str, body: str) -> jinja2.Template:
-    """A page of this CSS and this template of HTML, to be rendered with its `title` and whatever they name."""
-    blocks = (f"{{% block {name} %}}\n{text}{{% endblock %}}\n" for name, text in (("style", style), ("body", body)))
-    return PAGES.from_string("{% extends 'frame.html' %}\n" + "".join(blocks))
-
-
 def first_sentence(caption: str) -> tuple[str, str]:
     """The first sentence of a caption, with its full stop, and what follows. "et al. " ends no sentence."""
     first, *rest = re.split(r"(?<!\bet al)\. ", caption, maxsplit=1)

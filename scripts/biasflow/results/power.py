@@ -9,20 +9,13 @@ import pandas as pd
 from biasflow.registry import Measure
 from biasflow.results.comparison import distance
 from biasflow.results.matrix import OWN, of_measures, untouched_rows
+from biasflow.results.page import meanings
 from biasflow.results.statistics import sd_interval, seeds_needed
 
 SIZES = {"half": 0.5, "quarter": 0.25, "tenth": 0.1}  # of the distance from neutral
 TOO_FEW = "too few seeds"
 NORMAL = 2 * 1.96  # standard errors that a 95 % interval spans
-CAPTION = (
-    "How many seeds two groups of models need so that a t test finds a difference of a half, a quarter or a tenth of "
-    "the untouched model's distance from neutral (80 % power, 5 % level, two-sided). "
-    "Seeds are encoders that differ only in the seed of their pre-training, if there are several, and otherwise "
-    "fine-tunings. SD seeds is the standard deviation between seeds with its 95 % interval. With two seeds this "
-    "interval reaches from half to 32 times the estimate, and the numbers of seeds are as uncertain. SD items is the "
-    "standard error over the items of the test, which more seeds do not reduce. With a single seed no number can be "
-    "given."
-)
+CAPTION = meanings("tables")["power"]
 
 
 def families(names: pd.DataFrame) -> dict[str, str]:

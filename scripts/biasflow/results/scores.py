@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.files import whole_file
-from biasflow.base.tabular import as_written, read_text_csv, without_formulas
+from biasflow.base.tabular import as_written, read_text_csv, write_csv
 from biasflow.results.bootstrap import RESAMPLED
 
 NA, NONE = "-", "none"  # a key that does not apply; the method that leaves a model untouched
@@ -19,7 +18,6 @@ MEASURE = ["metric", "part", "variant"]
 KEYS = [*MODEL, *METHOD, *HEAD, "dataset", "split_seed", "readout_seed", *MEASURE]
 VALUES = ["value", "n", "low", "high"]
 COLUMNS = [*KEYS, *VALUES]
-_FLOAT = "%.10g"
 ROUNDING = 1e-9  # by so much, or this part of it, a value may lie outside its interval
 
 
@@ -43,9 +41,7 @@ def concatenate(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
 
 def write_scores(frame: pd.DataFrame, path: str | Path) -> None:
     """Write a table of scores as CSV: sorted, 10 significant digits, NaN as `NaN`, whole or absent."""
-    frame = without_formulas(_checked(frame))
-    with whole_file(path) as temporary:
-        frame.to_csv(temporary, index=False, float_format=_FLOAT, na_rep="NaN", lineterminator="\n", encoding="utf-8")
+    write_csv(_checked(frame), path, na_rep="NaN")
 
 
 def read_scores(path: str | Path) -> pd.DataFrame:
@@ -61,11 +57,9 @@ def read_scores(path: str | Path) -> pd.DataFrame:
 
 def _checked(frame: pd.DataFrame) -> pd.DataFrame:
     """The table with its columns in their order, sorted by its keys; BiasflowError names what is wrong, and its row."""
-    missing = [column for column in COLUMNS if column not in frame]
-    if missing:
+    if missing := [column for column in COLUMNS if column not in frame]:
         raise BiasflowError(f"scores: no column {', '.join(missing)}")
-    unknown = sorted(set(frame) - set(COLUMNS))
-    if unknown:
+    if unknown := sorted(set(frame) - set(COLUMNS)):
         raise BiasflowError(f"scores: unknown column {', '.join(unknown)}; the columns are {', '.join(COLUMNS)}")
     for key in KEYS:
         empty = frame[key].isna() | (frame[key].astype(str) == "")

@@ -7,8 +7,8 @@ from pathlib import Path
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_float_dtype, is_numeric_dtype
 
-from biasflow.base.files import whole_file, write_text
-from biasflow.base.tabular import without_formulas
+from biasflow.base.files import write_text
+from biasflow.base.tabular import write_csv
 from biasflow.results.latex import (
     LONG_TEXT,  # up to which a column does not wrap
     latex_table,
@@ -25,6 +25,13 @@ _P_VALUE = re.compile(
 _ACRONYMS = {"ceat", "csv", "fpr", "glue", "nli", "seat", "snli", "tpr", "weat"}
 
 
+def unmatched(table: pd.DataFrame, others: pd.DataFrame, on: Sequence[str]) -> pd.DataFrame:
+    """The rows of a table whose keys `on` no row of the other has."""
+    keys = others[[*on]].drop_duplicates()
+    found = table.merge(keys, how="left", on=[*on], indicator="found")["found"]
+    return table[(found == "left_only").to_numpy()]
+
+
 def merge_published(
     frame: pd.DataFrame,
     published: pd.DataFrame,
@@ -39,8 +46,7 @@ def merge_published(
     come the rows that are printed and are not in `frame`, with NaN for ours."""
     printed = published[[*on, *values]].rename(columns={value: value + PUBLISHED for value in values})
     if printed_only:
-        known = printed[list(on)].merge(frame[list(on)].drop_duplicates(), how="left", indicator="known")["known"]
-        frame = pd.concat([frame, printed.loc[(known == "left_only").to_numpy(), list(on)]], ignore_index=True)
+        frame = pd.concat([frame, unmatched(printed, frame, on)[list(on)]], ignore_index=True)
     merged = frame.merge(printed, on=list(on), how="left", validate="many_to_one")
     for value in values:
         if is_numeric_dtype(published[value]):
@@ -91,9 +97,7 @@ def write_table(
     where a column `<name>_bound` has "<", and a column's header from `headers`, or what `readable` makes of its name;
     HTML p-values below 0.001 as "< 0.001". Each file is whole or absent."""
     name = Path(csv_path).stem
-    with whole_file(csv_path) as temporary:
-        plain = without_formulas(frame)
-        plain.to_csv(temporary, index=False, float_format="%.6g", lineterminator="\n", encoding="utf-8")
+    write_csv(frame, csv_path, digits=6)
     shown = _with_bounds(frame.apply(_displayed, decimals=decimals), frame)
     short = SHORT_DECIMALS if decimals == DECIMALS else decimals
     brief = _with_bounds(frame.apply(_displayed, decimals=short, least_p=LEAST_P), frame)

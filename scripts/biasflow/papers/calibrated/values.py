@@ -83,12 +83,6 @@ def _scores(run: Run) -> pd.DataFrame:
     return values.groupby(KEYS, dropna=False, sort=False)[["value", "error"]].mean().reset_index()
 
 
-def occupations_of(units: pd.DataFrame) -> dict[str, float]:
-    """The occupations that were trained on, with blanks, and their shares of women."""
-    shares = units.drop_duplicates("occupation").set_index("occupation")["share_of_women"]
-    return dict(zip(shares.index.str.replace("_", " "), shares, strict=True))
-
-
 def is_seen(occupations: pd.Series, trained: set[str]) -> pd.Series:
     """Whether the name of an occupation holds one that was trained on, as whole words: registered nurse, nurse."""
     return occupations.map(lambda name: any(f" {occupation} " in f" {name} " for occupation in trained))
@@ -96,7 +90,8 @@ def is_seen(occupations: pd.Series, trained: set[str]) -> pd.Series:
 
 def _by_occupations(run: Run) -> pd.DataFrame:
     """The measures of single occupations, of those that were trained on and of the others."""
-    trained, rows = occupations_of(pd.read_csv(next(iter(run.files["units"].values())))), []
+    units = pd.read_csv(next(iter(run.files["units"].values()))).drop_duplicates("occupation")
+    trained, rows = dict(zip(units["occupation"].str.replace("_", " "), units["share_of_women"], strict=True)), []
     for encoder, (dose, seed) in _models(run).items():
         tables = {}  # of the items of a dataset, of all or limited
         for key, path in run.files["masked_words"].items():

@@ -98,16 +98,15 @@ def examples(
 def table2(run: Run) -> pd.DataFrame:
     """Return the sentences that the authors dropped or mended, with p(NS) before and after (unswapped), see
     `mended`."""
-    changes, tables = run.files.get(_CHANGES, {}).get(_CHANGES), []
+    changes, tables = run.files.get(_CHANGES, {}).get(_CHANGES), [pd.DataFrame(columns=["encoder"])]
     for encoder in run.options["encoders"]:
         before, after = (_untouched(run, encoder, stimuli) for stimuli in (grid.SWAPPED, grid.AUTHORS))
         if changes is not None and before is not None and after is not None:
             table = mended(read_text_csv(changes), before, after, _printed_sentences("2"))
             tables.append(table.assign(encoder=encoder, status=RUN))
-        else:
-            status = grid.not_run(run, encoder, grid.INSIDE, f"it needs the stimuli {grid.AUTHORS} and {grid.SWAPPED}")
-            tables.append(pd.DataFrame({"encoder": [encoder], "status": [status]}))
-    return pd.concat(tables, ignore_index=True).reindex(columns=["encoder", *_MENDED, "status"])
+    needs = f"it needs the stimuli {grid.AUTHORS} and {grid.SWAPPED}"
+    table = grid.with_absent(run, pd.concat(tables), run.options["encoders"], grid.INSIDE, needs)
+    return table.reindex(columns=["encoder", *_MENDED, "status"])
 
 
 def mended(

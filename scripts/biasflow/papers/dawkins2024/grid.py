@@ -29,7 +29,7 @@ from biasflow.papers.make import same_encoders
 from biasflow.papers.paper import load
 from biasflow.registry import METRICS, WITH
 from biasflow.results.scores import NA, NONE
-from biasflow.results.tables import DIFFERENCE, PUBLISHED
+from biasflow.results.tables import DIFFERENCE, PUBLISHED, arranged
 
 BASE, DEBIAS, SENT, LAYER_12, LAYER_11, ATTENTION = LEVELS
 INSIDE, NLI = "strength", "nli_fairness"  # the metrics that tables on stimuli, and on NLI, need
@@ -54,9 +54,8 @@ PRINTED_SCORES = ["parity", "accuracy", "fairness", "snli_accuracy"]  # what the
 
 def encoders_of_nli(options: Mapping) -> list[str]:
     """The encoders that are fine-tuned: `nli_encoders`, or all; none where no task is named."""
-    if options["task"] is None:
-        return []
-    return list(options["encoders"] if options["nli_encoders"] is None else options["nli_encoders"])
+    named = options["encoders"] if options["nli_encoders"] is None else options["nli_encoders"]
+    return [] if options["task"] is None else list(named)
 
 
 def encoders(run: Run) -> list[str]:
@@ -151,6 +150,13 @@ def not_run(run: Run, encoder: str, metric: str, otherwise: str = "no scores") -
     """The status of an encoder without a metric under the grid, such as "not run: no NSP head"; `otherwise`: the reason
     of one that was planned to run."""
     return status(run.reason(encoder=encoder, method=run.options["method"], metric=metric) or otherwise)
+
+
+def with_absent(run: Run, table: pd.DataFrame, encoders: Sequence[str], metric: str, *otherwise: str) -> pd.DataFrame:
+    """The table with a row for each of these encoders that has none, whose status is `not_run`; sorted by encoder."""
+    absent = [name for name in encoders if name not in set(table["encoder"])]
+    status = [not_run(run, name, metric, *otherwise) for name in absent]
+    return arranged(pd.concat([table, pd.DataFrame({"encoder": absent, "status": status})]), encoder=encoders)
 
 
 def key_of(measure: str) -> tuple[str, str, str]:

@@ -181,13 +181,9 @@ def subspaces(run: Run) -> pd.DataFrame:
 
     Made of the files `explained_variance` (method, subspace, upstream, head, component, explained_variance) and
     `sentence_pairs` (set, kept) of each encoder; an encoder without has one row, with the reason as `status`."""
-    blocks = []
-    for encoder in run.options["encoders"]:
-        path = run.files.get("explained_variance", {}).get(encoder)
-        if path is None:
-            blocks.append(pd.DataFrame({"encoder": [encoder], "status": [grid.not_run(run, encoder, grid.INSIDE)]}))
-            continue
-        variance, pairs = pd.read_csv(path), pd.read_csv(run.files["sentence_pairs"][encoder])
+    files, blocks = run.files.get("explained_variance", {}), [pd.DataFrame(columns=["encoder"])]
+    for encoder in filter(files.__contains__, run.options["encoders"]):
+        variance, pairs = pd.read_csv(files[encoder]), pd.read_csv(run.files["sentence_pairs"][encoder])
         plain = variance[(variance["method"] == run.options["method"]) & (variance["upstream"] == PLAIN)]
         grouped = plain.groupby(["subspace", "component"], sort=False)["explained_variance"]
         block = grouped.agg(mean="mean", low="min", high="max", heads="size").reset_index()
@@ -196,7 +192,8 @@ def subspaces(run: Run) -> pd.DataFrame:
         used = {"pairs_used": source.map(kept["sum"]), "pairs": source.map(kept["size"])}
         blocks.append(block.assign(**used, status=RUN, encoder=encoder))
     order = ["encoder", "subspace", "component", "mean", "low", "high", "heads", "pairs_used", "pairs", "status"]
-    return pd.concat(blocks, ignore_index=True).reindex(columns=order)
+    table = grid.with_absent(run, pd.concat(blocks), run.options["encoders"], grid.INSIDE)
+    return table.reindex(columns=order)
 
 
 def _agreement(a: pd.Series, b: pd.Series) -> dict:
@@ -240,9 +237,7 @@ def table6(run: Run) -> pd.DataFrame:
     of all pairs is between the two (0.0434 and 0.0440 from the printed table 7). One pair has none."""
     published, judged = grid.printed_table(run.printed, 6), nli_by_setting(run)
     models = judged[grid.READING].drop_duplicates().assign(status=RUN)
-    absent = [name for name in grid.encoders(run) if name not in set(models["encoder"])]
-    whys = [(name, grid.AFTER, grid.not_run(run, name, grid.NLI)) for name in absent]
-    models = arranged(pd.concat([models, pd.DataFrame(whys, columns=[*models])]), encoder=grid.encoders(run))
+    models = grid.with_absent(run, models, grid.encoders(run), grid.NLI).fillna({"interventions": grid.AFTER})
     pairs = weighting_pairs(judged.set_index([*grid.READING, *grid.SETTING])["snli_accuracy"]).reset_index()
     pairs = pairs.assign(increase=pairs["np1"] - pairs["np0"])
     groups = pd.concat([pairs, pairs.assign(level=_ALL)]).groupby([*grid.READING, "level"])

@@ -40,7 +40,8 @@ def text(run: Run) -> pd.DataFrame:
     rows += [("", "", *value) for value in (_of_data(run) | _of_grid(run)).items()]
     table = pd.DataFrame(rows, columns=[*grid.BLOCK, "id", "value"])
     about = published[["id", "where", "quantity", "unit", "of"]]
-    table = about.merge(table.assign(value=table["value"] * table["id"].map(units)), on="id", validate="one_to_many")
+    values = table.assign(value=table["value"] * table["id"].map(units))
+    table = about.merge(values, "left", on="id", validate="one_to_many").fillna(dict.fromkeys(grid.BLOCK, ""))
     missing = [_why(run, *row) for row in table[["encoder", "of"]].itertuples(index=False, name=None)]
     table["status"] = np.where(table["value"].isna(), missing, RUN)
     table = merge_published(table, published, on=["id"], values=["value"])
@@ -101,14 +102,13 @@ def _of_data(run: Run) -> dict[str, float]:
     """The sizes of StereoSet's development set and of the NLI test set, where the run has read them."""
     stimuli = run.files.get("stimuli", {}).get(grid.SWAPPED)
     pairs = run.files.get("occupation_pairs", {}).get(run.options["task"])
-    names = ("stereoset-triples", "stereoset-sentence-pairs", "occupations", "occupation-sentence-pairs")
-    sizes = dict.fromkeys(names, np.nan)
+    sizes = {}
     if stimuli:
         triples = read_text_csv(stimuli)
-        sizes |= {names[0]: triples["triple"].nunique(), names[1]: len(triples)}
+        sizes |= {"stereoset-triples": triples["triple"].nunique(), "stereoset-sentence-pairs": len(triples)}
     if pairs:
-        occupations = load_pairs(pairs)
-        sizes |= {names[2]: len(occupations.occupations), names[3]: np.prod(occupations.shape)}
+        read = load_pairs(pairs)
+        sizes |= {"occupations": len(read.occupations), "occupation-sentence-pairs": np.prod(read.shape)}
     return sizes
 
 

@@ -17,7 +17,7 @@ from biasflow.papers.liang2020 import placed
 from biasflow.papers.liang2020.tables import gender_shares as read_gender_shares
 from biasflow.papers.liang2020.tables import perplexity_rows, readings
 from biasflow.results import figures as draw
-from biasflow.results.page import page
+from biasflow.results.page import PAGES
 from biasflow.results.scores import NA, NONE
 
 _OCCTMP = {"diff": "mean |log p(he) - log p(she)|", "signed_diff": "mean log p(he) - log p(she)"}
@@ -31,8 +31,7 @@ _VALUES, _OUTPUT = "attention.value", ""
 _FULL = 0.98  # the quantile of distances from which on colours are full
 _MIXED = 0.75  # the most of a colour in a background: dark text on it keeps a contrast above 4.5 to 1
 
-_STYLE, _BODY = shipped("papers/liang2020/sentences.css"), shipped("papers/liang2020/sentences.html")
-_PAGE = page(_STYLE.read_text("utf-8"), _BODY.read_text("utf-8"))
+_PAGE = PAGES.from_string(shipped("papers/liang2020/sentences.html").read_text("utf-8"))
 
 
 @draw.style()

@@ -13,7 +13,7 @@ from biasflow.papers.frames import NOT_ASKED, RUN, Run, status
 from biasflow.papers.make import of_our_encoders, same_encoders
 from biasflow.papers.paper import load
 from biasflow.results.scores import KEYS, NA, NONE
-from biasflow.results.tables import arranged, merge_published
+from biasflow.results.tables import arranged, merge_published, unmatched
 
 PLACEMENT = ["eraser", "places"]
 KEY = ["encoder", "method", *PLACEMENT]  # of the tables
@@ -106,14 +106,13 @@ def of_paper(run: Run, *, chinese: bool = False) -> Rows:
 def published_rows(ours: Rows, source: str = NOTEBOOKS) -> pd.DataFrame:
     """The printed values of a source in the form of `Rows.scores`, of those encoders that are shown and are the printed
     ones: each beside every method of the same placement, and under no method's name where there is none."""
-    names = pd.DataFrame([(name, *placement) for name, placement in ours.methods.items()], columns=KEY[1:])
     printed = ours.run.printed
     printed = printed[printed["table"].str.startswith(source)]
     absent = [key for key in KEYS if key not in printed and key != "method"]
     printed = printed.assign(**dict.fromkeys(absent, NA), set=printed["dataset"])
     printed = printed.assign(stage=printed["stage"].replace("", PRETRAINED))
     printed = of_our_encoders(printed, same_encoders(load("liang2020"), ours.run))
-    rows = printed[printed["encoder"].isin(ours.encoders)].merge(names, on=PLACEMENT, how="left")
+    rows = printed[printed["encoder"].isin(ours.encoders)].merge(_table(ours.methods), on=PLACEMENT, how="left")
     return rows.fillna({"method": _PRINTED_ONLY})
 
 
@@ -133,11 +132,13 @@ def _decoded(scores: pd.DataFrame, encoders: Sequence[str], methods: Mapping[str
     children, fitted = {name + AFTER: name for name in encoders}, {of_pretrained(name): name for name in methods}
     before, after = (scores[scores["encoder"].isin(names)] for names in ([*encoders], children))
     after = after.assign(encoder=after["encoder"].map(children), method=after["method"].map(fitted))
-    rows = pd.concat([before.assign(stage=PRETRAINED), after.assign(stage=FINETUNED)])
-    rows = rows[rows["method"].isin(methods)].assign(set=lambda rows: rows["dataset"])
-    erasers, places = ({name: placement[i] for name, placement in methods.items()} for i in (0, 1))
-    shown_places = rows["method"].map(places).where(rows["setting"] == NA, rows["setting"])
-    return rows.assign(eraser=rows["method"].map(erasers), places=shown_places).reset_index(drop=True)
+    rows = pd.concat([before.assign(stage=PRETRAINED), after.assign(stage=FINETUNED)]).merge(_table(methods))
+    return rows.assign(set=rows["dataset"], places=rows["places"].where(rows["setting"] == NA, rows["setting"]))
+
+
+def _table(methods: Mapping[str, Placement]) -> pd.DataFrame:
+    """A row per method: its name and its placement."""
+    return pd.DataFrame([(name, *placement) for name, placement in methods.items()], columns=KEY[1:])
 
 
 def of_metrics(rows: pd.DataFrame, prefix: str) -> pd.DataFrame:
@@ -190,8 +191,7 @@ def of_shared_seeds(table: pd.DataFrame, unit: Sequence[str]) -> pd.DataFrame:
     keys = ["encoder", *unit]
     methods = table.groupby(keys)["method"].transform("nunique")
     shared = table[table.groupby([*keys, "seed"])["method"].transform("nunique") == methods]
-    common = pd.MultiIndex.from_frame(table[keys]).isin(pd.MultiIndex.from_frame(shared[keys]))
-    for row in table[~common].head(1).to_dict("records"):
+    for row in unmatched(table, shared, keys).head(1).to_dict("records"):
         where = ", ".join(f"{name} {row[name]}" for name in keys)
         raise BiasflowError(f"{where}: methods have no seed in common; ask for the same seeds of each")
     return shared
@@ -199,11 +199,10 @@ def of_shared_seeds(table: pd.DataFrame, unit: Sequence[str]) -> pd.DataFrame:
 
 def change_from_none(table: pd.DataFrame, unit: Sequence[str], columns: Sequence[str]) -> pd.DataFrame:
     """`table` with `<column>_change` after each of `columns`: minus the value of the untouched encoder in that unit."""
-    table, keys = table.copy(), ["encoder", *unit]
-    untouched = table.loc[table["method"] == NONE, [*keys, *columns]]
-    base = table[keys].merge(untouched, on=keys, how="left", validate="many_to_one").set_axis(table.index)
+    table, keys = table.copy(), [table[key] for key in ("encoder", *unit)]
     for column in columns:
-        table.insert(table.columns.get_loc(column) + 1, f"{column}_change", table[column] - base[column])
+        untouched = table[column].where(table["method"] == NONE).groupby(keys).transform("first")
+        table.insert(table.columns.get_loc(column) + 1, f"{column}_change", table[column] - untouched)
     return table
 
 

@@ -38,15 +38,11 @@ def perplexities(ours: placed.Rows) -> pd.DataFrame:
     masked = placed.wide(masked, [*placed.KEY, *masks], ["perplexity", "batch_perplexity"])
     tokens = rows.loc[rows["metric"] == "perplexity", [*unit, "readout_seed", "n"]]
     table = masked.merge(tokens, on=[*unit, "readout_seed"], validate="one_to_one")
-    table = table.groupby(unit, as_index=False).agg(
-        perplexity=("perplexity", "mean"),
-        perplexity_sd=("perplexity", "std"),
-        perplexity_low=("perplexity", "min"),
-        perplexity_high=("perplexity", "max"),
-        perplexity_seeds=("readout_seed", "nunique"),
-        batch_perplexity=("batch_perplexity", "mean"),
-        tokens=("n", "mean"),
-    )
+    ends = {"": "mean", "_sd": "std", "_low": "min", "_high": "max"}
+    numbers = {f"perplexity{end}": ("perplexity", how) for end, how in ends.items()}
+    numbers["perplexity_seeds"] = ("readout_seed", "nunique")
+    numbers |= {"batch_perplexity": ("batch_perplexity", "mean"), "tokens": ("n", "mean")}
+    table = table.groupby(unit, as_index=False).agg(**numbers)
     pseudo = placed.wide(rows, unit, ["pseudo_perplexity"])
     return table.merge(pseudo, on=unit, how="outer", validate="one_to_one")
 

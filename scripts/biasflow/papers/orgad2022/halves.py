@@ -4,9 +4,9 @@ labels in tables, and their keys in the table of scores.
 All tables and figures are made by the same code from a half: its options, the rows of the table of scores that are its
 own, and its measures."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import yaml
@@ -39,19 +39,13 @@ RELEASED = "released"  # the reading of the probe's data that the printed values
 READINGS = ("mixed-last", "bits-best", "bits-last", "mixed-best")  # units and checkpoint, the printed ones first
 
 
-def compression(data: Iterable[str], reading: str) -> list[Measure]:
-    """Compression in units and checkpoint of `reading`, as "mixed-last", with all data."""
-    return [Measure("Compression", COMPRESSION_VALUE, f"{name}-{reading}") for name in data]
+def compression(data: str, reading: str) -> Measure:
+    """Compression in units and checkpoint of `reading`, as "mixed-last", with this data."""
+    return Measure("Compression", COMPRESSION_VALUE, f"{data}-{reading}")
 
 
-def mixed(data: str) -> Measure:
-    """Compression as released and printed, with this data."""
-    return compression([data], "mixed-last")[0]
-
-
-def bits(data: str) -> Measure:
-    """Compression in consistent units, at the best epoch."""
-    return compression([data], "bits-best")[0]
+mixed = partial(compression, reading="mixed-last")  # as released and printed
+bits = partial(compression, reading="bits-best")  # in consistent units, at the best epoch
 
 
 def control(data: str) -> Measure:
@@ -87,6 +81,7 @@ class Half:
     kind: str
     label: str
     task: str
+    data: Mapping[str, str]
     encoders: str
     strategies: str
     texts: Mapping[str, str]
@@ -120,7 +115,7 @@ class Half:
     @cached_property
     def measures(self) -> list[Measure]:
         """All measures of the half, in the order of the tables."""
-        coded = [compression(self.probe_data, reading) for reading in READINGS]
+        coded = [[compression(data, reading) for data in self.probe_data] for reading in READINGS]
         task = [measure for measures in self.performance.values() for measure in measures]
         others = [*(measure for other in coded[1:] for measure in other), *task, *self.variants]
         return [*coded[0], *self.printed, *(measure for measure in others if measure not in self.printed)]
@@ -160,21 +155,14 @@ F1_DIFFERENCE = COREFERENCE.extrinsic[0]
 PEARSON = [measure for measure in OCCUPATION.extrinsic if measure.variant == "train"]
 
 
-# Attribute of a task in the run's names -> whose data the paper has, and how its value ends then.
-_DATA = {
-    OCCUPATION: ("data.files", "Bias in Bios", "bias-in-bios-train bias-in-bios-dev bias-in-bios-test"),
-    COREFERENCE: ("data.train", "OntoNotes 5.0", ".v4_gold_conll"),
-}
-
-
 def other_data(run: Run) -> Mapping[str, str]:
     """Why numbers are not comparable: a task has other data than the paper's, or CEAT contexts from another text."""
     text = run.options["ceat_text"] or "the run's own text"
     contexts = "" if "reddit" in text.lower() else f"other data: printed of Reddit comments, here {text}"
-    return {"contexts": contexts} | {half.kind: _other(run, *about, half.task) for half, about in _DATA.items()}
+    return {"contexts": contexts} | {name: _other(run, half.task, **half.data) for name, half in HALVES.items()}
 
 
-def _other(run: Run, attribute: str, known: str, ending: str, task: str) -> str:
+def _other(run: Run, task: str, attribute: str, known: str, ending: str) -> str:
     name = run.options.get(task)
     if name is None:
         return ""

@@ -23,16 +23,13 @@ SAMPLES = 10_000  # sign patterns drawn where there are more than 20 pairs
 
 
 def comparisons(chosen: Selection, stage: str, measures: Collection[halves.Measure]) -> pd.DataFrame:
-    """Compare the `measures` at a stage, including compression, with `undefined_cells` (mean per run) and, for
-    compression, the number of labels `coded`."""
+    """Compare the `measures` at a stage, including compression, with `undefined_cells` (mean per run)."""
     runs, compression = selection.extrinsic_runs(chosen, stage), selection.compression_runs(chosen)
-    undefined, labels = selection.undefined_cells(runs, chosen.half), selection.coded(compression, *_KEY)
+    undefined = selection.undefined_cells(runs, chosen.half)
     if stage != halves.FROZEN:
         runs = pd.concat([runs, compression[compression["encoder"].isin(runs["encoder"])]], ignore_index=True)
     table = compare(runs[pd.MultiIndex.from_frame(runs[MEASURE]).isin([measure.key for measure in measures])])
-    cells = pd.MultiIndex.from_frame(table[_KEY])
-    of_cells = {"undefined_cells": undefined, "coded": labels}
-    return table.assign(**{name: of.reindex(cells).to_numpy(dtype=float) for name, of in of_cells.items()})
+    return table.assign(undefined_cells=undefined.reindex(pd.MultiIndex.from_frame(table[_KEY])).to_numpy(float))
 
 
 def compare(runs: pd.DataFrame) -> pd.DataFrame:
@@ -41,11 +38,14 @@ def compare(runs: pd.DataFrame) -> pd.DataFrame:
     `runs`: encoder, CELL, seed, head_seed, MEASURE, value (NaN: left out). `n` counts seeds and `n_heads` retrained
     heads; `change` is the mean over `pairs` of the same seed and head seed; `p` their two-sided paired permutation
     test, `p_one_sided` the same in the direction of the change, `p_by_encoder` two-sided, of the means over the heads
-    of each seed. `star`, `star_one_sided`: "yes" where p or p_one_sided < LEVEL, "" without a test."""
+    of each seed. `star`, `star_one_sided`: "yes" where p or p_one_sided < LEVEL, "" without a test. `coded`: of
+    compression, how many labels the probe coded."""
     blocks = [_compare_encoder(block).assign(encoder=name) for name, block in runs.groupby("encoder")]
     table = pd.concat(blocks or [_compare_encoder(runs).assign(encoder="")], ignore_index=True)
+    coded = selection.coded(runs, *_KEY).reindex(pd.MultiIndex.from_frame(table[_KEY])).to_numpy(float)
     tests = {"star": table["p"], "star_one_sided": table["p_one_sided"]}
-    return table.assign(**{name: np.where(p.isna(), "", np.where(p < LEVEL, "yes", "no")) for name, p in tests.items()})
+    stars = {name: np.where(p.isna(), "", np.where(p < LEVEL, "yes", "no")) for name, p in tests.items()}
+    return table.assign(coded=coded, **stars)
 
 
 def _compare_encoder(runs: pd.DataFrame) -> pd.DataFrame:
@@ -165,9 +165,8 @@ def overview(run: Run, half: str) -> pd.DataFrame:
     chosen = selection.select(run, halves.HALVES[half])
     half = chosen.half
     probed = selection.of_all_models(lambda stage: selection.compression_runs(chosen, stage))
-    labels = selection.coded(probed, *_MODEL, *MEASURE).rename("coded").reset_index()
     measured = {
-        halves.COMPRESSION: compare(probed).merge(labels, on=[*_MODEL, *MEASURE], how="left", validate="one_to_one"),
+        halves.COMPRESSION: compare(probed),
         halves.CEAT: _ceat(chosen),
         halves.BEFORE: comparisons(chosen, halves.BEFORE, half.in_overview),
         halves.AFTER: comparisons(chosen, halves.AFTER, half.in_overview),

@@ -17,7 +17,7 @@ from biasflow.corpora.bios import SUMMARY_COLUMNS, left_out
 from biasflow.papers.frames import NOT_ASKED, RUN, Run, status
 from biasflow.papers.orgad2022.halves import BEFORE, COREFERENCE, F1_DIFFERENCE, OCCUPATION, RAW, Half
 from biasflow.papers.orgad2022.selection import select
-from biasflow.results.page import page
+from biasflow.results.page import PAGES
 
 
 def item_file(run: Run, role: str, half: Half = OCCUPATION) -> Path:
@@ -35,8 +35,7 @@ def read_item(run: Run, role: str, half: Half = OCCUPATION, **options) -> pd.Dat
 
 
 _PERSONS = {FEMALE: "a woman", MALE: "a man"}
-_STYLE, _BODY = shipped("papers/orgad2022/figure2.css"), shipped("papers/orgad2022/figure2.html")
-_PAGE = page(_STYLE.read_text("utf-8"), _BODY.read_text("utf-8"))
+_PAGE = PAGES.from_string(shipped("papers/orgad2022/figure2.html").read_text("utf-8"))
 
 
 def figure2(run: Run, caption: str) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError
-from biasflow.papers.derived import calibration_name, calibration_task
+from biasflow.papers.derived import calibration_name, calibration_task, planted_encoders
 from biasflow.papers.frames import Run
 from biasflow.papers.judge import given_values, item_variance, with_doses
 from biasflow.papers.planted.blocks import LAST_LAYER, Judged, judged, met
@@ -30,10 +30,13 @@ def measured(run: Run) -> pd.DataFrame:
     without a value (one that is not defined is NaN), and a measure that was read on several datasets."""
     about = _measures(run)
     table = _scores(run).merge(about, on=["task", "data", "metric", "part", "variant"])
-    _check_datasets(table)
-    table = table.groupby(KEYS, dropna=False, sort=False)[["value", "error"]].mean().reset_index()
+    models = table.groupby(KEYS, dropna=False, sort=False)
+    for key, names in models["dataset"].unique().items():
+        if len(names) > 1:  # their mean would be that of none
+            raise BiasflowError(f"measure {key[0]}: read on {', '.join(names)}; name one of them under metrics")
+    table = models[["value", "error"]].mean().reset_index()
     if run.options.get("given"):
-        given = given_values(run, _doses(run)).assign(task="", task_bias=np.nan, method=NONE)
+        given = given_values(run, planted_encoders(run.options)).assign(task="", task_bias=np.nan, method=NONE)
         table = pd.concat([table, given[[*table]]], ignore_index=True)
     untouched = table[table["method"] == NONE].fillna({"task_bias": NO_TASK})
     known = set(untouched[["measure", *MODEL]].itertuples(index=False, name=None))
@@ -61,14 +64,9 @@ def _judged(run: Run) -> list[Judged]:
     return list(judged({name: about["kind"] for name, about in run.options["tasks"].items()}))
 
 
-def _doses(run: Run) -> dict[str, tuple[float, int]]:
-    """Encoder -> its bias and seed."""
-    return {calibration_name(b, s): (b, s) for b in run.options["bias"] for s in run.options["seeds"]}
-
-
 def _scores(run: Run) -> pd.DataFrame:
     """The scores of the run's models with the biases and seeds that the names of these stand for."""
-    options, scores, doses = run.options, run.scores, _doses(run)
+    options, scores, doses = run.options, run.scores, planted_encoders(run.options)
     tasks = {calibration_task(name, b): (name, b) for name in options["tasks"] for b in options["task_bias"]}
     wanted = scores["encoder"].isin(doses) & scores["task"].isin([NA, *tasks]) & (scores["setting"] == NA)
     wanted &= scores["strategy"].isin([NA, PLAIN]) & scores["head"].isin([NA, OWN]) & (scores["dataset"] != SEEN)
@@ -81,13 +79,6 @@ def _scores(run: Run) -> pd.DataFrame:
 def _data(dataset: str, tasks: Mapping[str, tuple[str, float]]) -> str:
     """The task whose texts an encoder is read on that is not trained on them; "" where a test has its own."""
     return next((name for known, (name, _) in tasks.items() if dataset.startswith(f"{known}-")), "")
-
-
-def _check_datasets(rows: pd.DataFrame) -> None:
-    """BiasflowError for a measure that is of several datasets in one model: their mean would be that of none."""
-    for key, names in rows.groupby(KEYS, dropna=False, sort=False)["dataset"].unique().items():
-        if len(names) > 1:
-            raise BiasflowError(f"measure {key[0]}: read on {', '.join(names)}; name one of them under metrics")
 
 
 def _expected(run: Run) -> Iterator[tuple[str, float, float, int]]:
