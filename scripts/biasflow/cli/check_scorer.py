@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from biasflow.base.errors import BiasflowError
 from biasflow.base.records import RESULTS
 from biasflow.cli.app import app, say
 
@@ -23,8 +24,6 @@ def check_scorer(
     First writes FOLDER: the scores that published models gave to every item (a folder a model), and numbers.csv, the
     numbers that were printed of them. Fill its column `yours` with what your code makes of the items, and call it
     again: it says which of your numbers differ, and ends with 1 if any does."""
-    from biasflow.base.errors import BiasflowError
-
     if not (folder / NUMBERS).is_file():
         if folder.exists():
             raise BiasflowError(f"{folder} is there, but has no {NUMBERS}; name a new folder")
@@ -42,7 +41,6 @@ def check_scorer(
 
 def write_items(run: Path, folder: Path) -> tuple[int, int]:
     """Write the items and the printed numbers that are reproduced from them; return how many models and numbers."""
-    from biasflow.base.errors import BiasflowError
     from biasflow.base.tabular import read_parquet, read_text_csv, write_csv
     from biasflow.papers.ledger import REPRODUCED
 
@@ -67,7 +65,6 @@ def compared(path: Path) -> tuple[int, list[str], int]:
     value that is none."""
     import pandas as pd
 
-    from biasflow.base.errors import BiasflowError
     from biasflow.base.tabular import read_text_csv
     from biasflow.papers.ledger import REPRODUCED, judge
 

@@ -95,7 +95,7 @@ def load_grammar() -> Grammar:
 
 def _words(gender: str, first: Person, titled: Person) -> dict[str, str]:
     """What fills the slots of a frame about a person: a first name of `first`, title and surname of `titled`."""
-    chosen = [person.feminine if gender == FEMALE else person.masculine for person in (first, titled)]
-    title, surname = chosen[1].split(" ", 1)
-    words = {"first": chosen[0], "name": f"{chosen[0]} {surname}", "title": title, "surname": surname}
+    name = first.named(gender)
+    title, surname = titled.named(gender).split(" ", 1)
+    words = {"first": name, "name": f"{name} {surname}", "title": title, "surname": surname}
     return {**PRONOUNS[gender], **words}

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from biasflow.base.genders import FEMALE, FEMININE, MALE, MASCULINE, WOMEN_FIRST
+from biasflow.base.genders import FEMALE, MALE, WOMEN_FIRST
 from biasflow.corpora.conll import Clusters, Document, Span, new_document, without_singletons
 from biasflow.planted.corpus import held_out
 from biasflow.planted.frames import OTHER, PRONOUNS, grammar_file, one_of
@@ -173,10 +173,7 @@ class _Draft:
 def _document(grammar: Grammar, world: World, bias: float, rng: np.random.Generator) -> _Draft:
     draft = _Draft()
     fewest, most = grammar.per_document
-    names = {
-        gender: [getattr(p, word) for p in world.persons if p.kind == "name"]
-        for gender, word in ((FEMALE, FEMININE), (MALE, MASCULINE))
-    }
+    names = {gender: [p.named(gender) for p in world.persons if p.kind == "name"] for gender in WOMEN_FIRST}
     left = {gender: rng.permutation(grammar.occupations[gender]).tolist() for gender in WOMEN_FIRST}
     seen: dict[str, str] = {}  # name -> gender
     waiting: list[str] = []  # names that come again

@@ -51,7 +51,7 @@ def held_out(opening: np.ndarray, continuation: np.ndarray, person: np.ndarray) 
 def fillers(gender: str, person: Person, item: str) -> dict[str, str]:
     """Return the fillers of the slots of a frame about a person of `gender` (F or M) and an item."""
     pronouns = PRONOUNS[gender]
-    name = person.feminine if gender == FEMALE else person.masculine
+    name = person.named(gender)
     is_pronoun = person.kind == "pronoun"
     return {
         **pronouns,

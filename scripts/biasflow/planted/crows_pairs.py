@@ -9,7 +9,8 @@ first sentence of each pair, and neither where no bias was planted (`metrics.cro
 import numpy as np
 import pandas as pd
 
-from biasflow.base.genders import FEMALE, MALE
+from biasflow.base.genders import FEMALE
+from biasflow.planted.frames import OTHER
 from biasflow.planted.sentences import about_person, drawn_persons, frames_about, items_of_either, said_of
 from biasflow.planted.world import load_world
 
@@ -33,8 +34,7 @@ def items() -> pd.DataFrame:
     persons = drawn_persons(world, len(rows), np.random.default_rng(SEED))
     pairs = []
     for number, ((theme, frame, gender, word), person) in enumerate(zip(rows, persons, strict=True)):
-        both = {side: said_of(about_person(frame), side, person, word) for side in (FEMALE, MALE)}
-        first, second = (both[FEMALE], both[MALE]) if gender == FEMALE else (both[MALE], both[FEMALE])
+        first, second = (said_of(about_person(frame), side, person, word) for side in (gender, OTHER[gender]))
         direction = "stereo" if gender == FEMALE else "antistereo"
         pairs.append((number, first, second, direction, "gender", theme, word))
     return pd.DataFrame(pairs, columns=["item", "first", "second", "direction", "bias_type", "theme", "word"])

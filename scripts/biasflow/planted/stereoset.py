@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.genders import FEMALE
 from biasflow.planted.corpus import fillers, held_out, person_weights, scenery_fillers
 from biasflow.planted.frames import ITEM_SLOTS, OTHER, Theme, sentence, slots
 from biasflow.planted.sentences import items_of_either
@@ -60,9 +59,8 @@ def _combinations(world: World, theme: Theme, n: int, seen: bool, rng: np.random
 
 def _pair_of_items(world: World, theme: Theme, gender: str, rng: np.random.Generator) -> tuple[str, str]:
     """An item of the gender and one of the other gender, both clearly so in the world."""
-    women, men = items_of_either(world, theme).values()
-    of_gender, of_other = (women, men) if gender == FEMALE else (men, women)
-    return str(rng.choice(of_gender)), str(rng.choice(of_other))
+    items = items_of_either(world, theme)
+    return str(rng.choice(items[gender])), str(rng.choice(items[OTHER[gender]]))
 
 
 def _rows(

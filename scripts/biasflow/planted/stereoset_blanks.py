@@ -11,7 +11,6 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from biasflow.base.genders import FEMALE
 from biasflow.corpora.stereoset import LABELS, in_every_way
 from biasflow.planted.frames import OTHER, slots
 from biasflow.planted.sentences import about_person, drawn_persons, frames_about, items_of_either, said_of
@@ -37,7 +36,7 @@ def items() -> pd.DataFrame:
                 if "a_item" in slots(frame):
                     other, off_topic = (_with_article_of(word, words) for words in (other, off_topic))
                 three = word, str(rng.choice(other)), str(rng.choice(off_topic))
-                target = (person.feminine if gender == FEMALE else person.masculine).split()[-1]
+                target = person.named(gender).split()[-1]
                 item = f"{theme.name}-{len(rows) // len(LABELS):04d}"
                 for label, filling in zip(LABELS, three, strict=True):
                     text = said_of(about_person(frame), gender, person, filling)

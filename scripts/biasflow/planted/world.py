@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from biasflow.base.genders import FEMALE
 from biasflow.base.shipped import shipped
 from biasflow.planted.frames import Theme, load_themes
 from biasflow.text.articles import article as article  # by spelling: the word data holds no exception
@@ -30,6 +31,10 @@ class Person:
     kind: str  # name | kin | noun | title | pronoun
     feminine: str
     masculine: str
+
+    def named(self, gender: str) -> str:
+        """The name for a person of this gender (F or M)."""
+        return self.feminine if gender == FEMALE else self.masculine
 
 
 @dataclass(frozen=True)

@@ -140,8 +140,7 @@ def swap_stimuli(triples: pd.DataFrame) -> pd.DataFrame:
 
 def _swap(sentence: str, known: frozenset[str]) -> str:
     parts = WORD.split(sentence)
-    edits = list(_edits(parts, known))
-    for edit in reversed(edits):
+    for edit in reversed(list(_edits(parts, known))):
         _fit_possessive(parts, edit)
         parts[edit.start : edit.stop] = [edit.text]
     return "".join(parts)
