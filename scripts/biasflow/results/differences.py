@@ -17,12 +17,8 @@ SCORE = ["value", "low", "high"]
 RUNS = ["first", "second"]
 COLUMNS = [*KEYS, *(f"{name}_{run}" for run in RUNS for name in SCORE)]
 COLUMNS += ["difference", "difference_low", "difference_high", "what"]
-DIFFERS, UNTESTED, ONLY_FIRST, ONLY_SECOND = (
-    "differs",
-    "differs, no interval",
-    "only in the first",
-    "only in the second",
-)
+DIFFERS, UNTESTED = "differs", "differs, no interval"
+ONLY_FIRST, ONLY_SECOND = "only in the first", "only in the second"
 MODELS = ["encoder", "task", "strategy", "head", "dataset", *MEASURE]  # what tells rows of `apart` from each other
 APART = [*MODELS, "label", *(f"{name}_{run}" for run in RUNS for name in (*SCORE, "seeds"))]
 APART += ["apart", "apart_low", "apart_high", "over", "more"]
@@ -127,9 +123,8 @@ def _apart(sides: Sequence[pd.DataFrame], resamples: Sequence[Mapping[tuple[str,
     if over == SAME_ITEMS:
         values = [np.array([score[0]]) for score in scores]
         drawn = [np.mean([row[RESAMPLED] for row in rows], axis=0)[None] for rows in kept]
-        ends = tuple(
-            float(end[0]) for end in changes.distance_differences(values, drawn, measure.neutral, measure.better)[1:]
-        )
+        _, *ends = changes.distance_differences(values, drawn, measure.neutral, measure.better)
+        ends = tuple(float(end[0]) for end in ends)
     else:  # a score that may be neutral may have no distance, as in `changes.distance_differences`
         low, high = difference_interval(*far)
         ends = min(low, -far[1][2]) if far[0][1] == 0 else low, max(high, far[0][2]) if far[1][1] == 0 else high
@@ -167,6 +162,5 @@ def with_seeds(value: float, seeds: Sequence[np.ndarray], over_items: tuple[floa
     freedom = sum(map(len, seeds)) - 2
     spread = np.sqrt(sum(((side - side.mean()) ** 2).sum() for side in seeds) / freedom)
     reach = -stdtrit(freedom, 0.025) * spread * np.sqrt(sum(1 / len(side) for side in seeds))
-    return (
-        with_items(value, (value - reach, value + reach), over_items) if np.isfinite(over_items).all() else over_items
-    )
+    over_seeds = value - reach, value + reach
+    return with_items(value, over_seeds, over_items) if np.isfinite(over_items).all() else over_items

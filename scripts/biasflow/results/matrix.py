@@ -153,15 +153,13 @@ def _measured(scores: pd.DataFrame) -> pd.DataFrame:
             before = untouched.get(tuple(row[key] for key in _COMPARED))
             row["untouched"] = _over_seeds(before, block)
             ideal = measure.neutral, measure.better
-            row |= dict(
-                zip(CHANGE, change(block, before, *ideal, changed.get(scored), noisy=measure.noisy), strict=True)
-            )
-            row |= _hardest(
-                {
-                    keys[_METHOD]: change(block, blocks[keys], *ideal, against.get(keys), noisy=measure.noisy)
-                    for keys in controls.get(scored, ())
-                }
-            )
+            of_method = change(block, before, *ideal, changed.get(scored), noisy=measure.noisy)
+            row |= dict(zip(CHANGE, of_method, strict=True))
+            of_controls = {
+                keys[_METHOD]: change(block, blocks[keys], *ideal, against.get(keys), noisy=measure.noisy)
+                for keys in controls.get(scored, ())
+            }
+            row |= _hardest(of_controls)
             row["beside"] = in_words(with_it.loc[block.index])
             row["caution"] = why(doubts.loc[block.index], measure, block["seed"])
             row["untouched_caution"] = "" if before is None else why(doubts.loc[before.index], measure, before["seed"])

@@ -104,11 +104,9 @@ def write_table(
     roles = {c: suffix[1:] for c in shown for suffix in (PUBLISHED, DIFFERENCE) if c.endswith(suffix)}
     headers = {column: (headers or {}).get(column, readable(column)) for column in shown}
     numeric = {column for column in shown if is_numeric_dtype(frame[column]) and not is_bool_dtype(frame[column])}
-    for path, text in (
-        (tex_path, latex_table(shown, headers=headers, numeric=numeric, caption=caption, label=f"tab:{name}")),
-        (html_path, html_table(brief, headers=headers, numeric=numeric, roles=roles, caption=caption, title=name)),
-    ):
-        write_text(path, text)
+    about = {"headers": headers, "numeric": numeric, "caption": caption}
+    write_text(tex_path, latex_table(shown, label=f"tab:{name}", **about))
+    write_text(html_path, html_table(brief, roles=roles, title=name, **about))
 
 
 def readable(column: str) -> str:

@@ -190,9 +190,8 @@ def nli(run: Run) -> pd.DataFrame:
     after = _of_grid(of_task[of_task["strategy"] == "plain"], options["method"], per=["encoder"])
     rows = pd.concat([after.assign(interventions=after["head"].map(HEADS)), _in_training(of_task, run)])
     rows = rows.dropna(subset="interventions")
-    return (
-        wide(rows, [*READING, *SETTING, "seed"]).reindex(columns=list(SCORES)).rename_axis(columns=None).reset_index()
-    )
+    table = wide(rows, [*READING, *SETTING, "seed"]).reindex(columns=list(SCORES))
+    return table.rename_axis(columns=None).reset_index()
 
 
 def _in_training(rows: pd.DataFrame, run: Run) -> pd.DataFrame:

@@ -21,7 +21,6 @@ from biasflow.text.occupation_pairs import load_pairs
 # What a number is of (the column `of` of the printed numbers).
 ON_STIMULI, ON_SNLI, ON_NLI, ON_BOTH, OF_ENCODER = "stimuli", "snli", "nli", "stimuli nli", "encoder"
 UNWEIGHTED_PLANE = "0,1"  # n = 0, c = 1: two dimensions without information weighting
-_UNITS = {"percent": 100}
 
 
 def text(run: Run) -> pd.DataFrame:
@@ -31,7 +30,6 @@ def text(run: Run) -> pd.DataFrame:
     viable one with the largest fairness. Empty where the run has nothing of it, with the reason as `status`."""
     published, rows = run.printed[run.printed["quantity"] != ""], []
     published = published.rename(columns={"metric": "id", "table": "where"})
-    units = published.set_index("id")["unit"].map(_UNITS).fillna(1)
     blocks = settings_table(run)
     heads = _heads(run)
     for key, block in blocks[blocks["interventions"] == grid.AFTER].groupby(grid.BLOCK, sort=False):
@@ -40,8 +38,8 @@ def text(run: Run) -> pd.DataFrame:
     rows += [("", "", *value) for value in (_of_data(run) | _of_grid(run)).items()]
     table = pd.DataFrame(rows, columns=[*grid.BLOCK, "id", "value"])
     about = published[["id", "where", "quantity", "unit", "of"]]
-    values = table.assign(value=table["value"] * table["id"].map(units))
-    table = about.merge(values, "left", on="id", validate="one_to_many").fillna(dict.fromkeys(grid.BLOCK, ""))
+    table = about.merge(table, "left", on="id", validate="one_to_many").fillna(dict.fromkeys(grid.BLOCK, ""))
+    table["value"] *= np.where(table["unit"] == "percent", 100, 1)
     missing = [_why(run, *row) for row in table[["encoder", "of"]].itertuples(index=False, name=None)]
     table["status"] = np.where(table["value"].isna(), missing, RUN)
     table = merge_published(table, published, on=["id"], values=["value"])

@@ -67,10 +67,8 @@ def _by_layer(ours: placed.Rows, table: pd.DataFrame, measures: Mapping[str, str
 
     Dashed: the untouched encoder; solid line without marks: DensRay in all layers, if the run has it. Encoders without
     single layers are left out; without any, the figure says why."""
-    methods = dict.fromkeys(
-        [NONE, *(name for name, where in ours.methods.items() if where == placed.DENSRAY), placed.EACH]
-    )
-    table = table[table["method"].isin(methods)]
+    everywhere = [name for name, where in ours.methods.items() if where == placed.DENSRAY]
+    table = table[table["method"].isin([NONE, *everywhere, placed.EACH])]
     table = table.assign(layer=table["places"].str.extract(r"^layer\[(\d+)\]$")[0].astype(float))
     blocks = {name: block for name, block in table.groupby("encoder") if block["layer"].notna().any()}
     if not blocks:
@@ -83,10 +81,9 @@ def _by_layer(ours: placed.Rows, table: pd.DataFrame, measures: Mapping[str, str
         draw.name_row(row[0], f"{name}, {about}", 6)
     for axes in grid[-1]:
         axes.set_xlabel("the layer that DensRay is active in (from 0)")
-    lines = [draw.legend_entry(label, linestyle=dashes, color=color) for dashes, color, label in _LINES.values()]
-    draw.legend_below(
-        figure, [draw.legend_entry("one layer", linestyle="-", marker="o", markersize=4, color=_DENSRAY), *lines], 3
-    )
+    entries = [draw.legend_entry("one layer", linestyle="-", marker="o", markersize=4, color=_DENSRAY)]
+    entries += [draw.legend_entry(label, linestyle=dashes, color=color) for dashes, color, label in _LINES.values()]
+    draw.legend_below(figure, entries, 3)
     return figure
 
 

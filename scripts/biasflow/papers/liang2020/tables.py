@@ -244,9 +244,8 @@ def main(run: Run) -> pd.DataFrame:
         for encoder, method in zip(table["encoder"], table["method"], strict=True)
     ]
     reasons = {name: _missing(ours, name, measured) for name in ours.encoders}
-    return table.assign(status=states, measures_not_run=table["encoder"].map(reasons)).astype(
-        {"perplexity_seeds": "Int64", "glue_tasks": "Int64"}
-    )
+    table = table.assign(status=states, measures_not_run=table["encoder"].map(reasons))
+    return table.astype({"perplexity_seeds": "Int64", "glue_tasks": "Int64"})
 
 
 def occtmp(run: Run, source: str = placed.NOTEBOOKS) -> pd.DataFrame:

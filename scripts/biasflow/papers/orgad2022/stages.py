@@ -121,9 +121,8 @@ def compared(run: Run, half: str, stage: str) -> pd.DataFrame:
 
     def why(row: NamedTuple) -> str:
         """Where a whole stage is missing all of its measures are missing for the same reason."""
-        metric = (
-            half.metric_of((row.metric, row.variant)) if row.encoder in scored and stage != halves.FROZEN else stage
-        )
+        in_part = row.encoder in scored and stage != halves.FROZEN
+        metric = half.metric_of((row.metric, row.variant)) if in_part else stage
         return chosen.reason(row.encoder, metric, row.model)
 
     sd = table["sd" + PUBLISHED]

@@ -117,9 +117,8 @@ def words(run: Run, number: str) -> pd.DataFrame:
         raise BiasflowError(f"table {number}: {item_file(run, 'top_words')} has no words for it; look for them first")
     printed = read_text_csv(WORDS)
     printed_of = {PRINTED_OF[number]: printed[printed["table"] == number]}
-    return pd.concat(
-        [words_table(top[top["part"] == part], printed_of.get(part), part) for part in parts], ignore_index=True
-    )
+    tables = [words_table(top[top["part"] == part], printed_of.get(part), part) for part in parts]
+    return pd.concat(tables, ignore_index=True)
 
 
 def words_table(top: pd.DataFrame, printed: pd.DataFrame, profession: str) -> pd.DataFrame:

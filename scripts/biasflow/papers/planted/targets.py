@@ -29,11 +29,8 @@ from biasflow.results import figures as draw
 from biasflow.results.scores import NONE
 from biasflow.results.tables import arranged
 
-MASKED, NEXT, PROBABILITY = (
-    "masked word: slope of the log-odds",
-    "next sentence: log-odds",
-    "next sentence: probability",
-)
+MASKED = "masked word: slope of the log-odds"
+NEXT, PROBABILITY = "next sentence: log-odds", "next sentence: probability"
 
 
 def read_directly(run: Run) -> pd.DataFrame:
