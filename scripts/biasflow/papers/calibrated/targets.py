@@ -188,7 +188,7 @@ def followed(run: Run) -> Figure:
 @draw.style()
 def draw_followed(tables: Mapping[str, pd.DataFrame]) -> Figure:
     """The rank correlation with the dose, mean within seeds, of every row that was tested; filled if the row follows
-    the dose. tables: encoder -> its table of `targets.judged`."""
+    the dose. tables: encoder -> its table of `judged`."""
     tested = [
         table.assign(encoder=encoder, name=[_name(row) for row in table.itertuples()], follows=follows(table))
         for encoder, table in tables.items()

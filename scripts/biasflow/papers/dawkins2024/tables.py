@@ -241,7 +241,7 @@ def table6(run: Run) -> pd.DataFrame:
     pairs = weighting_pairs(judged.set_index([*grid.READING, *grid.SETTING])["snli_accuracy"]).reset_index()
     pairs = pairs.assign(increase=pairs["np1"] - pairs["np0"])
     groups = pd.concat([pairs, pairs.assign(level=_ALL)]).groupby([*grid.READING, "level"])
-    mean = pd.Series.mean
+    mean = pd.Series.mean  # the groups' own rounds otherwise in the last digits
     effects = groups.agg(
         model_pairs=("np0", "size"),
         snli_accuracy_np0=("np0", mean),
