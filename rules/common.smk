@@ -38,12 +38,10 @@ def param_of(rule, name):
 
 
 def inputs_of(rule):
-    """The inputs of a rule's planned jobs, by role: of caches the age does not matter."""
+    """The inputs of a rule's planned jobs, by role."""
 
     def inputs(wildcards):
-        job = JOBS.of(rule, wildcards)
-        caches = {role: ancient(list(files)) for role, files in job.caches.items()}
-        return {role: on_this_machine(files) for role, files in job.inputs.items()} | caches
+        return {role: on_this_machine(files) for role, files in JOBS.of(rule, wildcards).inputs.items()}
 
     return inputs
 

@@ -2,38 +2,8 @@
 # active in every forward pass; it is fitted to the encoder that training starts from.
 
 
-# Rules tokenise_occupation, finetune_nli, finetune_glue, finetune_occupation and finetune_coreference.
+# Rules finetune_nli, finetune_glue, finetune_occupation and finetune_coreference.
 for KIND in TASKS:
-    # The tokens of a task's texts, computed once for all trainings and readings that take them. They change no result:
-    # whoever reads such a file checks what it was made of, and does not run again because it is newer.
-    if kind_of(KIND).tokenised:
-
-        rule:
-            name:
-                f"tokenise_{KIND}"
-            input:
-                unpack(inputs_of(f"tokenise_{KIND}")),
-            output:
-                f"{RESULTS}/data/{{task}}/tokens/{{encoder}}/{{text}}.safetensors",
-            log:
-                f"{RESULTS}/logs/data/{{task}}-tokens-{{encoder}}-{{text}}.log",
-            benchmark:
-                f"{RESULTS}/benchmarks/tokenise_{KIND}/{{encoder}}/{{task}}/{{text}}.tsv"
-            wildcard_constraints:
-                task=having("tasks", "kind", KIND),
-                text=r"[^/]+",
-            conda:
-                "../envs/torch.yaml"
-            threads: 1
-            resources:
-                mem_mb=memory(8000),
-                runtime=60,
-            params:
-                code=code_of(f"tokenise_{KIND}", "tokenise"),
-                own=user_files_of(f"tokenise_{KIND}"),
-                tokenise=param_of(f"tokenise_{KIND}", "tokenise"),
-            script:
-                "../scripts/tokenise.py"
 
     rule:
         name:

@@ -34,8 +34,6 @@ def _set_imports_aside(phase: str, info: dict) -> None:
 gc.callbacks.append(_set_imports_aside)
 
 
-# Roles of inputs that rules declare `ancient`: they save work, and change nothing in a result.
-ASIDE = ("tokens",)
 OF_OUTPUT = "of_output"  # the fact of a job that says something of each of its outputs
 
 
@@ -69,7 +67,6 @@ def rule(smk) -> Iterator[dict]:
             smk.output,
             rule=smk.rule,
             inputs=inputs,
-            aside=_aside(smk.input, inputs),
             params=dict(smk.params.items()),
             config=smk.config,
             started=started,
@@ -82,13 +79,6 @@ def _input(named, name: str) -> str:
     """The input file that plan.user_files calls by its role and its position in it: "words.0"."""
     role, _, number = name.rpartition(".")
     return str(by_role(named, [role])[role][int(number)])
-
-
-def _aside(named, inputs: Iterable[str]) -> list[str]:
-    """The input files that have a role of ASIDE, or lie in a folder that has one."""
-    roles = [role for role in named.keys() if role.rpartition("/")[2] in ASIDE]  # noqa: SIM118
-    folders = [path for files in by_role(named, roles).values() for path in files]
-    return [path for path in inputs if any(Path(path).is_relative_to(folder) for folder in folders)]
 
 
 def _threads(declared: int) -> int:

@@ -75,12 +75,10 @@ class Model:
 class Dataset:
     """What a metric is measured on. files: role -> paths, inputs of the readout; options: of its read(); modules: those
     that its read() imports by name; made_from: role -> readout and dataset of the same model and block that it is made
-    from; scoring: options of the metric's score(); scored_with: role -> paths that the score needs as well; caches:
-    further inputs of the readout, computed earlier, which save work and change nothing, so that their age does not
-    matter; part_of: the name of the file in which several datasets are read together, by the same files and options;
-    reads_states: as registry.Metric.reads_states, where it differs from its metric's; suffix: what its name has at the
-    end in files and tables; limits: those of `limit` that it was sampled by, of the model's task before that of the
-    block."""
+    from; scoring: options of the metric's score(); scored_with: role -> paths that the score needs as well; part_of:
+    the name of the file in which several datasets are read together, by the same files and options; reads_states: as
+    registry.Metric.reads_states, where it differs from its metric's; suffix: what its name has at the end in files and
+    tables; limits: those of `limit` that it was sampled by, of the model's task before that of the block."""
 
     name: str
     files: Files = field(default_factory=dict)
@@ -89,7 +87,6 @@ class Dataset:
     scored_with: Files = field(default_factory=dict)
     modules: tuple[str, ...] = ()
     made_from: Mapping[str, tuple[str, "Dataset"]] = field(default_factory=dict)
-    caches: Files = field(default_factory=dict)
     part_of: str = ""
     reads_states: str = ""
     suffix: str = ""

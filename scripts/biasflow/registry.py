@@ -80,7 +80,7 @@ ERASERS = {
 }
 
 
-PLAIN, RAW = "plain", "raw"  # the training as it is; the texts of a task as they are
+PLAIN = "plain"  # the training as it is
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Strategy:
     meaning: str
     module: str = "strategies"
     kinds: tuple[str, ...] = ()
-    text: str = RAW
+    text: str = "raw"
     adapts: str = ""
     options: Mapping[str, Schema] = field(default_factory=dict)
 

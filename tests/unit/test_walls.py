@@ -19,11 +19,10 @@ from tests.unit.test_environments import names, scripts_of
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "scripts/biasflow"
 CHEAP = ("metrics", "results", "papers", "plan")
-DEAR_SCRIPTS = ("pretrain", "continue_encoder", "fit_methods", "tokenise", "finetune", "read")
+DEAR_SCRIPTS = ("pretrain", "continue_encoder", "fit_methods", "finetune", "read")
 DEAR_MODULES = [module_of(entry) for entries in (ERASERS, READOUTS, TASKS, STRATEGIES) for entry in entries.values()]
 DEAR_MODULES += [module_of(kind_of(name).gendered) for name in TASKS if kind_of(name).gendered]
 DEAR_MODULES += [cuts_module(name) for name in TASKS if "probed_texts" in kind_of(name).datasets]
-DEAR_MODULES += [module_of(kind_of(name).tokenised) for name in TASKS if kind_of(name).tokenised]
 DEAR_MODULES += [FITTING]
 PREPARING = [module_of(step) for name in TASKS for step in kind_of(name).steps]
 PREPARING += [external_module(entry) for entry in READOUTS.values() if entry.external]
@@ -62,7 +61,7 @@ def test_a_training_reaches_no_stimuli(task):
     assert not closure(module_file(module_of(TASKS[task]), ROOT)) & {str(path.relative_to(ROOT)) for path in stimuli}
 
 
-@pytest.mark.parametrize("script", ["pretrain", "continue_encoder", "tokenise", "finetune", "read"])
+@pytest.mark.parametrize("script", ["pretrain", "continue_encoder", "finetune", "read"])
 def test_no_word_of_a_planted_world_trains_or_reads_what_does_not_take_it(script):
     assert inside(closure(ROOT / f"scripts/{script}.py"), "planted/world", "data/planted") == []
 
@@ -168,7 +167,7 @@ def test_what_reads_stored_vectors_loads_no_transformers(readout):
 
 def test_a_reading_loads_no_trainer():
     readouts = [module_of(entry) for entry in READOUTS.values()]
-    loaded = imported(*modules_of_job("read", *readouts), *modules_of_job("fit_methods"), *modules_of_job("tokenise"))
+    loaded = imported(*modules_of_job("read", *readouts), *modules_of_job("fit_methods"))
     assert "transformers.modeling_utils" in loaded
     assert not {"transformers.trainer", "datasets", "sklearn", "scipy.stats", "matplotlib"} & loaded
 

@@ -30,7 +30,7 @@ def planned_jobs(dag) -> dict[str, Planned]:
         path: Planned(
             job.rule.name,
             plain(job.params.items()),
-            tuple(str(Path(file)) for file in job.input if not file.is_ancient),
+            tuple(str(Path(file)) for file in job.input),
             dag.needrun(job),
         )
         for job in dag.jobs
@@ -92,14 +92,13 @@ def _faults(record: Mapping, job: Planned, content: Callable[[str], str | None])
 def edited_inputs(record: Mapping, content: Callable[[str], str | None]) -> list[str]:
     """Return the files that had another content when the recorded job read them; content: what a file has now, None for
     a file whose content does not count."""
-    read = {file: digest for file, digest in record["inputs"].items() if file not in record["aside"]}
-    return [file for file, digest in read.items() if (content(file) or digest) != digest]
+    return [file for file, digest in record["inputs"].items() if (content(file) or digest) != digest]
 
 
 def other_inputs(record: Mapping, job: Planned) -> list[str]:
     """Return the files that the recorded job read and the planned one does not, and what only the planned one reads."""
     planned_inputs = set(job.inputs)
-    read = {file: planned_inputs.intersection(_above(file)) for file in record["inputs"].keys() - set(record["aside"])}
+    read = {file: planned_inputs.intersection(_above(file)) for file in record["inputs"]}
     unread = planned_inputs.difference(*read.values())
     return sorted(file for file, above in read.items() if not above) + sorted(
         path

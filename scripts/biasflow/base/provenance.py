@@ -82,7 +82,6 @@ def write_provenance(
     params: Mapping,
     config: Mapping,
     started: float,
-    aside: Iterable[str] = (),
     facts: Mapping | None = None,
     of_output: Mapping[str, Mapping] | None = None,
 ) -> None:
@@ -91,13 +90,11 @@ def write_provenance(
     It holds the sha256 of all files that the output consists of, and of the inputs (records.checked), the resolved
     configuration, the rule's parameters, library versions, the git commit, when the job started (UTC), the wall time
     in seconds, and `facts`: what the rule itself knows (device, seed). of_output: output -> what it knows of this one
-    (origin of a file). aside: the inputs on which the result does not depend, such as tokens that a job would otherwise
-    make itself."""
+    (origin of a file)."""
     record = {
         "rule": rule,
         "params": dict(params),
         "inputs": dict(inputs),
-        "aside": sorted(aside),
         START: start_facts(config),
         "started": datetime.fromtimestamp(started, UTC).isoformat(),
         "wall_seconds": round(time.time() - started, 3),

@@ -20,7 +20,7 @@ SHARED = "shared"
 LONG = 1000  # characters: longer values are shared
 START = "start"  # the key of a record with what its job shares with all others of a start
 SEAL = "seal"  # the sha256 of all else in a record, so that an edited one is seen
-KEYS = {"output", "sha256", "inputs", "aside", "rule", "params"}  # in every record
+KEYS = {"output", "sha256", "inputs", "rule", "params"}  # in every record
 
 
 def record_file(path: str | Path) -> Path | None:

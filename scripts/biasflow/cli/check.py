@@ -96,7 +96,7 @@ def _of_starts(records: list[dict]) -> Iterator[str]:
 def _of_inputs(record: dict, recorded: Mapping[str, str], digest: Callable[[str], str]) -> Iterator[str]:
     """Inputs that have another content now than when the job read them; where a result was changed behind its record,
     that is told of the result itself."""
-    for file in sorted(set(record["inputs"]) - set(record["aside"])):
+    for file in sorted(record["inputs"]):
         if Path(file).is_file() and (recorded.get(file) or digest(file)) != record["inputs"][file]:
             yield f"{record['output']} was made of another content of {file}; delete {record['output']} and run again"
 

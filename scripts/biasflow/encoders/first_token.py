@@ -17,7 +17,7 @@ from biasflow.encoders.device import half, on_gpu
 from biasflow.encoders.linear_head import save_head
 from biasflow.encoders.load import load_encoder
 from biasflow.encoders.taps import last_state
-from biasflow.encoders.tokens import Tokens, load_tokens, tokenise
+from biasflow.encoders.tokens import Tokens, tokenise
 
 CHUNK, TOGETHER = 16_384, 128  # texts that are sorted by length together; that are read at once
 
@@ -76,22 +76,14 @@ def text_batches(
 
 
 def text_tokens(
-    model: nn.Module,
-    tokenizer: PreTrainedTokenizerBase,
-    texts: Sequence[str],
-    *,
-    max_length: int,
-    stored: Path | None = None,
+    model: nn.Module, tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], *, max_length: int
 ) -> Tokens:
     """The tokens of texts for a model; those longer than max_length tokens, or than the encoder takes, are cut.
 
-    stored: a file of `tokens.save_tokens` that holds them. BiasflowError for no texts, and as `tokens.load_tokens`."""
+    BiasflowError for no texts."""
     if not len(texts):
         raise BiasflowError("vectors of texts: there are no texts; check the data of the task.")
-    limit = shortened(max_length, model, tokenizer)
-    if stored is None:
-        return tokenise(tokenizer, texts, max_length=limit)
-    return load_tokens(stored, tokenizer, texts, max_length=limit)
+    return tokenise(tokenizer, texts, max_length=shortened(max_length, model, tokenizer))
 
 
 def dtype_on(device: torch.device) -> torch.dtype:

@@ -1,20 +1,13 @@
-"""Texts as a tokenizer encodes them, tokenised once: in memory, or in a file that many jobs read."""
+"""Texts as a tokenizer encodes them."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from pathlib import Path
 
 import numpy as np
 from transformers import PreTrainedTokenizerBase
 
-from biasflow.base.errors import BiasflowError
-from biasflow.base.records import digest_of, digest_of_each
-from biasflow.base.tensors import open_tensors, save_tensors
-
 TOGETHER = 1000  # texts that are tokenised at once
-BOUNDS, CUT = "bounds", "cut"  # arrays of the file beside the columns
 
 
 @dataclass(frozen=True)
@@ -72,45 +65,3 @@ def tokenise(tokenizer: PreTrainedTokenizerBase, *texts: Sequence[str], max_leng
 
 def _some(texts: Sequence[Sequence[str]], rows: Iterable[int]) -> list[list[str]]:
     return [[text[row] for row in rows] for text in texts]
-
-
-def save_tokens(
-    path: str | Path, tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], *, max_length: int
-) -> Tokens:
-    """Write the tokens of texts (see `tokenise`) as a file that says of which texts and which tokenizer they are."""
-    tokens = tokenise(tokenizer, texts, max_length=max_length)
-    arrays = {**tokens.columns, BOUNDS: tokens.bounds, CUT: tokens.cut}
-    save_tensors(arrays, path, metadata=_origin(tokenizer, texts, max_length))
-    return tokens
-
-
-def load_tokens(
-    path: str | Path, tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], *, max_length: int
-) -> Tokens:
-    """What `tokenise` would return, from a file of `save_tokens`; its arrays stay on the disk until they are used.
-
-    BiasflowError for a damaged file, and for one of another tokenizer, other texts or another length."""
-    with open_tensors(path, "file of tokens", framework="pt") as file:
-        metadata = file.metadata() or {}
-        arrays = {name: file.get_tensor(name).numpy() for name in sorted(file.keys())}
-    for name, value in _origin(tokenizer, texts, max_length).items():
-        if metadata.get(name) != value:
-            raise BiasflowError(f"{path}: the tokens are those of another {name}; delete the file and run again.")
-    return Tokens(arrays, arrays.pop(BOUNDS), arrays.pop(CUT))
-
-
-def _origin(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], max_length: int) -> dict[str, str]:
-    """All that decides the tokens of texts, by digests."""
-    return {
-        "tokenizer": digest_of(_state(tokenizer)),
-        "text": digest_of_each(texts),
-        "max_length": str(max_length),
-    }
-
-
-def _state(tokenizer: PreTrainedTokenizerBase) -> dict[str, object]:
-    """What a tokenizer makes of a text, without the options of its latest call, which a fast one keeps."""
-    fast = tokenizer.is_fast
-    state = json.loads(tokenizer.backend_tokenizer.to_str()) if fast else {"vocabulary": tokenizer.get_vocab()}
-    attributes = {name: getattr(tokenizer, name) for name in ("model_input_names", "truncation_side")}
-    return {**state, **attributes, "truncation": None, "padding": None}

@@ -101,9 +101,8 @@ class Job:
     """A job of a run, as its rule and everything else that asks about it see it.
 
     wildcards: their values, in the order of the rule's output; outputs: files and folders; inputs: role -> a file or a
-    list of files; caches: inputs computed earlier, by role, which save work and change no result; params: what the
-    script is told, by the name of the parameter; modules: those that the script imports by name; seconds: the time in
-    which a job computes that trains, fits or reads (plan.estimate), else None."""
+    list of files; params: what the script is told, by the name of the parameter; modules: those that the script imports
+    by name; seconds: the time in which a job computes that trains, fits or reads (plan.estimate), else None."""
 
     rule: str
     wildcards: Sequence[str]
@@ -111,14 +110,13 @@ class Job:
     inputs: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
     params: Mapping[str, object] = field(default_factory=dict)
     modules: Sequence[str] = ()
-    caches: Mapping[str, Sequence[str]] = field(default_factory=dict)
     seconds: float | None = None
 
     @cached_property
     def files(self) -> list[str]:
         """All input files, each once."""
-        by_role = (*self.inputs.values(), *self.caches.values())
-        return list(dict.fromkeys(chain(*([files] if isinstance(files, str) else files for files in by_role))))
+        by_role = ([files] if isinstance(files, str) else files for files in self.inputs.values())
+        return list(dict.fromkeys(chain(*by_role)))
 
 
 class Jobs:

@@ -72,14 +72,13 @@ def _reading_job(setup: Setup, plan: Plan, catalogue: Catalogue, job: ReadingJob
     they lie in the input of that role or, if there is none, are read by this job."""
     paths, fit, output = setup.paths, readings[0].fit, setup.paths.readout(*job)
     inputs: dict[str, str | Sequence[str]] = {"model": model_files(setup, readings[0].model)}
-    caches, params, modules = {}, [], set()
+    params, modules = [], set()
     for reading in readings:
         name, dataset, module = _name_of(reading), reading.dataset, module_of(READOUTS[reading.readout])
         modules |= {module, *dataset.modules}
         folders = {role: reading_output(paths, key) for role, key in reading.made_from.items()}
         inputs |= _inputs_of(name, dataset.files)
         inputs |= {f"{name}/{role}": folder for role, folder in folders.items() if folder != output}
-        caches |= _inputs_of(name, dataset.caches)
         made_from = {role: file_in_output(key) for role, key in reading.made_from.items()}
         about = {"methods": list(reading.methods), "made_from": made_from, "options": dict(dataset.options)}
         params.append(_told(reading, module, name) | about)
@@ -92,7 +91,6 @@ def _reading_job(setup: Setup, plan: Plan, catalogue: Catalogue, job: ReadingJob
         inputs,
         {"readout": params},
         sorted(modules),
-        caches,
         seconds=sum(seconds_of_reading(setup, catalogue, reading) for reading in readings),
     )
 

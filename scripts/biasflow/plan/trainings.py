@@ -11,13 +11,13 @@ from biasflow.plan.estimate import seconds_of_fits, seconds_of_training
 from biasflow.plan.jobs import FitJob, Job, Plan, Reading
 from biasflow.plan.methods import eraser_modules, needs_origin, resolved, sources
 from biasflow.plan.setup import Setup
-from biasflow.registry import RAW, STRATEGIES, module_of
+from biasflow.registry import STRATEGIES, module_of
 from biasflow.tasks.kinds import TaskPlan
 from biasflow.training import FITTING
 
 
 def data_jobs(setup: Setup, plan: Plan, catalogue: Catalogue) -> Iterator[Job]:
-    """The jobs that make the data of tasks, step by step, and tokenise their texts for each encoder."""
+    """The jobs that make the data of tasks, step by step."""
     for task in (setup.task(name, plan.blocks) for name in setup.config["tasks"]):
         for step in task.kind.steps:
             inputs = {role: list(files) for role, files in step.sources(task, catalogue).items()}
@@ -25,23 +25,6 @@ def data_jobs(setup: Setup, plan: Plan, catalogue: Catalogue) -> Iterator[Job]:
             prepare = {"module": module_of(step), "roles": list(inputs), "options": step.options(task)}
             outputs = list(task.files(step.outputs).values())
             yield Job(step.rule, [task.name], outputs, inputs, {"prepare": prepare}, [module_of(step)])
-        for text in task.kind.tokenised.names(task) if task.kind.tokenised else ():
-            for encoder in setup.encoders.values():
-                if not encoder.is_external and not encoder.missing:
-                    yield _tokenised(setup, task, encoder.name, text)
-
-
-def _tokenised(setup: Setup, task: TaskPlan, encoder: str, text: str) -> Job:
-    module, trained_on = module_of(task.kind.tokenised), task.files(task.kind.trained_on)
-    max_length = task.about["finetuning"]["max_length"]
-    return Job(
-        f"tokenise_{task.about['kind']}",
-        [task.name, encoder, text],
-        list(task.tokens(encoder, text)["tokens"]),
-        {**trained_on, "encoder": encoder_files(setup, encoder)},
-        {"tokenise": {"module": module, "roles": list(trained_on), "max_length": max_length}},
-        [module],
-    )
 
 
 def training_jobs(setup: Setup, plan: Plan, catalogue: Catalogue) -> Iterator[Job]:
@@ -50,10 +33,9 @@ def training_jobs(setup: Setup, plan: Plan, catalogue: Catalogue) -> Iterator[Jo
         task = setup.task(model.task)
         methods = [model.carried] if model.carried else []
         options = {"strategy": model.strategy, "seed": int(model.seed), **task.kind.training(task, model.strategy)}
-        tokens = task.tokens(model.encoder, options.get("adaptation", {}).get("text", RAW))
         training = {
             "module": task.module,
-            "roles": [*task.kind.trained_on, *tokens],
+            "roles": list(task.kind.trained_on),
             "options": options,
             "fit": _specifications(setup, model.encoder, methods) if methods else None,
         }
@@ -69,7 +51,6 @@ def training_jobs(setup: Setup, plan: Plan, catalogue: Catalogue) -> Iterator[Jo
             inputs,
             {"training": training},
             sorted(modules),
-            caches=tokens,
             seconds=seconds_of_training(task, catalogue, setup.encoders[model.encoder]),
         )
 

@@ -18,8 +18,7 @@ from biasflow.tasks.occupation.data import texts_of
 
 
 def read(source: Source, output: Path, *, max_length: int, text: str) -> dict:
-    """Read the first token's vectors of all texts of the role `biographies` (a table; text: "raw" or "scrubbed"), whose
-    tokens may be given as the role `tokens` (a file of encoders.tokens).
+    """Read the first token's vectors of all texts of the role `biographies` (a table; text: "raw" or "scrubbed").
 
     A model of the training "random/seed<n>" is drawn anew, like the one in its folder. Texts longer than max_length
     tokens, or than the encoder takes, are cut. BiasflowError: no texts, vectors that are not finite, a method that
@@ -28,8 +27,7 @@ def read(source: Source, output: Path, *, max_length: int, text: str) -> dict:
     reader = open_reader(source, "none")
     model = reader.model
     reader = replace(reader, fitted=to_be_stored(reader.fitted, depth(model)))
-    stored = source.file("tokens") if "tokens" in source.data else None
-    tokens = text_tokens(model, reader.tokenizer, texts, max_length=max_length, stored=stored)
+    tokens = text_tokens(model, reader.tokenizer, texts, max_length=max_length)
     with reader.storing(output, len(texts)) as (keep, meta):
         read_batch = partial(reader.under_each, first_states, model)
         for rows, states in text_batches(read_batch, model, reader.tokenizer, tokens):

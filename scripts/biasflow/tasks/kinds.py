@@ -10,7 +10,7 @@ from biasflow.base.files import check_path
 from biasflow.base.paths import Paths, package_folder
 from biasflow.corpora.catalogue import Catalogue
 from biasflow.encoders.configured import Encoder
-from biasflow.matrix import Block, Dataset, Files, Model
+from biasflow.matrix import Block, Dataset, Model
 from biasflow.registry import PACKAGE, PLAIN, STRATEGIES, TASKS, module_of
 
 Options = Mapping[str, object]
@@ -46,12 +46,6 @@ class TaskPlan:
     def files(self, names: Mapping[str, str]) -> dict[str, str]:
         return {role: self.file(name) for role, name in names.items()}
 
-    def tokens(self, encoder: str, text: str | None) -> Files:
-        """The file of a text's tokens for an encoder, by its role; none where no job of its own makes it."""
-        if self.kind.tokenised is None or text not in self.kind.tokenised.names(self):
-            return {}
-        return {"tokens": (self.file(f"tokens/{encoder}/{text}.safetensors"),)}
-
 
 @dataclass(frozen=True)
 class Step:
@@ -86,15 +80,6 @@ class Gendered:
     options: Callable[[TaskPlan, int], Options]
 
 
-@dataclass(frozen=True)
-class Tokenised:
-    """Texts that many jobs read, so that they are tokenised once for every encoder. module: its `texts(data, name)`, of
-    what trainings are given, returns them; names: of the texts, by the task."""
-
-    module: str
-    names: Callable[[TaskPlan], Sequence[str]]
-
-
 def recipe(task: TaskPlan, strategy: str) -> dict[str, object]:
     """Keyword arguments of a training: the recipe of the key `finetuning`; of a strategy of the registry that changes
     something its module, the text that it trains on, and its options (`strategies.Strategy`)."""
@@ -109,20 +94,18 @@ def recipe(task: TaskPlan, strategy: str) -> dict[str, object]:
 @dataclass(frozen=True)
 class Kind:
     """A kind of task. steps: who makes its data; checks: files of the data that are made to see whether they fit what
-    is asked of them; trained_on: role -> file of the data that a training is given; tokenised: texts in them that are
-    tokenised by jobs of their own; training: keyword arguments of train() for a strategy, beside strategy, seed, method
-    and device (the `text` of its `adaptation` is the one that it reads); datasets: what metrics read, by the names of
+    is asked of them; trained_on: role -> file of the data that a training is given; training: keyword arguments of
+    train() for a strategy, beside strategy, seed, method and device; datasets: what metrics read, by the names of
     registry.Metric.datasets; head: the one that a trained model is opened with (encoders.load), so that methods can be
     fitted to it; gendered: what else these can be fitted to; printed: item of papers -> file of the data; captioned:
     keys of the configuration that captions say; check: BiasflowError, naming the key, for what the schema cannot
-    refuse; dropped: what the data will leave out, in a sentence, as far as that is known before the first job;
-    drops: the file of the data that lists it (corpora.bios.dropped)."""
+    refuse; dropped: what the data will leave out, in a sentence, as far as that is known before the first job; drops:
+    the file of the data that lists it (corpora.bios.dropped)."""
 
     steps: tuple[Step, ...]
     trained_on: Mapping[str, str]
     datasets: Mapping[str, Callable[["Asked"], list[Dataset]]]
     checks: tuple[str, ...] = ()
-    tokenised: Tokenised | None = None
     training: Callable[[TaskPlan, str], Options] = recipe
     head: str = "none"
     gendered: Gendered | None = None

@@ -22,7 +22,6 @@ from biasflow.encoders.device import mark_trained, on_gpu, resolve_device
 from biasflow.encoders.edit import edited
 from biasflow.encoders.load import new_classifier
 from biasflow.encoders.taps import name_of
-from biasflow.encoders.tokens import Tokens
 from biasflow.strategies import Strategy
 from biasflow.training import TOLD
 from biasflow.training.checkpoints import DivergedError, checkpoints
@@ -67,7 +66,6 @@ def finetune(
     labels: Sequence[str] | None,
     recipe: Recipe,
     seed: int,
-    tokens: Callable[[PreTrainedTokenizerBase, int], Tokens] | None = None,
     device: str = "cpu",
     new_model: Callable[..., tuple[nn.Module, PreTrainedTokenizerBase]] = new_classifier,
     strategy: Strategy = Strategy(),  # noqa: B008 - it is frozen
@@ -78,11 +76,9 @@ def finetune(
 
     train, validation: columns `label` and those named by `texts` (one text, or a pair). Loss: cross-entropy, and the
     validation score is accuracy; with labels=None the column `label` holds numbers, the loss is the mean squared error,
-    and the score is Pearson's correlation. `tokens` (of the tokenizer and the number of tokens that a text is cut to)
-    gives those of the texts that the tables' index numbers, if they are there already. AdamW; bf16 on a GPU; batches of
-    similar length. `new_model` makes the model to be trained, as `new_classifier` does, and
-    `strategy` may adapt it (see `strategies`); of what that predicts beside the label, as its outputs after the
-    logits, what happened says how well (`training.TOLD`).
+    and the score is Pearson's correlation. AdamW; bf16 on a GPU; batches of similar length. `new_model` makes the model
+    to be trained, as `new_classifier` does, and `strategy` may adapt it (see `strategies`); of what that predicts
+    beside the label, as its outputs after the logits, what happened says how well (`training.TOLD`).
     `method`: one that is active in every forward pass, in training and ever after, fitted to the model before training
     (see `training.fit_method`).
 
@@ -97,9 +93,8 @@ def finetune(
     model, tokenizer = new_model(source, labels, seed=seed, device=resolve_device(device))
     model = strategy.adapt(model)
     limit = shortened(recipe.max_length, model, tokenizer)
-    stored = tokens and tokens(tokenizer, limit)
     data = {
-        name: tokenised(tokenizer, frame, texts=texts, labels=labels, max_length=limit, stored=stored, beside=beside)
+        name: tokenised(tokenizer, frame, texts=texts, labels=labels, max_length=limit, beside=beside)
         for name, frame in frames.items()
     }
     carried = fit_method(model.eval(), tokenizer, method)

@@ -54,16 +54,12 @@ def tokenised(
     texts: Sequence[str],
     labels: Sequence[str] | None,
     max_length: int,
-    stored: Tokens | None = None,
     beside: Sequence[str] = (),
 ) -> Rows:
-    """The rows of a table with the columns `texts`, `label` and those `beside` it; stored: the tokens of the texts that
-    its index numbers, if they are there already."""
+    """The rows of a table with the columns `texts`, `label` and those `beside` it."""
     number = {label: i for i, label in enumerate(labels)}.__getitem__ if labels else float
     numbers = [number(label) for label in frame["label"]]
     others = {name: frame[name].tolist() for name in beside}
-    if stored is not None:
-        return Rows(stored, frame.index.to_numpy(), numbers, others)
     tokens = tokenise(tokenizer, *(frame[text].tolist() for text in texts), max_length=max_length)
     return Rows(tokens, np.arange(len(frame)), numbers, others)
 

@@ -492,7 +492,7 @@ def listed(tmp_path, monkeypatch):
     def listed(**files):
         for name, (verified_by, equal) in files.items():
             origin = Origin(name, "mirror", "m/x", "https://example.org/x", "0" * 64, 7, equal, verified_by, "MIT")
-            about = {"sha256": {}, "inputs": {}, "aside": [], "rule": "download", "params": {}}
+            about = {"sha256": {}, "inputs": {}, "rule": "download", "params": {}}
             write_record({"output": str(folder / name), **about, "origin": asdict(origin)})
         table = pd.DataFrame([origin_of(folder / name) for name in files], columns=COLUMNS)
         write_csv(table, tmp_path / "files.csv")

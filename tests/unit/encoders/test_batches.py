@@ -1,4 +1,4 @@
-"""Texts in batches, and stored tokens."""
+"""Texts in batches, and their tokens."""
 
 import logging
 import re
@@ -16,7 +16,7 @@ from biasflow.encoders import batches
 from biasflow.encoders import tokens as module
 from biasflow.encoders.batches import SHORTEST, batchwise, longest_input, over_batches, shortened
 from biasflow.encoders.taps import name_of
-from biasflow.encoders.tokens import load_tokens, save_tokens, tokenise
+from biasflow.encoders.tokens import tokenise
 from biasflow.methods.fitted import NONE, Active, Fitted, Grid
 from biasflow.methods.grid import chosen_settings
 from biasflow.readouts.likelihoods import pseudo_log_likelihoods
@@ -247,32 +247,3 @@ def test_tokens_are_those_of_the_tokenizer_one_text_at_a_time(pairs, both, max_l
     whole = [len(TOKENIZER(*row)["input_ids"][0]) for row in alone]
     assert tokens.cut.tolist() == [length > max_length for length in whole]
     assert tokens.lengths.tolist() == [min(length, max_length) for length in whole]
-
-
-def test_a_file_holds_the_same_tokens(tmp_path):
-    path = tmp_path / "tokens.safetensors"
-    save_tokens(path, TOKENIZER, TEXTS, max_length=5)
-    made, found = tokenise(TOKENIZER, TEXTS, max_length=5), load_tokens(path, TOKENIZER, TEXTS, max_length=5)
-    assert found.of_all(range(len(TEXTS))) == made.of_all(range(len(TEXTS)))
-    for one, other in ((made.cut, found.cut), (made.bounds, found.bounds), (made.lengths, found.lengths)):
-        np.testing.assert_array_equal(one, other)
-    assert 0 < found.cut.sum() < len(TEXTS)
-
-
-@pytest.mark.parametrize(
-    ("change", "named"),
-    [
-        ({"texts": TEXTS[::-1]}, "text"),
-        ({"texts": TEXTS[:-1]}, "text"),
-        ({"texts": [TEXTS[0] + TEXTS[1], "", *TEXTS[2:]]}, "text"),
-        ({"max_length": 6}, "max_length"),
-        ({"tokenizer": word_tokenizer(COLOURS[::-1])}, "tokenizer"),
-        ({"tokenizer": word_tokenizer([*COLOURS, "pink"])}, "tokenizer"),
-    ],
-)
-def test_tokens_of_anything_else_are_refused(tmp_path, change, named):
-    path = tmp_path / "tokens.safetensors"
-    save_tokens(path, TOKENIZER, TEXTS, max_length=5)
-    asked = {"tokenizer": TOKENIZER, "texts": TEXTS, "max_length": 5} | change
-    with pytest.raises(BiasflowError, match=rf"tokens\.safetensors.*another {named}"):
-        load_tokens(path, **asked)

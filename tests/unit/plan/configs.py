@@ -156,4 +156,4 @@ def jobs_of(setup: Setup) -> Jobs:
 
 def digest_of(job: Job) -> str:
     """All that makes a job run again: inputs, parameters, modules."""
-    return json.dumps([job.inputs, job.params, list(job.modules), job.caches], default=list)
+    return json.dumps([job.inputs, job.params, list(job.modules)], default=list)

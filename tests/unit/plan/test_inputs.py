@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterator
-from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -132,7 +131,7 @@ def paths_in(value: object) -> list[str]:
 
 def test_the_parameters_of_jobs_are_plain_values_without_paths(run):
     """They go into provenance and decide whether a job is run again; Snakemake may put files where its storage is."""
-    for job in run.of("finetune", "tokenise", "fit_methods", "read_", "probe", "heads", "external_", "score"):
+    for job in run.of("finetune", "fit_methods", "read_", "probe", "heads", "external_", "score"):
         assert json.loads(json.dumps(job.params)) == job.params and not paths_in(job.params)
 
 
@@ -141,9 +140,7 @@ def test_a_training_or_fit_is_told_its_files_by_role(run):
         training, task = job.params["training"], run.setup.task(job.wildcards[1])
         is_fitted = job.wildcards[2].startswith("with-")
         assert is_fitted == (training["fit"] is not None) == (FITTING in job.modules)
-        tokens = {"tokens"} & set(training["roles"])
-        assert set(task.kind.trained_on) | tokens == set(training["roles"]) and bool(tokens) == bool(job.caches)
-        assert set(task.kind.trained_on) <= set(job.inputs)
+        assert set(task.kind.trained_on) == set(training["roles"]) <= set(job.inputs)
         assert task.module in job.modules
     for job in run.of("fit_methods"):
         assert {*job.params["fit"]["roles"], "model"} <= set(job.inputs)
@@ -157,8 +154,6 @@ def test_a_reading_is_told_its_methods_and_its_files_by_role(run):
             assert f"{own}/{each['file']}" == path_of(run, reading.key)
             for role, files in reading.dataset.files.items():
                 assert job.inputs[f"{each['inputs']}/{role}"] == list(files)
-            for role, files in reading.dataset.caches.items():
-                assert job.caches[f"{each['inputs']}/{role}"] == list(files)
             for role, file in each["made_from"].items():
                 folder = job.inputs.get(f"{each['inputs']}/{role}", own)
                 assert f"{folder}/{file}" == path_of(run, reading.made_from[role])
@@ -176,29 +171,6 @@ def test_a_score_is_told_its_files_by_role(run):
             assert str(Path(job.inputs[each["readout"]], each["file"])) == path_of(run, score.reading)
             for role, files in score.dataset.scored_with.items():
                 assert job.inputs[f"{each['inputs']}/{role}"] == list(files)
-
-
-def test_real_texts_are_tokenised_once_and_planted_ones_where_they_are_read(run):
-    """A training and the readings of the same text and encoder share a file; its age starts none of them."""
-    paths = set()
-    for job in run.of("finetune"):
-        encoder, name, *_ = job.wildcards
-        task, options = run.setup.task(name), job.params["training"]["options"]
-        text = options.get("adaptation", {}).get("text", "raw")
-        real = task.kind.tokenised is not None and task.about["data"] != "planted"
-        own = [task.file(f"tokens/{encoder}/{text}.safetensors")] if real else []
-        assert [*chain(*job.caches.values())] == own and not set(own) & {*chain(*job.inputs.values())}
-        assert all(run.jobs.output_of(file) for file in own)
-        paths |= set(own)
-    for job, readings in readings_of(run):
-        of_texts = [reading for reading in readings if reading.readout == "first_token"]
-        for reading in of_texts:
-            task = run.setup.task(reading.dataset.name.rpartition("-")[0])
-            own = task.file(f"tokens/{job.wildcards[0]}/{reading.dataset.options['text']}.safetensors")
-            assert ([own] in job.caches.values()) == (task.about["data"] != "planted")
-        paths -= {*chain(*job.caches.values())}
-        assert of_texts or not job.caches
-    assert not paths  # what is trained on is read, too
 
 
 def test_modules_that_jobs_import_by_name_are_there(run):

@@ -1,15 +1,13 @@
 """Splits and balancing of biographies for occupation prediction (Orgad, Goldfarb-Tarrant & Belinkov 2022)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.genders import FEMALE, MALE, WOMEN_FIRST
-from biasflow.base.tabular import read_parquet
 from biasflow.strategies import Strategy
 from biasflow.strategies import balance as balancing
 from biasflow.strategies.balance import TooFewError, balance, part_of, unbalanceable
@@ -70,11 +68,6 @@ def professions_of(bios: pd.DataFrame) -> list[str]:
 def texts_of(bios: pd.DataFrame, text: str) -> list[str]:
     """The raw or the scrubbed texts of all biographies."""
     return bios[COLUMN_OF[text]].tolist()
-
-
-def texts(data: Mapping[str, tuple[Path, ...]], name: str) -> list[str]:
-    """Return `texts_of` the biographies in the file of the role `biographies`."""
-    return texts_of(read_parquet(data["biographies"][0]), name)
 
 
 def classes_of(bios: pd.DataFrame) -> np.ndarray:

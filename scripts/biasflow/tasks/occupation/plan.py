@@ -21,7 +21,6 @@ from biasflow.tasks.kinds import (
     Kind,
     Step,
     TaskPlan,
-    Tokenised,
     corpus_files,
     with_hidden_layer,
 )
@@ -89,8 +88,7 @@ def _made_of_vectors(asked: Asked, text: str, options: Mapping, texts: Collectio
     vectors = {}
     for version in sorted({text, *texts}):
         of_version = {"text": version, "max_length": task.about["finetuning"]["max_length"]}
-        tokens = task.tokens(asked.encoder.name, version)
-        dataset = Dataset(f"{task.name}-{version}", files, of_version, caches=tokens)
+        dataset = Dataset(f"{task.name}-{version}", files, of_version)
         vectors["vectors" if version == text else version] = "first_token", dataset
     return Dataset(f"{task.name}-{text}", files, options, made_from=vectors, **about)
 
@@ -218,10 +216,6 @@ KIND = Kind(
     ),
     checks=("splits.csv",),
     trained_on=BIOGRAPHIES,
-    tokenised=Tokenised(
-        "tasks.occupation.data",
-        lambda task: () if task.about["data"] == PLANTED else (RAW, SCRUBBED),  # planted ones are few and short
-    ),
     datasets={
         "probed_texts": probed_texts,
         "mlp_probed_texts": with_hidden_layer(probed_texts),

@@ -13,24 +13,18 @@ from biasflow.tasks.occupation.data import professions_of, rows_of, texts_of, wo
 
 
 def train(*places, strategy: str, seed: int, recipe: Mapping, adaptation: Mapping | None = None, **training) -> dict:
-    """Fine-tune an encoder to predict professions from the biographies of the role `biographies` (a Parquet file),
-    whose tokens may be given as the role `tokens` (a file of encoders.tokens, of all of them).
+    """Fine-tune an encoder to predict professions from the biographies of the role `biographies` (a Parquet file).
 
     places: the folders of `finetune`, and role -> files of the data; strategy, adaptation: name and other fields of
     `strategies.Strategy`; seed: of the split, of the strategy's draws, and of the training; recipe: the fields of
     `finetune.Recipe`; training: method and device, as in `finetune`. Where the loss is lost the model as it was before
     is kept, and marked in training.json. BiasflowError: what the split, the strategy and `finetune` refuse."""
     from biasflow.encoders.first_token import new_first_token_classifier
-    from biasflow.encoders.tokens import load_tokens
     from biasflow.training.finetune import Recipe, finetune  # readouts need no Trainer
 
     *folders, data = places
     known = Strategy(strategy, **adaptation or {})
     biographies = read_parquet(data["biographies"][0])
-
-    def stored(tokenizer, max_length):
-        return load_tokens(data["tokens"][0], tokenizer, texts_of(biographies, known.text), max_length=max_length)
-
     return finetune(
         *folders,
         *labelled_texts(biographies, known, seed),
@@ -38,7 +32,6 @@ def train(*places, strategy: str, seed: int, recipe: Mapping, adaptation: Mappin
         labels=professions_of(biographies),
         recipe=Recipe(**recipe),
         seed=seed,
-        tokens=stored if "tokens" in data else None,
         new_model=new_first_token_classifier,
         strategy=known,
         keep_diverged=True,

@@ -8,21 +8,18 @@ import pytest
 import torch
 
 from biasflow.base.errors import BiasflowError
-from biasflow.encoders import first_token as encoders_first_token
 from biasflow.encoders.first_token import first_token_vectors
 from biasflow.encoders.linear_head import load_head
 from biasflow.encoders.load import load_encoder
-from biasflow.encoders.tokens import save_tokens
 from biasflow.methods import fitting
 from biasflow.methods.fitted import Active, Fitted, carried
 from biasflow.metrics.occupation import score
 from biasflow.readouts import first_token, heads
 from biasflow.readouts.source import Source
 from biasflow.readouts.states import States
-from biasflow.tasks.occupation.data import RAW, held_out, professions_of, rows_of, split, texts
+from biasflow.tasks.occupation.data import RAW, held_out, professions_of, rows_of, split
 from biasflow.tasks.occupation.gendered_vectors import gendered_vectors
 from biasflow.tasks.occupation.task import labelled_texts, train
-from biasflow.training import rows
 from biasflow.training.finetune import Recipe
 from tests.unit.synthetic_bios import STRATEGIES, biographies, projection, readable, save_model
 
@@ -76,29 +73,6 @@ def test_a_training_fills_its_folder_and_says_what_happened(folder):
     vectors, _ = first_token_vectors(model, tokenizer, validation["text"].tolist(), max_length=32)
     predicted = np.array(professions_of(bios))[(vectors @ weight.T + bias).argmax(1).numpy()]
     assert (predicted == validation["profession"]).mean() == pytest.approx(facts["validation_score"])
-
-
-@pytest.mark.parametrize("name", ["oversampling", "scrubbing"])  # rows several times; other texts
-def test_tokens_that_are_there_already_change_nothing(folder, monkeypatch, name):
-    data, path = {"biographies": (folder / "biographies.parquet",)}, folder / "tokens.safetensors"
-    recipe = RECIPE | {"max_length": 6}  # some are cut
-    facts = run(folder, name, recipe=recipe)
-    read_at = {"max_length": 6, "text": STRATEGIES[name].text}
-    source = Source(folder / name, ("none",), "bios", data)
-    truncated = first_token.read(source, folder / "vectors", **read_at)["truncated"]
-    assert facts["cut"] > 0 and truncated > 0
-
-    _, tokenizer = load_encoder(folder / "encoder", head="none")
-    save_tokens(path, tokenizer, texts(data, STRATEGIES[name].text), max_length=6)
-    (folder / name).rename(folder / "before")
-    for module in (rows, encoders_first_token):
-        monkeypatch.delattr(module, "tokenise")  # nothing is tokenised again
-    assert run(folder, name, recipe=recipe, data={"tokens": (path,)}) == facts
-    for file in (folder / "before").iterdir():
-        assert file.read_bytes() == (folder / name / file.name).read_bytes(), file.name
-    source = Source(folder / name, ("none",), "bios", data | {"tokens": (path,)})
-    assert first_token.read(source, folder / "again", **read_at)["truncated"] == truncated
-    assert (folder / "vectors").read_bytes() == (folder / "again").read_bytes()
 
 
 def test_a_lost_loss_keeps_the_model_as_it_was_and_says_so(folder):
