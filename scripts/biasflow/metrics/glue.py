@@ -30,7 +30,7 @@ def score(path: str | Path) -> pd.DataFrame:
 
     Of a GLUE task its official metrics and glue_score, the mean of them (see `glue_scores`); of any other task
     accuracy, the share of right classes; of any with classes largest_label_share, the share of the most frequent
-    prediction (1: the model always says the same), majority_share and majority_p (`labels.majority`). BiasflowError for
+    prediction (1: the model always says the same), majority_share and majority_p (`items.majority`). BiasflowError for
     a readout without gold labels (its path is named)."""
     readout = load_arrays(path)
     gold, task = readout.meta.get("gold"), readout.meta.get("name")

@@ -134,7 +134,7 @@ def occupation_rows(
     pairs   whether the second half of the people are the first half with the other gender, and so drawn with them
 
         accuracy, independence, test_size (how many people), largest_label_share (of the predictions)
-        majority_share, majority_p (`labels.majority`)
+        majority_share, majority_p (`items.majority`)
         tpr_gap_sum, fpr_gap_sum, precision_gap_sum
         tpr_gap_pearson, fpr_gap_pearson, precision_gap_pearson, each with every source as variant
         separation with the variants "absdiff" and "sum"

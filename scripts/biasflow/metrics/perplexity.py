@@ -2,7 +2,7 @@
 
 A loss is -log p(token | what the model sees), in nats. What the model sees makes three measures that must not be mixed:
 masked-LM perplexity (15 % of a text masked at once), its released form (a mean of batch means), and pseudo-perplexity
-(each token masked by itself: metrics/pseudo_perplexity.py)."""
+(each token masked by itself: `pseudo_perplexity`)."""
 
 from pathlib import Path
 

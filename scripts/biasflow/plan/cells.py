@@ -163,7 +163,7 @@ def name_of_head(head: str) -> str:
 
 
 def _no_data(absent: Mapping[str, str], asked: Asked, dataset: Dataset) -> str | None:
-    """Why files cannot be had that the model is trained on, or measured on. absent: as facts.Facts."""
+    """Why files cannot be had that the model is trained on, or measured on. absent: as setup.Facts."""
     read = [dataset, *(below for _, below in dataset.made_from.values())]
     by_role = [names for source in read for names in (source.files, source.scored_with)]
     files = {file for names in by_role for file in chain(*names.values())}

@@ -80,7 +80,7 @@ def finetune(
     to be trained, as `new_classifier` does, and `strategy` may adapt it (see `strategies`); of what that predicts
     beside the label, as its outputs after the logits, what happened says how well (`training.TOLD`).
     `method`: one that is active in every forward pass, in training and ever after, fitted to the model before training
-    (see `training.fit_method`).
+    (see `training.task.fit_method`).
 
     `work` is a folder for checkpoints, left where a killed run stopped; the next call with the same arguments goes on
     from there and ends with the same weights (same machine, same threads; on a GPU where it is deterministic, see

@@ -15,7 +15,7 @@ from biasflow.results.scores import NA, NONE
 from biasflow.results.tables import arranged
 
 PLAIN, OWN = "plain", "own"
-SEEN = "planted-seen"  # stimuli in combinations that occur in pre-training: see reading.py
+SEEN = "planted-seen"  # stimuli in combinations that occur in pre-training: see planted/stereoset.py
 NO_TASK = -1  # in place of the bias of a task
 MODEL = ["bias", "task_bias", "seed"]
 KEYS = ["measure", "group", "sign", "task", *MODEL, "method"]

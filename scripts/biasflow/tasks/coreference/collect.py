@@ -98,7 +98,7 @@ def baselines(parts: Mapping[str, Part]) -> pd.DataFrame:
     """Return the scores that a model must be compared with: columns part, predictor, metric, value (in [0, 1]), n
     (documents).
 
-    predictor: "rules" (`rules.rule_clusters`), and "best possible", of documents whose best answer is known."""
+    predictor: "rules" (`rule_clusters`), and "best possible", of documents whose best answer is known."""
     rows = [
         {"part": name, "predictor": predictor, "metric": metric, "value": value, "n": len(part.documents)}
         for name, part in parts.items()

@@ -40,7 +40,7 @@ def train_heads(
     went (`CoreferenceTraining.facts`).
 
     A scorer does not depend on the other seeds. `work`: a folder for checkpoints, which is the caller's to claim
-    (`training.checkpoints.claim`) and to remove; so are `precision.flushed_denormals`, to begin with."""
+    (`training.checkpoints.claim`) and to remove; so are `encoders.device.flushed_denormals`, to begin with."""
     from biasflow.tasks.coreference.loop import CoreferenceTraining, Part  # most readouts need no Trainer
 
     train = with_words(train)

@@ -48,7 +48,7 @@ class Recipe:
 
     scorer, reading  see `scorer.Sizes` and `Reading`
     most_segments  a longer document is trained on in windows of so many, drawn anew in every epoch
-    mention_loss   weight of `decisions.mention_loss`, beside that of the antecedents
+    mention_loss   weight of the loss of mentions (function `mention_loss`), beside that of the antecedents
     keep           the epoch with the best development F1 ("best", the first of equal ones), or the "last"
     checkpoint_steps  a checkpoint is also written after so many steps within an epoch"""
 
