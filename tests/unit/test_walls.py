@@ -1,9 +1,11 @@
 """Who may reach whom: an edited formula must train, fit and read nothing again (design, rule 3)."""
 
 import ast
+import re
 import subprocess
 import sys
 from graphlib import TopologicalSorter
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from biasflow.base.code import code_files, module_file
 from biasflow.papers.paper import load
 from biasflow.plan.setup import kind_of, plan_module
 from biasflow.registry import ERASERS, METRICS, PAPERS, READOUTS, STRATEGIES, TASKS, external_module, module_of
+from biasflow.strategies import Strategy
 from biasflow.tasks.kinds import cuts_module
 from biasflow.training import FITTING
 from tests.unit.test_environments import names, scripts_of
@@ -70,6 +73,19 @@ def test_no_word_of_a_planted_world_trains_or_reads_what_does_not_take_it(script
 def test_a_training_without_a_method_does_not_reach_how_one_is_fitted(task):
     files = closure(ROOT / "scripts/finetune.py") | closure(module_file(module_of(TASKS[task]), ROOT))
     assert not inside(files, "methods/fitting", "methods/states", "planted/world", "data/planted")
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_each_kind_of_task_calls_what_its_strategies_have(name):
+    """What a training does not call would be left out without a word."""
+    entry = STRATEGIES[name]
+    module = import_module(module_of(entry))
+    has = {part for part in ("rows", "debias", "adapt", "BESIDE", "finish") if hasattr(module, part)}
+    has |= {"text"} if entry.text != Strategy().text else set()
+    for kind in entry.kinds or TASKS:
+        sources = "".join((ROOT / file).read_text() for file in closure(module_file(module_of(TASKS[kind]), ROOT)))
+        called = set(re.findall(r"\b(?:strategy|known)\.(?:part\(\")?(\w+)", sources))
+        assert has <= called, (kind, has - called)
 
 
 @pytest.mark.parametrize("eraser", ERASERS)
