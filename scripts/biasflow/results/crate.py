@@ -127,20 +127,15 @@ def _code(job: Job) -> tuple[str, str]:
 
 def _files(crate: ROCrate, jobs: Sequence[Job], folder: Path) -> dict[tuple[str, str], Entity]:
     """All files that jobs read or wrote, by path and sha256."""
-    properties = {}
-    for job in jobs:
-        origin = job.about.get("origin", {})
-        external = {"isBasedOn": origin["upstream"], "license": origin["licence"]} if origin else {}
-        for path, digest in job.outputs.items():
-            properties[path, digest] = external
-        for item in job.inputs.items():
-            properties.setdefault(item, {})
-    written = written_files(jobs)
-    files = {}
-    for (path, digest), about in properties.items():
-        inside = Path(path).is_relative_to(folder) and written.get(path) == digest
-        name = _place(path, folder) if inside else _content(digest)
-        files[path, digest] = _add_file(crate, name, path, sha256=digest, **about)
+    origins = {item: job.about["origin"] for job in jobs if "origin" in job.about for item in job.outputs.items()}
+    written, files = written_files(jobs), {}
+    for path, digest in (item for job in jobs for item in (*job.outputs.items(), *job.inputs.items())):
+        if (path, digest) not in files:
+            inside = Path(path).is_relative_to(folder) and written.get(path) == digest
+            name = _place(path, folder) if inside else _content(digest)
+            origin = origins.get((path, digest))
+            about = {"isBasedOn": origin["upstream"], "license": origin["licence"]} if origin else {}
+            files[path, digest] = _add_file(crate, name, path, sha256=digest, **about)
     return files
 
 
