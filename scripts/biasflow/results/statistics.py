@@ -135,21 +135,21 @@ def holm(p_values: ArrayLike) -> np.ndarray:
     return adjusted
 
 
-def t_interval(values: ArrayLike, *, confidence: float = 0.95) -> tuple[float, float]:
-    """Student's t interval of the mean, mean -/+ t(n - 1) sd / sqrt(n), of values [n]; NaN for fewer than three.
+def t_interval(values: ArrayLike) -> tuple[float, float]:
+    """Student's 95 % t interval of the mean, mean -/+ t(n - 1) sd / sqrt(n), of values [n]; NaN for fewer than three.
 
     Of two values it would reach 12.7 times their distance from the mean to either side: out of all that a score can be.
     """
     values, n = np.asarray(values, dtype=float), len(values)
     if n < 3:
         return float("nan"), float("nan")
-    half = stdtrit(n - 1, (1 + confidence) / 2) * values.std(ddof=1) / np.sqrt(n)
+    half = stdtrit(n - 1, 0.975) * values.std(ddof=1) / np.sqrt(n)
     return float(values.mean() - half), float(values.mean() + half)
 
 
-def sd_of_interval(low: float, high: float, n: int, *, confidence: float = 0.95) -> float:
+def sd_of_interval(low: float, high: float, n: int) -> float:
     """The standard deviation of n values whose `t_interval` is [low, high]."""
-    return float((high - low) / 2 / stdtrit(n - 1, (1 + confidence) / 2) * np.sqrt(n))
+    return float((high - low) / 2 / stdtrit(n - 1, 0.975) * np.sqrt(n))
 
 
 def mean_of_units(values: ArrayLike) -> tuple[float, float, float, float]:
