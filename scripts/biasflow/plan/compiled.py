@@ -74,9 +74,7 @@ def compiled(setup: Setup, plan: Plan, catalogue: Catalogue) -> Jobs:
 def _checks(setup: Setup, plan: Plan) -> list[str]:
     """The files that say whether the tasks' data fit what the configuration asks of them.
 
-    No training waits for them. A check that runs again, for a further seed, would train all finished models again; and
-    below an input that is `ancient` Snakemake looks for no other reason to run, so that what is new is left out without
-    a word."""
+    No training waits for them: a check that runs again, for a further seed, would train all finished models again."""
     tasks = map(setup.task, dict.fromkeys(block.task for block in plan.blocks if block.task))
     return [task.file(name) for task in tasks for name in task.kind.checks]
 
