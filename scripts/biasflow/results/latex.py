@@ -117,11 +117,9 @@ def _panels(columns: Sequence[str], widths: Mapping[str, int], keys: Sequence[st
 
 def _lines(shown: pd.DataFrame, bodies: Mapping[str, int]) -> int:
     """The lines that the rows take when long texts are wrapped."""
-    if shown.empty:
-        return 0
-    lengths = shown.map(len).to_numpy()
+    lengths = shown.map(len).to_numpy(float)
     broken = np.ceil(lengths / [max(bodies[column], 1) for column in shown])
-    return int(broken.max(axis=1).clip(1).sum())
+    return int(broken.max(axis=1, initial=1).sum())
 
 
 def _stacked(lines: Sequence[str]) -> str:
