@@ -20,7 +20,6 @@ log = logging.getLogger(__name__)
 
 LABELS = ("stereotype", "anti-stereotype", "unrelated")
 BLANK = "BLANK"
-BIAS_TYPES = ("gender", "profession", "race", "religion")
 ALL = "all"  # bias types
 # The stimuli that are a file of the authors (Dawkins et al. 2024) as it is, and its name in the catalogue.
 AUTHORS_STIMULI = {"stereoset-authors": "gender-swapped-dev", "stereoset-authors-test": "gender-swapped-test"}

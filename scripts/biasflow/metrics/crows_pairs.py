@@ -12,7 +12,6 @@ mean log p of all tokens of a sentence, none masked; in "aula" each log p is fir
 token receives. In reading "l2r" (Kauf and Ivanova 2023) the later tokens of a token's word are masked with it."""
 
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -23,7 +22,6 @@ from biasflow.corpora.crows_pairs import DIRECTIONS
 from biasflow.metrics.items import SUMMARY, score_items
 from biasflow.results.bootstrap import NOWHERE, interval
 
-Reading = Literal["exact", "released", "aul", "aula", "l2r"]
 MASKINGS = {  # reading -> what is masked for it
     "exact": "shared",
     "released": "shared",

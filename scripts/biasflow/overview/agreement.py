@@ -27,7 +27,6 @@ LEAST_ROWS = 5  # methods below which two measures are not said to agree
 LEVEL = 0.05
 ENCODERS, SEEDS = "encoders", "seeds"
 UNIT = ["encoder", "seed"]
-UNITS = ["encoders", "seeds"]
 _NOTHING = (np.nan,) * 3  # interval and p of what is not tested
 CAPTION = (
     "How far two measures of bias put the methods on one model into the same order: the rank correlation (Spearman) of "

@@ -21,7 +21,6 @@ from biasflow.results.tables import arranged
 
 CONTROL = "control"  # the group of rows that are no measures: they show whether the encoder learnt what was planted
 ALL, SEEN, HELD_OUT = "all", "seen", "held out"
-BEFORE = "before"  # in place of a dose: the encoder as it is
 KEYS = ["measure", "group", "sign", "occupations", "bias", "seed"]
 TEXTS = "typical gender in the texts"
 LOG_ODDS = Judged(Measure("log-odds", 0, "neutral", INSIDE), "occtmp")

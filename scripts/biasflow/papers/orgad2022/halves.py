@@ -35,7 +35,6 @@ class Measure(NamedTuple):
 
 
 COMPRESSION_VALUE, CONTROL_VALUE = "compression", "control_compression"
-RELEASED = "released"  # the reading of the probe's data that the printed values stand beside
 READINGS = ("mixed-last", "bits-best", "bits-last", "mixed-best")  # units and checkpoint, the printed ones first
 
 

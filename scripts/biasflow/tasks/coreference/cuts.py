@@ -20,7 +20,6 @@ from biasflow.base.errors import BiasflowError
 from biasflow.tasks.coreference.professions import read_rows
 from biasflow.tasks.cuts import NA, PAPER, RELEASED, Cut, control_labels, probe_split
 
-DATA = (RELEASED, PAPER)
 LEAST = 6  # professions of which none of the three parts is empty
 
 
