@@ -26,11 +26,9 @@ def tidy(frame: pd.DataFrame, **keys: object) -> pd.DataFrame:
 
     Every key is text; absent n, low and high are NaN; resamples are left out. The table comes back validated, in the
     fixed column order and sorted. BiasflowError for an unknown column, an empty key, or two rows with the same keys."""
-    frame = frame.drop(columns=RESAMPLED, errors="ignore")
-    frame = frame.assign(**keys)
-    absent = {key: NA for key in KEYS if key not in frame} | {key: float("nan") for key in VALUES if key not in frame}
-    absent.pop("value", None)
-    return _checked(frame.assign(**absent))
+    frame = frame.drop(columns=RESAMPLED, errors="ignore").assign(**keys)
+    absent = dict.fromkeys(KEYS, NA) | dict.fromkeys(["n", "low", "high"], np.nan)
+    return _checked(frame.assign(**{key: value for key, value in absent.items() if key not in frame}))
 
 
 def concatenate(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
