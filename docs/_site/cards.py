@@ -16,11 +16,11 @@ import yaml
 from reference import DIRECTIONS, GROUPS, ROOT, markdown_table
 
 from biasflow.base.tabular import write_csv
-from biasflow.overview.calibrated import BY_LABEL, CARDS, LABELS, label_of, rows_of, runs, stored, units_of
+from biasflow.overview.calibrated import CARDS, LABELS, rows_of, runs, stored, units_of
 from biasflow.overview.cards import NOT_RUN, card, in_short
-from biasflow.papers.judge import LEVEL
 from biasflow.papers.planted.blocks import BESIDE
 from biasflow.registry import COST, METRICS, Measure
+from biasflow.results.evidence import BY_LABEL, LEVEL, label_of
 from biasflow.results.page import meanings
 
 FOLDER = ROOT / "docs/measures"

@@ -13,6 +13,7 @@ from biasflow.overview import calibrated
 from biasflow.overview.bias import bias_rows
 from biasflow.papers.judge import SEES, TOO_FEW
 from biasflow.registry import METRICS
+from biasflow.results.evidence import COULD_NOT_TELL, DID_NOT, IN_ALL, IN_SOME, NOT_TRIED, evidence_of
 
 ROOT = Path(__file__).parents[2]
 SCREEN = 40  # lines
@@ -74,46 +75,38 @@ def test_a_row_of_a_table_finds_its_card(cards):
 
 @pytest.fixture()
 def stored(monkeypatch):
-    """Two calibrations: BEC-Pro follows on both, WEAT in one test of one, GEST nowhere."""
-    rows = [
-        (card, encoder, "all", 0.01 if sees else 0.9)
-        for encoder, seen in (("one", (True, True, False, False)), ("two", (True, False, False, False)))
-        for card, sees in zip(
-            ("bec_pro_interaction", "weat_effect_size", "weat_effect_size", "gest_stereotype_rate"), seen, strict=True
-        )
-    ]
-    table = pd.DataFrame(rows, columns=["card", "encoder", "occupations", "q"])
+    """A study of planted bias, and the held-out world."""
     doses = pd.DataFrame({"card": ["strength", "perplexity"], "q": [0.01, 0.35]})
     held_out = pd.DataFrame({"card": ["bec_pro_interaction", "lpbs"], "q": [0.02, 0.8]})
-    tables = {"calibration": table, "planted_calibration": doses, "held_out_calibration": held_out}
+    tables = {"planted_calibration": doses, "held_out_calibration": held_out}
     more = {"verdict": SEES, "smallest_dose": 0.5}
     tables = {name: rows.assign(measure=rows["card"].map(calibrated.LABELS), **more) for name, rows in tables.items()}
+    tables["calibration"] = calibrated.stored("calibration")
     monkeypatch.setattr(calibrated, "stored", tables.__getitem__)
-    monkeypatch.setattr(calibrated, "runs", lambda: {name: {"units": "3 encoders a dose"} for name in ("one", "two")})
+
+
+def known(label, test, kind, of_run=None):
+    return evidence_of(calibrated.evidence_for(kind, of_run), calibrated.BY_LABEL[label], test)
 
 
 @pytest.mark.parametrize(
-    ("label", "kind", "trust"),
+    ("label", "kind", "found"),
     [
-        ("BEC-Pro", "head", (True, ["one", "two"])),
-        ("GEST rate", "head", (False, ["one", "two"])),
-        ("WEAT", "head", (True, ["one"])),
-        ("LPBS", "head", (None, ())),
-        ("Strength", "embedded", (True, [""])),
-        ("perplexity", "embedded", (False, [""])),
-        ("BEC-Pro", "embedded", (True, [""])),  # of the held-out world
-        ("BEC-Pro", "", (None, ())),
-        ("BEC-Pro", None, (None, ())),
+        ("Strength", "embedded", IN_ALL),
+        ("perplexity", "embedded", DID_NOT),
+        ("BEC-Pro", "embedded", IN_ALL),  # of the held-out world
+        ("GEST rate", None, NOT_TRIED),
+        ("Strength", "head", NOT_TRIED),
     ],
 )
-def test_a_measure_followed_a_planted_bias_did_not_or_was_never_tested(stored, label, kind, trust):
-    assert calibrated.trust(calibrated.BY_LABEL[label], "-", kind)[:2] == trust
+def test_a_measure_followed_a_planted_bias_did_not_or_was_never_tried(stored, label, kind, found):
+    assert known(label, "-", kind).evidence == found
 
 
-def test_a_measure_that_moved_against_a_planted_bias_says_in_which_encoder():
-    found = calibrated.trust("seat_effect_size", "sent-weat8", "head")
-    assert found == (True, ["litwiki-bert"], ("splade-tiny",))
-    assert calibrated.trust("gest_stereotype_rate", "gest", "head").against == ()
+def test_a_measure_that_moved_against_a_planted_bias_is_not_green():
+    assert known("SEAT", "sent-weat8", "head")[::2] == (IN_SOME, 1)
+    assert known("GEST rate", "gest", "head")[::2] == (IN_ALL, 0)
+    assert known("SEAT", "sent-weat8", "") == known("SEAT", "sent-weat8", "head")  # it needs no head
     cell = SimpleNamespace(measure="seat_effect_size", dataset="sent-weat8", value=1.0, low=0.5, high=1.5)
     (row,) = bias_rows([SimpleNamespace(is_bias=True, weak=False, cell=cell)], "head")
     assert row.untrusted
@@ -125,37 +118,21 @@ def test_an_encoder_that_was_calibrated_itself_has_its_own_verdict_alone():
         pd.DataFrame({"encoder": ["mine", "other", "external"], "sha256": weights}), [], []
     )
     assert list(own) == ["mine"] and set(own["mine"]["encoder"]) == {"splade-tiny"}
-    assert calibrated.trust("seat_effect_size", "sent-weat8", "head", own["mine"]).followed is False
-    assert calibrated.trust("seat_effect_size", "sent-weat6", "head", own["mine"]).followed is True
+    assert known("SEAT", "sent-weat8", "head", own["mine"])[::2] == (DID_NOT, 1)  # it followed in the other one
+    assert known("SEAT", "sent-weat6", "head", own["mine"])[::2] == (IN_SOME, 0)
+    assert known("GEST rate", "gest", "head", own["mine"]).green
 
 
-@pytest.mark.parametrize(
-    ("label", "test", "followed"),
-    [
-        ("BEC-Pro", "-", True),
-        ("SEAT", "sent-weat6", True),
-        ("SEAT", "sent-weat7", False),
-        ("SEAT", "words-of-mine", True),
-        ("LPBS", "-", False),
-        ("LPBS (absolute)", "-", True),
-        ("WEAT", "C6", None),
-    ],
-)
-def test_a_run_that_calibrates_its_encoder_says_what_followed_in_it(label, test, followed):
-    rows = [
-        ("typical gender in the texts", "seen", 0.01),
-        ("BEC-Pro", "all", 0.01),
-        ("BEC-Pro", "seen", 0.9),
-        ("SEAT (sent-weat6)", "all", 0.01),
-        ("SEAT (sent-weat7)", "all", 0.2),
-        ("LPBS", "all", 0.2),
-        ("LPBS (absolute)", "all", 0.01),
-    ]
-    table = pd.DataFrame(rows, columns=["measure", "occupations", "q"]).assign(verdict=SEES, seeds=3, mean_dose_0=1)
-    measure = calibrated.BY_LABEL[label]
-    assert calibrated.trust(measure, test, "head", table).followed is followed and calibrated.learnt(table)
-    too_few = table.assign(verdict=TOO_FEW)
-    assert calibrated.trust(measure, test, "head", too_few).followed is None and not calibrated.learnt(too_few)
+def test_a_run_that_calibrates_its_encoder_says_what_followed_in_it():
+    stored = calibrated.stored("calibration")
+    run = stored[stored["encoder"] == "splade-tiny"].drop(columns=["encoder", "card"])
+    assert calibrated.learnt(run) and known("GEST rate", "gest", "head", run).green
+    assert known("SEAT", "words-of-mine", "head", run).evidence == NOT_TRIED
+    assert known("LPBS", "-", "head", run).evidence == COULD_NOT_TELL
+    only_here = run.assign(verdict=SEES, q=0.01, slope=9.0, slope_low=8.9, slope_high=9.1)
+    assert known("LPBS", "-", "head", only_here).evidence == IN_SOME
+    too_few = run.assign(verdict=TOO_FEW)
+    assert known("GEST rate", "gest", "head", too_few).evidence == NOT_TRIED and not calibrated.learnt(too_few)
 
 
 def test_published_models_have_a_score_on_the_same_data_alone():

@@ -8,23 +8,25 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from biasflow.base.sample import SUFFIX
-from biasflow.overview.calibrated import MEASURES, Trust, published, trust
+from biasflow.overview.calibrated import MEASURES, evidence_for, published
 from biasflow.overview.judgements import DIFFERS, LARGE, NO_CLAIM
 from biasflow.overview.measured import Measured
 from biasflow.registry import Measure
+from biasflow.results.evidence import Evidence, evidence_of
 
 
 @dataclass(frozen=True)
 class BiasRow:
     """A score of an untouched model. place, low, high: on the axis (`places`), NaN without an interval; published: the
     scores of published models in the same measure, and their places; untrusted: whether it is read from a weak head,
-    or its measure was not shown to follow a planted bias, where those of the model were tested at all."""
+    or its measure did not follow a planted bias in all encoders that were tried, where those of the model were tried at
+    all."""
 
     score: Measured
     place: float
     low: float
     high: float
-    trust: Trust
+    known: Evidence
     published: Sequence[float] = ()
     published_places: Sequence[float] = ()
     untrusted: bool = False
@@ -79,7 +81,7 @@ def places(values: ArrayLike, measure: Measure) -> np.ndarray:
 def bias_rows(measured: Sequence[Measured], kind: str | None, calibration: pd.DataFrame | None = None) -> list[BiasRow]:
     """A row for each score of bias. kind: of `calibrated.kind_of`, None where it is not known; calibration: of the
     encoder in this run."""
-    rows = []
+    rows, evidence = [], evidence_for(kind, calibration)
     for score in filter(lambda one: one.is_bias, measured):
         cell, whole = score.cell, score.cell.dataset.partition(SUFFIX)[0]
         others = list(published(cell.measure, whole).values())
@@ -87,16 +89,13 @@ def bias_rows(measured: Sequence[Measured], kind: str | None, calibration: pd.Da
             BiasRow(
                 score,
                 *places([cell.value, cell.low, cell.high], MEASURES[cell.measure]).tolist(),
-                trust(cell.measure, whole, kind, calibration),
+                evidence_of(evidence, cell.measure, whole),
                 others,
                 places(others, MEASURES[cell.measure]).tolist(),
             )
         )
-    tested = any(row.trust.followed is not None for row in rows)
-    return [
-        replace(row, untrusted=row.score.weak or (tested and bool(not row.trust.followed or row.trust.against)))
-        for row in rows
-    ]
+    tested = any(row.known.tried for row in rows)
+    return [replace(row, untrusted=row.score.weak or (tested and not row.known.green)) for row in rows]
 
 
 def judging_rows(rows: Sequence[BiasRow]) -> list[BiasRow]:

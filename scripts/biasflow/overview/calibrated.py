@@ -1,10 +1,9 @@
 """What is known of whether a measure follows a bias that is there: the stored results of the study of planted bias, of
 the calibrations of real encoders, and of the comparison with printed numbers (data/cards)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 import pandas as pd
 import yaml
@@ -13,23 +12,28 @@ from biasflow.base.files import read_text
 from biasflow.base.sample import SUFFIX
 from biasflow.base.shipped import shipped
 from biasflow.overview.judgements import brief
-from biasflow.papers.calibrated.values import ALL, SEEN, TEXTS
-from biasflow.papers.judge import follows
-from biasflow.registry import COST, METRICS
+from biasflow.papers.calibrated.values import SEEN, TEXTS
+from biasflow.registry import COST
+from biasflow.results.evidence import (
+    ALL,
+    BY_LABEL,
+    COLUMNS,
+    DID_NOT,
+    IN_ALL,
+    IN_SOME,
+    KEYS,
+    MEASURES,
+    THIS,
+    evidence,
+    follows,
+)
 
 SPREAD = "sd_dose_0"  # of seeds without a planted bias
 CARDS = shipped("data/cards")
 EMBEDDED = "planted"  # the corpus of encoders that are pre-trained on the embedded language
+OF_LANGUAGE = "embedded"  # the kind of such an encoder
 SHIPPED = "planted_bert"  # the folder of such an encoder that comes with the package
-MEASURES = {name: measure for entry in METRICS.values() for name, measure in entry.measures.items()}
-BY_LABEL = {measure.label: name for name, measure in MEASURES.items()}
 LABELS = {name: label for label, name in BY_LABEL.items()}
-
-
-def label_of(name: str, labels: Iterable[str] = BY_LABEL) -> str | None:
-    """The label of the measure to which a row of a calibration belongs: the longest one that the row's name begins
-    with, as "LPBS (absolute)" is a measure and "SEAT (sent-weat6)" a test of one; None if there is none."""
-    return max((label for label in labels if name == label or name.startswith(f"{label} (")), key=len, default=None)
 
 
 @cache
@@ -72,7 +76,7 @@ def kind_of(names: pd.DataFrame, encoders: pd.DataFrame, encoder: str) -> str:
     if "parent" in about:
         return kind_of(names, encoders, about["parent"]) or _head(encoders, encoder)
     of_language = EMBEDDED in about.get("corpus", "").split() or Path(about.get("path", "")).name == SHIPPED
-    return "embedded" if of_language else _head(encoders, encoder)
+    return OF_LANGUAGE if of_language else _head(encoders, encoder)
 
 
 def _head(encoders: pd.DataFrame, encoder: str) -> str:
@@ -80,28 +84,30 @@ def _head(encoders: pd.DataFrame, encoder: str) -> str:
     return "head" if heads.isin(["yes", "ours"]).any() else ""
 
 
-class Trust(NamedTuple):
-    """What calibrations say of one test of a measure. followed: whether it followed a planted bias, None where it was
-    never tested; where: the encoders in which it did, or did not; against: those in which it `moved_against` it."""
+def evidence_for(kind: str | None, of_run: pd.DataFrame | None = None) -> pd.DataFrame:
+    """What is known of the measures of an encoder of this kind (`kind_of`; None: of no kind that is known), as a table
+    of `results.evidence`, for `evidence_of`. of_run: the calibration of this very encoder. It counts alone, unless a
+    measure followed in it: then all encoders say whether it does so in agreeing size."""
+    if of_run is None and kind is not None:
+        return _of_study() if kind == OF_LANGUAGE else evidence(stored("calibration"))
+    if of_run is None or not learnt(of_run):
+        return pd.DataFrame(columns=COLUMNS)
+    others, own = stored("calibration"), of_run.assign(encoder=of_run.get("encoder", THIS))
+    alone, together = evidence(own), evidence(pd.concat([others[~others["encoder"].isin(own["encoder"])], own]))
+    followed = alone.merge(together, on=KEYS, suffixes=("_alone", ""))[COLUMNS]
+    return pd.concat([alone[alone["evidence"] != IN_SOME], followed[(alone["evidence"] == IN_SOME).to_numpy()]])
 
-    followed: bool | None
-    where: Sequence[str] = ()
-    against: Sequence[str] = ()
 
-
-def trust(measure: str, test: str, kind: str | None, of_run: pd.DataFrame | None = None) -> Trust:
-    """Whether a measure of the registry followed a bias that was planted in encoders of this kind (`kind_of`; None: of
-    no kind that is known). test: the dataset, whose own rows count where a calibration has several; of_run: the
-    calibration of this very encoder, which counts alone."""
-    rows = _rows(measure, kind) if of_run is None else of_run[of_run["measure"].map(label_of) == LABELS[measure]]
-    rows = _of_test(rows, test)
-    if rows.empty or (of_run is not None and not learnt(of_run)):
-        return Trust(None)
-    followed = follows(rows)
-    where = rows["encoder"] if "encoder" in rows else pd.Series("", rows.index)
-    return Trust(
-        bool(followed.any()), list(dict.fromkeys(where[followed == followed.any()])), moved_against(rows, measure)
-    )
+def _of_study() -> pd.DataFrame:
+    """What the study of planted bias, or else the held-out world, says of each measure: whether it followed in one of
+    its readings. Its encoders were pre-trained apart, so what moves by chance does not move alike in all."""
+    study, held_out = stored("planted_calibration"), stored("held_out_calibration")
+    rows = pd.concat([study, held_out[~held_out["card"].isin(study["card"])]]).dropna(subset="card")
+    followed = rows.assign(followed=follows(rows)).groupby("card", sort=False)["followed"].any()
+    found = followed.map({True: IN_ALL, False: DID_NOT})
+    said = found + " encoders of artificial text with a known bias"
+    table = pd.DataFrame({"evidence": found, "sentence": said, "measure": found.index.map(LABELS)}).reset_index()
+    return table.assign(occupations=ALL, against=0).reindex(columns=COLUMNS)
 
 
 def moved_against(rows: pd.DataFrame, measure: str) -> Sequence[str]:
@@ -138,13 +144,6 @@ def learnt(of_run: pd.DataFrame) -> bool:
     """Whether the encoder of a calibration was shown to learn the bias that was planted in its texts; if not, the
     calibration says nothing about measures."""
     return bool(follows(of_run[(of_run["measure"] == TEXTS) & (of_run["occupations"] == SEEN)]).all())
-
-
-def _rows(measure: str, kind: str | None) -> pd.DataFrame:
-    """The stored rows of a measure for encoders of this kind, the study of planted bias before the held-out world."""
-    tables = {"head": ["calibration"], "embedded": ["planted_calibration", "held_out_calibration"]}.get(kind, [])
-    existing = (rows for rows in (rows_of(table, measure) for table in tables) if len(rows))
-    return next(existing, stored("calibration")[:0])
 
 
 def own_calibrations(

@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from biasflow.overview.calibrated import ALL, BY_LABEL, follows, moved_against, rows_of, runs, smallest_dose
+from biasflow.overview.calibrated import moved_against, rows_of, runs, smallest_dose
 from biasflow.plan.cells import name_of_head
 from biasflow.plan.datasets import DATASETS, kinds_of
 from biasflow.registry import ALWAYS, COST, METRICS, OUTSIDE, READOUTS, Measure, Metric
+from biasflow.results.evidence import ALL, BY_LABEL, follows
 from biasflow.results.statistics import sd_of_interval, seeds_needed
 
 NOT_RUN = "not run: "

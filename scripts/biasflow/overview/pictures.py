@@ -31,7 +31,7 @@ from biasflow.results.figures import (
 
 INK = "#1A1A1A"
 HOLLOW = {"markerfacecolor": "#FFFFFF"}
-MARK = "\u2713"  # of what followed a planted bias, once for each encoder up to two
+MARK = "\u2713"  # of what followed a planted bias in every encoder that was tried
 AGAINST = "\u2717"  # of what moved against a planted bias in an encoder
 DISPUTED = "*"  # of a score that shows bias in one reading of its test and not in another
 WEAK_HEAD = "\u2020"  # of a score that is read from a weak head
@@ -62,7 +62,7 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
         neutral = f" ({row.score.cell.neutral:g})" * bool(row.score.cell.neutral)
         axes.annotate(f"{brief(row.value)}{neutral}{doubts}", (1, y), (5, 0), color=INK, fontsize=7, **beside)
         if row.judged:
-            marks = MARK * min(len(row.trust.where) * bool(row.trust.followed), 2) + AGAINST * bool(row.trust.against)
+            marks = MARK * row.known.green + AGAINST * bool(row.known.against)
             colour = GREY if row.untrusted else GREEN
             axes.annotate(marks, (1, y), (50, 0), color=colour, fontsize=8, **beside)
     header = "score" + " (neutral)" * any(row.score.cell.neutral for row in rows)
@@ -81,8 +81,8 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
         ("bias shown", any(row.shown for row in rows), {"marker": "o", "color": VERMILION}),
         ("not shown", any(not row.shown for row in claimed), {"marker": "o", "color": BLUE, **HOLLOW}),
         ("published models", any(row.published for row in rows), {"marker": "|", "color": GREY}),
-        (f"{MARK} followed planted bias", any(row.trust.followed for row in claimed), {}),
-        (f"{AGAINST} moved against it", any(row.trust.against for row in claimed), {}),
+        (f"{MARK} followed planted bias", any(row.known.green for row in claimed), {}),
+        (f"{AGAINST} moved against it", any(row.known.against for row in claimed), {}),
         (f"{DISPUTED} disputed", any(row.shown and row.score.contrary for row in rows), {}),
         (f"{WEAK_HEAD} weak head", any(row.score.weak for row in rows), {}),
     ]

@@ -12,17 +12,17 @@ from biasflow.base.errors import BiasflowError
 from biasflow.papers.frames import Run
 from biasflow.registry import INSIDE
 from biasflow.results.bootstrap import LEAST
+from biasflow.results.evidence import LEVEL, SEES
 from biasflow.results.given import VALUE
 from biasflow.results.statistics import false_discovery_rates, row_correlations
 
-LEVEL = 0.05
 RESAMPLES = 4999
 Z, ROUNDING = stats.norm.ppf(0.975), 1e-12
 # By the sign of a measure, which with more bias goes up, down, or neither.
 ALTERNATIVE = {1: "greater", -1: "less", 0: "two-sided"}
 SHARES = ("share_dose", "share_seed", "share_items")
 STATISTICS = ("spearman", "low", "high", "p", "q", "p_full", "smallest_dose", *SHARES)
-SEES, DOES_NOT, TOO_FEW = "sees the planted bias", "does not see the planted bias", "too few seeds to say"
+DOES_NOT, TOO_FEW = "does not see the planted bias", "too few seeds to say"
 
 
 def permutation_p(low: np.ndarray, high: np.ndarray, sign: int = 1) -> float:
@@ -189,12 +189,6 @@ def are_enough(groups: Values, sign: int) -> bool:
     """Whether a test of the highest against the lowest bias could reach 0.05 at all."""
     low, *_, high = map(len, groups.values())
     return bool(low and high) and least_p(low, high, sign) <= LEVEL
-
-
-def follows(table: pd.DataFrame) -> pd.Series:
-    """Whether each row of a calibration follows the bias: the row itself sees it (`verdict`), and so does q, the p of
-    the rank correlation adjusted over all rows (q <= 0.05)."""
-    return (table["verdict"] == SEES) & (table["q"] <= LEVEL)
 
 
 SIGNS = {"up": 1, "down": -1}

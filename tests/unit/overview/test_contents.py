@@ -13,6 +13,7 @@ from biasflow.overview.measured import with_test
 from biasflow.papers.calibrated.values import TEXTS
 from biasflow.papers.judge import DOES_NOT, SEES
 from biasflow.results.comparison import with_items
+from biasflow.results.evidence import COULD_NOT_TELL, IN_ALL, IN_SOME, NOT_TRIED
 from biasflow.results.matrix import matrix
 from biasflow.results.scores import concatenate, tidy
 from biasflow.results.statistics import t_interval
@@ -170,11 +171,11 @@ def test_no_less_than_nothing_of_a_bias_is_left():
 
 def test_measures_that_followed_a_planted_bias_judge_methods_alone_if_there_are_any():
     *run, _, _ = made_up.with_untrusted()
-    by_kind = {kind: contents(*run, kinds={"bert": kind}).models[0] for kind in ("head", "")}
+    by_kind = {kind: contents(*run, kinds={"bert": kind}).models[0] for kind in ("head", None)}
     judging = {kind: [row.name for row in model.judging] for kind, model in by_kind.items()}
-    assert judging == {"head": ["GEST rate"], "": ["GEST rate", "Winogender r"]}
+    assert judging == {"head": ["GEST rate"], None: ["GEST rate", "Winogender r"]}
     biases = by_kind["head"].biases
-    assert [row.trust.followed for row in biases] == [True, False]
+    assert [row.known.evidence for row in biases] == [IN_ALL, COULD_NOT_TELL]
     assert min(biases[0].published) > 1.2 and len(biases[0].published) == 9 and not biases[1].published
 
 
@@ -304,17 +305,17 @@ def test_an_effect_size_needs_its_permutation_test_to_differ(whole, value, p, sa
 def test_a_run_says_of_its_measures_whether_they_were_calibrated_on_this_kind_of_encoder():
     run = made_up.run_of(made_up.scores())
 
-    def followed(kinds, **calibrations):
+    def known(kinds, **calibrations):
         model = contents(*run, kinds=kinds, calibrations=calibrations).models[0]
-        judged = [row.trust.followed is not None and not row.untrusted for row in model.biases]
-        assert judged == [bool(row.trust.followed) for row in model.biases]  # never tested: not trusted
-        return [row.trust.followed for row in model.biases], model.learnt
+        return [row.known.evidence for row in model.biases], model.learnt
 
-    assert followed({"bert": ""}) == followed({}) == ([None, None], True)
-    assert followed({"bert": "embedded"}) == ([True, True], True)
-    calibration = pd.DataFrame({"measure": [TEXTS, "Strength"], "occupations": ["seen", "all"], "q": 0.01, "seeds": 3})
-    assert followed({"bert": ""}, bert=calibration.assign(verdict=SEES)) == ([True, None], True)
-    assert followed({"bert": ""}, bert=calibration.assign(verdict=[DOES_NOT, SEES])) == ([None, None], False)
+    assert known({"bert": ""}) == known({}) == ([NOT_TRIED, NOT_TRIED], True)
+    assert known({"bert": "embedded"}) == ([IN_ALL, IN_ALL], True)
+    calibration = pd.DataFrame({"measure": [TEXTS, "Strength"], "occupations": ["seen", "all"], "q": 0.01, "seeds": 6})
+    calibration = calibration.assign(slope=1.0, slope_low=0.9, slope_high=1.1, mean_dose_0=1.0, share_dose=0.9)
+    calibration = calibration.assign(group=["control", "inside"])
+    assert known({"bert": ""}, bert=calibration.assign(verdict=SEES)) == ([IN_SOME, NOT_TRIED], True)
+    assert known({"bert": ""}, bert=calibration.assign(verdict=[DOES_NOT, SEES])) == ([NOT_TRIED, NOT_TRIED], False)
 
 
 @pytest.mark.parametrize(("of_untrained", "verdict"), [(0.66, NO_CLAIM), (0.03, DIFFERS)])

@@ -10,18 +10,16 @@ import pandas as pd
 from matplotlib.figure import Figure
 from scipy import stats
 
-from biasflow.papers.calibrated.values import ALL, CONTROL, HELD_OUT, measured
+from biasflow.papers.calibrated.values import CONTROL, measured
 from biasflow.papers.derived import calibrated_encoders
 from biasflow.papers.frames import Run
 from biasflow.papers.judge import (
     DOES_NOT,
-    SEES,
     SHARES,
     TOO_FEW,
     Values,
     are_enough,
     by_seed,
-    follows,
     judge,
     smallest_dose,
     trend_within_seeds,
@@ -29,6 +27,7 @@ from biasflow.papers.judge import (
 )
 from biasflow.registry import INSIDE
 from biasflow.results import figures as draw
+from biasflow.results.evidence import ALL, HELD_OUT, SEES, follows
 from biasflow.results.statistics import false_discovery_rates, mean_of_units, t_interval
 
 

@@ -16,11 +16,12 @@ from biasflow.papers.derived import Judged, calibrated_encoders
 from biasflow.papers.frames import Run
 from biasflow.papers.judge import given_values, item_variance, with_doses
 from biasflow.registry import INSIDE, METRICS, Measure
+from biasflow.results.evidence import ALL, HELD_OUT
 from biasflow.results.scores import NONE
 from biasflow.results.tables import arranged
 
 CONTROL = "control"  # the group of rows that are no measures: they show whether the encoder learnt what was planted
-ALL, SEEN, HELD_OUT = "all", "seen", "held out"
+SEEN = "seen"  # occupations that the text is about
 KEYS = ["measure", "group", "sign", "occupations", "bias", "seed"]
 TEXTS = "typical gender in the texts"
 LOG_ODDS = Judged(Measure("log-odds", 0, "neutral", INSIDE), "occtmp")
