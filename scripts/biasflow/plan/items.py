@@ -45,7 +45,7 @@ def items_of(setup: Setup, plan: Plan, paper: str) -> Items:
     "<encoder>/<stimuli>", token_scores by encoder, both of pretrained encoders; explained_variance and sentence_pairs
     of grids by encoder; training.json by "<encoder>/<training>"; what kinds of task have `printed`, by the
     names of the tasks; ceat_counts by encoder, and ceat_words. Of the calibration: units by encoder, masked_words by
-    "<encoder>/<dataset>". Of what judges measures: given by "<measure>/<encoder>"."""
+    "<encoder>/<dataset>", resamples by "<encoder>/<block>". Of what judges measures: given by "<measure>/<encoder>"."""
     items: Items = {}
     for role, key, item in _items(setup, plan, paper):
         items.setdefault(role, {})[key] = item
@@ -66,6 +66,8 @@ def _items(setup: Setup, plan: Plan, paper: str) -> Iterator[tuple[str, str, Ite
         if job.group == paper and job.training == PRETRAINED and has_grid:
             yield from ((role, job.encoder, Item(paths.about_methods(*job), f"{role}.csv")) for role in _OF_FITS)
     for job, scores in plan.scored.items():
+        if job.block in names and paper == "calibrated":
+            yield "resamples", f"{job.encoder}/{job.block}", Item(paths.resamples(*job))
         if job.block in names and any(score.metric == TRAINING for score in scores):
             yield TRAINING, f"{job.encoder}/{job.training}", Item(paths.training(job.encoder, job.training))
     for task in map(setup.task, dict.fromkeys(reading.block.task for reading in readings if reading.block.task)):

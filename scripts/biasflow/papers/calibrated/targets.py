@@ -27,6 +27,8 @@ from biasflow.papers.judge import (
 )
 from biasflow.registry import INSIDE
 from biasflow.results import figures as draw
+from biasflow.results.bootstrap import RESAMPLED, percentiles
+from biasflow.results.comparison import with_items
 from biasflow.results.evidence import ALL, HELD_OUT, SEES, follows
 from biasflow.results.statistics import false_discovery_rates, mean_of_units, t_interval
 
@@ -94,10 +96,12 @@ def judged(values: pd.DataFrame) -> pd.DataFrame:
 def _within_seeds(defined: pd.DataFrame, groups: Values, sign: int) -> dict[str, float | str]:
     """What the seeds say that have a value at every dose, each by itself.
 
-    slope: the mean over them of the least-squares slope of the values on the dose, with Student's 95 % interval over
-    seeds (slope_low, slope_high; NaN for fewer than three). verdict: whether this interval lies on the side of more
-    bias of 0 (of measures of quality: on either side). smallest_dose: the smallest dose above 0 such that it and all
-    larger ones differ from dose 0 in this way. spearman and p: `trend_within_seeds`; SHARES."""
+    slope: the mean over them of the least-squares slope of the values on the dose, with a 95 % interval (slope_low,
+    slope_high; NaN for fewer than three): Student's over seeds and, where the values have resamples, what the items
+    add (`comparison.with_items`), on which all encoders are measured. verdict: whether this interval lies on the side
+    of more bias of 0 (of measures of quality: on either side). smallest_dose: the smallest dose above 0 such that it
+    and all larger ones differ from dose 0, by Student's interval over seeds. spearman, p: `trend_within_seeds`; SHARES.
+    """
     complete = by_seed(defined)
     result = dict.fromkeys([*SLOPE, "smallest_dose", "spearman", "p", "q", *SHARES], np.nan) | {"verdict": TOO_FEW}
     if are_enough(groups, sign):
@@ -109,7 +113,7 @@ def _within_seeds(defined: pd.DataFrame, groups: Values, sign: int) -> dict[str,
     doses = complete.columns.to_numpy(float) - complete.columns.to_numpy(float).mean()
     changes = complete.sub(complete.iloc[:, 0], axis=0).to_numpy()  # exactly 0 of a constant
     slopes = changes @ doses / (doses**2).sum()
-    low, high = t_interval(slopes)
+    low, high = with_items(slopes.mean(), t_interval(slopes), _over_items(defined, complete))
     if 0 in complete:
         above = sorted(complete.columns[complete.columns > 0])
         changes_at = complete.sub(complete[0], axis=0)
@@ -117,6 +121,17 @@ def _within_seeds(defined: pd.DataFrame, groups: Values, sign: int) -> dict[str,
     if np.isfinite(low):
         result["verdict"] = SEES if _is_more(low, high, sign) else DOES_NOT
     return result | dict(zip(SLOPE, (slopes.mean(), low, high), strict=True))
+
+
+def _over_items(defined: pd.DataFrame, complete: pd.DataFrame) -> tuple[float, float]:
+    """The 95 % interval over items of the mean slope, by resamples that are alike in all encoders; NaN without them."""
+    rows = defined[defined["seed"].isin(complete.index) & defined["bias"].isin(complete.columns)]
+    drawn = rows.get(RESAMPLED, pd.Series(np.nan, rows.index))
+    if drawn.map(np.ndim).ne(1).any() or drawn.map(np.size).nunique() != 1:
+        return np.nan, np.nan
+    doses = rows["bias"] - complete.columns.to_numpy(float).mean()
+    of_resamples = doses.to_numpy() @ np.stack(drawn.to_numpy()) / (doses**2).sum()
+    return tuple(map(float, percentiles(of_resamples)))
 
 
 def _is_more(low: float, high: float, sign: int) -> bool:

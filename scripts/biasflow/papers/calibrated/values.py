@@ -16,8 +16,11 @@ from biasflow.papers.derived import Judged, calibrated_encoders
 from biasflow.papers.frames import Run
 from biasflow.papers.judge import given_values, item_variance, with_doses
 from biasflow.registry import INSIDE, METRICS, Measure
+from biasflow.results.bootstrap import RESAMPLED
+from biasflow.results.changes import ITEMS
 from biasflow.results.evidence import ALL, HELD_OUT
-from biasflow.results.scores import NONE
+from biasflow.results.scores import KEYS as SCORE
+from biasflow.results.scores import MEASURE, NONE
 from biasflow.results.tables import arranged
 
 CONTROL = "control"  # the group of rows that are no measures: they show whether the encoder learnt what was planted
@@ -29,11 +32,12 @@ LEAST_OCCUPATIONS = 4  # of a part; a correlation of fewer says nothing
 
 
 def measured(run: Run) -> pd.DataFrame:
-    """A row per measure, set of occupations, dose and seed: KEYS, value, and error, the variance that the items leave
-    in the value (that of its 95 % interval; NaN where it has none). bias: the dose; NaN for the encoder before."""
+    """A row per measure, set of occupations, dose and seed: KEYS, value, error, the variance that the items leave in
+    the value (that of its 95 % interval; NaN where it has none), and the RESAMPLED values of the same items, drawn
+    alike for all encoders (NaN where there are none). bias: the dose; NaN for the encoder before."""
     parts = [_texts(run), _scores(run), _by_occupations(run)]
     parts += [given_values(run, _models(run)).assign(occupations=ALL)] if run.options.get("given") else []
-    values = pd.concat(parts, ignore_index=True)[[*KEYS, "value", "error"]]
+    values = pd.concat(parts, ignore_index=True)[[*KEYS, "value", "error", RESAMPLED]]
     return arranged(values, measure=values["measure"], **dict.fromkeys(KEYS[1:]))
 
 
@@ -77,10 +81,19 @@ def _scores(run: Run) -> pd.DataFrame:
             labels = f"{judged.name} (" + datasets + ")" if several else judged.name
             about = {"measure": labels, "group": measure.group, "sign": judged.sign, "occupations": ALL}
             tables.append(rows.assign(**about, error=item_variance(rows)))
-    values = with_doses(pd.concat(tables, ignore_index=True), models)
+    values = pd.concat(tables, ignore_index=True).merge(_resampled(run)[[*SCORE, RESAMPLED]], "left", on=SCORE)
+    values = with_doses(values, models)
     if values.empty:
         raise BiasflowError("calibration: none of the metrics could be measured; see plan.csv for the reasons")
-    return values.groupby(KEYS, dropna=False, sort=False)[["value", "error"]].mean().reset_index()
+    means = {"value": "mean", "error": "mean", RESAMPLED: lambda arrays: sum(arrays) / len(arrays)}
+    return values.groupby(KEYS, dropna=False, sort=False).agg(means).reset_index()
+
+
+def _resampled(run: Run) -> pd.DataFrame:
+    """The resamples of the scores of all items, of measures whose items are the same in all encoders."""
+    tables = [read_parquet(path) for path in run.files.get("resamples", {}).values()]
+    rows = pd.concat([pd.DataFrame(columns=[*SCORE, ITEMS, RESAMPLED]), *tables])
+    return rows[rows.groupby([*MEASURE, "dataset"])[ITEMS].transform("nunique") == 1]
 
 
 def is_seen(occupations: pd.Series, trained: set[str]) -> pd.Series:

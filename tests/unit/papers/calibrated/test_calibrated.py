@@ -14,7 +14,7 @@ from biasflow.papers.derived import calibrated_encoders
 from biasflow.papers.frames import Run
 from biasflow.papers.judge import DOES_NOT, SEES, TOO_FEW
 from biasflow.plan.configuration import resolve
-from biasflow.results.scores import tidy
+from biasflow.results.scores import KEYS, tidy
 from tests.unit.plan.configs import SCHEMA, changed, jobs_of, setup_of
 
 OPTIONS = {
@@ -37,7 +37,7 @@ def odds_of(dose, names):
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    folder, rows, files = tmp_path_factory.mktemp("calibrated"), [], {"units": {}, "masked_words": {}}
+    folder, rows, files = tmp_path_factory.mktemp("calibrated"), [], {"units": {}, "masked_words": {}, "resamples": {}}
     rng = np.random.default_rng(0)
     for encoder, (dose, seed) in ENCODERS.items():
         level = 0 if np.isnan(dose) else dose
@@ -48,6 +48,15 @@ def run(tmp_path_factory):
             ("crows_pairs_score", "crows-pairs-gender-limit100", "all", "exact"): 0.5 + 0.1 * level + seed / 1000,
             ("winogender_r", "winogender-limit100", "occupation", "bls"): level / 2 + rng.normal(0, 0.01),
         }
+        drawn = [
+            dict.fromkeys(KEYS, "-")
+            | {"metric": metric, "part": part, "variant": variant, "dataset": dataset, "method": "none"}
+            | {"encoder": encoder, "items": "other" * (metric == "occtmp_diff") * (level > 0), "resampled": item}
+            for (metric, dataset, part, variant), value in values.items()
+            for item in [value + np.linspace(-0.02, 0.02, 41) * level]
+        ]
+        path = files["resamples"][f"{encoder}/calibrated"] = folder / f"{encoder}.parquet"
+        pd.DataFrame(drawn).assign(value=1.0).to_parquet(path)
         for (metric, dataset, part, variant), value in values.items():
             row = {"encoder": encoder, "method": "none", "metric": metric, "part": part, "variant": variant}
             rows.append(row | {"dataset": dataset, "value": value})
@@ -82,7 +91,7 @@ def table(run):
 
 def test_a_measure_that_follows_the_dose_is_seen_with_its_slope(table):
     row = table.loc["CrowS-Pairs", "all"]
-    assert row["slope"] == pytest.approx(0.1) and row["slope_low"] == pytest.approx(0.1)
+    assert row["slope"] == pytest.approx(0.1) and row["slope_low"] == pytest.approx(0.1 - 0.019)  # of the items
     assert (row["verdict"], row["smallest_dose"]) == (SEES, 0.5) and row["before"] == pytest.approx(0.509)
     assert row["spearman"] == 1 and row["q"] < 0.01
     assert row["mean_dose_1"] == pytest.approx(0.601) and row["seeds"] == 3
@@ -125,6 +134,22 @@ def test_a_measure_that_is_not_defined_somewhere_is_judged_by_the_seeds_and_dose
     assert row["slope_low"] == pytest.approx(slope, nan_ok=True)
     assert row["verdict"] == (SEES if slope == 1 else TOO_FEW)
     assert row["smallest_dose"] == pytest.approx(0.5 if slope == 1 else np.nan, nan_ok=True)
+
+
+def test_the_interval_of_a_slope_holds_the_error_of_the_items_that_all_encoders_share():
+    """The slope is 1, that of resample k is 1 + k / 100, whatever the seed; levels of items are no part of it."""
+    noise = np.random.default_rng(0).normal(0, 0.02, 3)
+    values = made_up({"m": lambda dose, seed: (1 + noise[seed]) * dose}, 3)
+    over_seeds = judged(values).iloc[0]
+    shifts, levels = np.linspace(-0.2, 0.2, 41), np.random.default_rng(1).normal(0, 9, 41)
+    drawn = [value + levels + shifts * dose for value, dose in zip(values["value"], values["bias"], strict=True)]
+    found = judged(values.assign(resampled=drawn)).iloc[0]
+    of_items = 0.19  # 2.5 and 97.5 % of the shifts
+    for end in ("slope_low", "slope_high"):
+        expected = np.hypot(over_seeds[end] - over_seeds["slope"], of_items)
+        assert abs(found[end] - found["slope"]) == pytest.approx(expected)
+    partly = judged(values.assign(resampled=[*drawn[:-1], np.nan])).iloc[0]
+    assert partly["slope_low"] == over_seeds["slope_low"]  # without those of one encoder nothing is known
 
 
 def test_measures_that_move_together_within_seeds_agree_whatever_the_seeds_do():
