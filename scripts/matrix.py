@@ -16,20 +16,21 @@ from biasflow.overview.notes import dropped_of_tasks
 from biasflow.overview.overview import write_page, write_pictures, write_summary
 from biasflow.results import power
 from biasflow.results.first_table import FirstTable, first_table
-from biasflow.results.matrix import matrix, without_samples
+from biasflow.results.matrix import ROW, matrix, without_samples
 from biasflow.results.scores import read_plan, read_scores
 from biasflow.results.tables import write_table
 
 with rule(snakemake):
     scores, plan = read_scores(snakemake.input.scores), read_plan(snakemake.input.plan, snakemake.input.reasons)
-    write_csv(matrix_table := matrix(scores, plan), snakemake.output.matrix)
-    matrix_table, plan, scores = map(without_samples, (matrix_table, plan, scores))  # as tables and page show them
+    all_cells = matrix(scores, plan)
+    matrix_table, plan, scores = map(without_samples, (all_cells, plan, scores))  # as tables and page show them
     names, encoders = read_text_csv(snakemake.input.names), read_text_csv(snakemake.input.encoders)
     groups, kinds = power.families(names), {name: kind_of(names, encoders, name) for name in encoders["encoder"]}
     calibrations = own_calibrations(encoders, snakemake.params.calibrated, snakemake.input.calibration)
     overview = contents(
         matrix_table, plan, scores, groups, kinds, calibrations, dropped_of_tasks(snakemake.input.drops)
     )
+    write_csv(all_cells.merge(overview.verdicts, "left", on=ROW), snakemake.output.matrix)
     tables = {name: first_table(matrix_table, task) for name, task in snakemake.params.tables.items()}
     tables["power"] = FirstTable(power.power(scores, groups), {}, power.CAPTION)
     tables["agreement"] = FirstTable(overview.pairs, {}, agreement.CAPTION)

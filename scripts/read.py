@@ -31,6 +31,7 @@ with rule(snakemake) as facts:
                 model_folder=model_folder(snakemake.input.model),
                 methods=tuple(method for method in readout["methods"] if method not in reasons),
                 methods_file=methods_file,
+                draws=readout["draws"],
                 data=data,
                 dataset=readout["dataset"],
                 training=snakemake.wildcards.training,

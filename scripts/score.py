@@ -13,6 +13,7 @@ from biasflow.metrics.items import left_out_rows, scorer
 from biasflow.readouts.files import left_out_of, reason_of, reasons_of
 from biasflow.registry import TRAINING
 from biasflow.results.changes import COLUMNS, digest_of_items, resampled_measures
+from biasflow.results.draws import of_measures_alone
 from biasflow.results.scores import HOLES, concatenate, tidy, with_silent, write_scores
 
 with rule(snakemake):
@@ -26,6 +27,7 @@ with rule(snakemake):
                 score = scorer(importlib.import_module(job["module"]), job["metric"])
                 rows = score(readout, **files, **job["options"])
                 rows = rows[rows["method"].isin(job["methods"])]  # those of another metric may be read beside them
+                rows = of_measures_alone(rows, job["measures"])
                 if job["metric"] != TRAINING:  # which is of the fine-tuning, whatever it is measured under
                     reasons = with_silent(reasons, job["methods"], rows["method"])
                 # A training names its own parts.

@@ -205,7 +205,8 @@ class Readout:
     module: has read(source, output, **options); head: the head that the model must have; suffix: of its files; rule:
     the name of its rule, empty for read_<name>; external: the module whose `read` makes the
     same file from those of an external encoder, empty if there is none; memory: in MB; runtime: in minutes; alone:
-    whether it has a job of its own on a narrow encoder, too (see TOGETHER)."""
+    whether it has a job of its own on a narrow encoder, too (see TOGETHER); draws: under how many draws of a control it
+    is read, None for all: DEAR where each trains or keeps much, 1 where no bias is read."""
 
     label: str
     module: str
@@ -216,8 +217,10 @@ class Readout:
     memory: int = 8000
     runtime: int = 120
     alone: bool = False
+    draws: int | None = None
 
 
+DEAR = 7
 READOUTS = {
     "next_sentence": Readout(
         "next-sentence probabilities", "readouts.next_sentence", "next_sentence", external="readouts.external_items"
@@ -225,7 +228,7 @@ READOUTS = {
     "masked_words": Readout(
         "probabilities of masked words", "readouts.masked_words", "masked_lm", external="readouts.external_items"
     ),
-    "losses": Readout("losses at masked tokens", "readouts.losses", "masked_lm", runtime=240, alone=True),
+    "losses": Readout("losses at masked tokens", "readouts.losses", "masked_lm", runtime=240, alone=True, draws=1),
     "likelihoods": Readout(
         "pseudo-log-likelihoods of sentences",
         "readouts.likelihoods",
@@ -241,9 +244,13 @@ READOUTS = {
     "vectors": Readout(
         "vectors of words and sentences", "readouts.vectors", suffix="safetensors", external="readouts.external_vectors"
     ),
-    "sentence_vectors": Readout("vectors of a sample of sentences", "readouts.sentence_vectors", suffix="safetensors"),
+    "sentence_vectors": Readout(
+        "vectors of a sample of sentences", "readouts.sentence_vectors", suffix="safetensors", draws=1
+    ),
     "token_scores": Readout("scores of tokens", "readouts.token_scores"),
-    "associations": Readout("cosines of words in drawn contexts", "readouts.associations", suffix="safetensors"),
+    "associations": Readout(
+        "cosines of words in drawn contexts", "readouts.associations", suffix="safetensors", draws=DEAR
+    ),
     "gender_shares": Readout("how much gender each place holds", "readouts.gender_shares"),
     "predictions": Readout(
         "predicted classes", "readouts.predictions", "classification", suffix="safetensors", runtime=240
@@ -258,12 +265,18 @@ READOUTS = {
         runtime=240,
         alone=True,
     ),
-    "first_token": Readout("vectors of texts", "readouts.first_token", suffix="safetensors", memory=12000, runtime=240),
-    "probes": Readout("code lengths of gender", "readouts.probes", rule="probe_texts", runtime=240),
-    "mlp_probes": Readout("code lengths of gender, with a hidden layer", "readouts.probes", runtime=240),
-    "families": Readout("genders that probes of four families tell", "readouts.families", memory=12000),
-    "word_families": Readout("genders of words in context that probes of four families tell", "readouts.word_families"),
-    "heads": Readout("predictions of own and retrained heads", "readouts.heads", rule="heads_texts", memory=12000),
+    "first_token": Readout(
+        "vectors of texts", "readouts.first_token", suffix="safetensors", memory=12000, runtime=240, draws=DEAR
+    ),
+    "probes": Readout("code lengths of gender", "readouts.probes", rule="probe_texts", runtime=240, draws=DEAR),
+    "mlp_probes": Readout("code lengths of gender, with a hidden layer", "readouts.probes", runtime=240, draws=DEAR),
+    "families": Readout("genders that probes of four families tell", "readouts.families", memory=12000, draws=DEAR),
+    "word_families": Readout(
+        "genders of words in context that probes of four families tell", "readouts.word_families", draws=DEAR
+    ),
+    "heads": Readout(
+        "predictions of own and retrained heads", "readouts.heads", rule="heads_texts", memory=12000, draws=DEAR
+    ),
     "clusters": Readout(
         "predicted clusters of mentions",
         "readouts.clusters",
@@ -272,6 +285,7 @@ READOUTS = {
         memory=12000,
         runtime=1440,
         alone=True,
+        draws=DEAR,
     ),
     "professions": Readout("vectors of professions", "readouts.professions", suffix="safetensors"),
 }

@@ -109,7 +109,7 @@ def test_a_measure_that_moved_against_a_planted_bias_is_not_green():
     assert known("SEAT", "sent-weat8", "") == known("SEAT", "sent-weat8", "head")  # it needs no head
     cell = SimpleNamespace(measure="seat_effect_size", dataset="sent-weat8", value=1.0, low=0.5, high=1.5)
     (row,) = bias_rows([SimpleNamespace(is_bias=True, weak=False, cell=cell)], "head")
-    assert row.untrusted
+    assert row.less_evidence
 
 
 def test_an_encoder_that_was_calibrated_itself_has_its_own_verdict_alone():

@@ -2,11 +2,11 @@
 
 import re
 
-# Suffixes of a method's name, before the number of the draw: as many random directions, or, matched, so many that
-# vectors move as far.
+# Suffixes of a method's name: as many random directions, or, matched, so many that vectors move as far. A number behind
+# it is that of a single draw; without one they are all draws, a setting each.
 RANDOM, MATCHED = "-random", "-matched"
 # The first: the method of the eraser of that name.
-CONTROL = re.compile(rf"random|(?P<of>.+){RANDOM}(?P<matched>{MATCHED})?\d")
+CONTROL = re.compile(rf"random|(?P<of>.+){RANDOM}(?P<matched>{MATCHED})?\d*")
 
 
 def control_of(name: str) -> str | None:
@@ -20,3 +20,8 @@ def is_matched(name: str) -> bool:
     """Whether the method of this name is a control that moves vectors as far as its method does."""
     control = CONTROL.fullmatch(name)
     return bool(control and control["matched"])
+
+
+def draw_name(seed: int) -> str:
+    """The setting of a control that is one of its draws."""
+    return f"draw{seed}"

@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError
 from biasflow.erasers.eraser import Eraser, load_erasers, load_metadata, save_erasers
+from biasflow.methods.controls import control_of
 from biasflow.methods.grid import Setting, Subspaces, edits_of, name_of_setting, setting_named
 
 CARRIED = "methods.safetensors"  # in the folder of a model that was trained with a method active
@@ -68,6 +69,11 @@ class Fitted:
     def grids(self) -> tuple[Grid, ...]:
         """The methods that are grids of paper B."""
         return tuple(method for method in self.methods.values() if isinstance(method, Grid))
+
+    def with_draws(self, most: int | None) -> "Fitted":
+        """The same methods, of each control the first draws, at most so many (None: all)."""
+        controls = {name: method[:most] for name, method in self.methods.items() if control_of(name) is not None}
+        return replace(self, methods={**self.methods, **controls})
 
     def every_setting(self) -> Iterator[Active]:
         """Yield every method in every setting, in the order of the axis."""

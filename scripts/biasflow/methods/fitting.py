@@ -22,6 +22,7 @@ from biasflow.encoders import places, taps
 from biasflow.encoders.edit import Edits
 from biasflow.erasers import random
 from biasflow.erasers.eraser import Eraser
+from biasflow.methods.controls import draw_name
 from biasflow.methods.fitted import NO_SETTING, NONE, Active, Fitted, Grid, Specification
 from biasflow.methods.grid import (
     ATTENTION,
@@ -36,13 +37,22 @@ from biasflow.methods.grid import (
     edits_of,
     upstreams,
 )
-from biasflow.methods.states import States, TaskTexts, VectorSource, pair_states, task_vectors, word_states
+from biasflow.methods.states import (
+    States,
+    TaskTexts,
+    VectorSource,
+    pair_states,
+    task_vectors,
+    token_states,
+    word_states,
+)
 from biasflow.stimuli.gendered_words import read_word_groups
 from biasflow.text.sentence_pairs import load_sentence_pairs
 
 log = logging.getLogger(__name__)
 
 WORDS, PAIRS, TASK = "words", "pairs", "task"  # values of fitted_to; SENTENCE_DEBIAS has its own pairs
+TOKENS = "tokens"  # of the texts in which the words occur: what a matched control moves as far as its method does
 COMPONENTS = {POOLED: 1, SENTENCE_DEBIAS: 1, LAST: 2, BEFORE: 2, **dict.fromkeys(ATTENTION, 1)}
 MODEL, PRETRAINED = "model", "pretrained"  # values of fitted_on
 Files = Mapping[str, Sequence[str | Path]]
@@ -53,7 +63,8 @@ class Intervention:
     """An eraser at places, as the configuration describes it.
 
     module: the full name of the eraser's module; control: the seed of random directions that replace the fitted ones
-    (`random.like`; with `matched` those that move vectors as far, `random.matched`), or None; needs_labels: whether its
+    (`random.like`; with `matched` those that move vectors as far, `random.matched`), seeds for a setting each, or None;
+    needs_labels: whether its
     fit takes the task's classes `y`; balanced: whether it is fitted to as many vectors of either gender in every
     class."""
 
@@ -64,7 +75,7 @@ class Intervention:
     fitted_to: str = WORDS
     fitted_on: str = MODEL
     sequential: bool = False
-    control: int | None = None
+    control: int | Sequence[int] | None = None
     matched: bool = False
     needs_labels: bool = False
     balanced: bool = False
@@ -125,6 +136,7 @@ def fit_block(
         SENTENCE_DEBIAS: lambda fitted_on: pair_states(
             fitted_on, tokenizer, sentence_pairs, "sentence-debias", **reading
         ),
+        TOKENS: lambda fitted_on: token_states(fitted_on, tokenizer, sentences, words, **context, **reading),
         TASK: lambda fitted_on: task_vectors(fitted_on, task),
     }
     needs: dict[tuple[str, str], list[tuple[str, str | None]]] = {}
@@ -173,7 +185,7 @@ class _Vectors:
         """The tables and facts of all sources; tables of one name are concatenated, without repeated rows."""
         tables: dict[str, list[pd.DataFrame]] = {}
         facts: dict[str, object] = {}
-        for source in self.sources.values():
+        for source in (source for (_, kind), source in self.sources.items() if kind != TOKENS):
             for name, table in source.tables.items():
                 tables.setdefault(name, []).append(table)
             facts |= source.facts
@@ -194,10 +206,20 @@ class _Vectors:
                 eraser = importlib.import_module(intervention.module).fit(X, **labels, **intervention.options)
             if not edits:
                 self.known[key] = eraser
-        seed = intervention.control
-        if seed is None:
-            return eraser
-        return random.matched(eraser, X, seed) if intervention.matched else random.like(eraser, seed)
+            seed = intervention.control
+            if seed is None:
+                return eraser
+            if not intervention.matched:
+                return random.like(eraser, seed)
+            return random.matched(eraser, self._moved(intervention, kind, place, X, edits), seed)
+
+    def _moved(self, intervention: Intervention, kind: str, place: str, X: torch.Tensor, edits: Edits) -> torch.Tensor:
+        """The vectors at a place that a matched control moves as far as its method does: those that it is fitted to
+        (X), or, of words, all tokens of their texts, as sentences and masks are read there, too."""
+        if kind != WORDS:
+            return X
+        key = intervention.fitted_on, TOKENS
+        return self.sources[key].at([place], edits)[place] if edits else self.plain[key][place]
 
 
 def _examples(intervention: Intervention, source: VectorSource, X: torch.Tensor) -> tuple[torch.Tensor, dict]:
@@ -232,9 +254,10 @@ class _Ordinary:
     def needs(self) -> list[tuple[str, str, str | None]]:
         """(model, kind of vectors, place to read in the untouched model; None: it is read with edits before it)."""
         return [
-            (intervention.fitted_on, intervention.fitted_to, None if intervention.sequential and number else place)
+            (intervention.fitted_on, kind, None if intervention.sequential and number else place)
             for edits in self.settings.values()
             for number, (place, intervention) in enumerate(edits)
+            for kind in [intervention.fitted_to, *[TOKENS] * (intervention.matched and intervention.fitted_to == WORDS)]
         ]
 
     def fit(self, vectors: _Vectors) -> tuple[Active, ...]:
@@ -327,7 +350,17 @@ def _planned_grid(
 
 
 def _places(model: nn.Module, interventions: Sequence[Intervention]) -> dict[str, list[tuple[str, Intervention]]]:
-    """Setting -> (place, intervention), in order of flow: one setting, or with `each` one for every layer."""
+    """Setting -> (place, intervention), in order of flow: one setting, or with `each` one for every layer, and of a
+    control with several seeds one for every draw."""
+    seeds = interventions[0].control
+    if isinstance(seeds, Sequence):
+        return {
+            draw_name(seed): edits
+            for seed in seeds
+            for edits in _places(
+                model, [replace(intervention, control=seed) for intervention in interventions]
+            ).values()
+        }
     edits = [
         (place, intervention) for intervention in interventions for place in taps.resolve(model, intervention.places)
     ]

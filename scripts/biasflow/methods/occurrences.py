@@ -146,11 +146,11 @@ def _candidates(
 
 def _thin(table: pd.DataFrame, column: str, most: int) -> pd.DataFrame:
     """At most `most` rows for each value of `column`, spread evenly over its rows; the order of the rows stays."""
-    kept = [group.iloc[_evenly(len(group), most)] for _, group in table.groupby(column)]
+    kept = [group.iloc[evenly(len(group), most)] for _, group in table.groupby(column)]
     return pd.concat(kept).sort_index()
 
 
-def _evenly(available: int, most: int) -> np.ndarray:
+def evenly(available: int, most: int) -> np.ndarray:
     """The numbers floor(i available / count), i = 0 .. count - 1, with count = min(most, available)."""
     count = min(most, available)
     return np.arange(count) * available // count

@@ -7,7 +7,7 @@ import math
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from types import MappingProxyType
 
@@ -25,7 +25,7 @@ from biasflow.encoders.batches import at_occurrences, encode, over_batches, padd
 from biasflow.encoders.device import as_trained
 from biasflow.encoders.edit import Edits, edited, watched
 from biasflow.encoders.places import LAST_CLS, POOLED, has_tokens
-from biasflow.methods.occurrences import Occurrences, find_occurrences_for
+from biasflow.methods.occurrences import Occurrences, evenly, find_occurrences_for
 from biasflow.text.sentence_pairs import check_pairs
 
 IN_MEMORY = 2**29  # bytes of states; more than that goes into files
@@ -172,6 +172,21 @@ def word_states(
         raise BiasflowError("there are no words to fit to; give words and sentences")
     occurrences = find_occurrences_for(model, tokenizer, sentences, *words, **options)
     return WordStates(model, tokenizer, batch_size, sentences, occurrences)
+
+
+def token_states(
+    model: nn.Module, tokenizer: PreTrainedTokenizerBase, sentences: Sequence[str], words: object, **options
+) -> WordStates:
+    """Return the states of all tokens of the texts in which `words` occur, evenly thinned to as many as there are
+    occurrences; arguments of `word_states`. They say how far an eraser moves a text, not the words it was fitted to."""
+    of_words = word_states(model, tokenizer, sentences, words, **options)
+    numbers = of_words.occurrences.table["sentence"].unique()
+    lengths = [len(ids) for ids in of_words._encoded()["input_ids"]]
+    tokens = pd.DataFrame(
+        {"sentence": np.repeat(numbers, lengths), "position": np.concatenate([*map(np.arange, lengths)])}
+    )
+    tokens = tokens.iloc[evenly(len(tokens), len(of_words.occurrences.table))].reset_index(drop=True)
+    return replace(of_words, occurrences=replace(of_words.occurrences, table=tokens))
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,9 @@ from biasflow.results.evidence import Evidence, evidence_of
 @dataclass(frozen=True)
 class BiasRow:
     """A score of an untouched model. place, low, high: on the axis (`places`), NaN without an interval; published: the
-    scores of published models in the same measure, and their places; untrusted: whether it is read from a weak head,
-    or its measure did not follow a planted bias in all encoders that were tried, where those of the model were tried at
-    all."""
+    scores of published models in the same measure, and their places; less_evidence: whether it is read from a weak
+    head, or its measure did not follow a planted bias in all encoders that were tried, where those of the model were
+    tried at all."""
 
     score: Measured
     place: float
@@ -29,7 +29,7 @@ class BiasRow:
     known: Evidence
     published: Sequence[float] = ()
     published_places: Sequence[float] = ()
-    untrusted: bool = False
+    less_evidence: bool = False
 
     @property
     def name(self) -> str:
@@ -59,6 +59,11 @@ class BiasRow:
         return (
             self.judged and not self.shown and bool(abs(places(measure.neutral + cell.smallest_seen, measure)) > LARGE)
         )
+
+    @property
+    def comparable(self) -> bool:
+        """Whether published models may be named beside it: not beside a sample, nor beside a weak head."""
+        return bool(self.published) and not self.score.weak and SUFFIX not in self.score.cell.dataset
 
     @property
     def beyond(self) -> dict[str, int]:
@@ -95,11 +100,11 @@ def bias_rows(measured: Sequence[Measured], kind: str | None, calibration: pd.Da
             )
         )
     tested = any(row.known.tried for row in rows)
-    return [replace(row, untrusted=row.score.weak or (tested and not row.known.green)) for row in rows]
+    return [replace(row, less_evidence=row.score.weak or (tested and not row.known.green)) for row in rows]
 
 
 def judging_rows(rows: Sequence[BiasRow]) -> list[BiasRow]:
-    """The rows by which methods are judged: those that show bias and are trusted; all that show bias if there are
-    none."""
+    """The rows by which methods are judged: those that show bias and have evidence; all that show bias if there
+    are none."""
     shown = [row for row in rows if row.shown]
-    return [row for row in shown if not row.untrusted] or shown
+    return [row for row in shown if not row.less_evidence] or shown

@@ -13,12 +13,13 @@ from biasflow.overview.about import permutation_tests
 from biasflow.overview.agreement import Conflict, InShort, agreement, conflicts, in_short, mean_ranks, observations
 from biasflow.overview.bias import BiasRow, bias_rows, judging_rows
 from biasflow.overview.calibrated import learnt
-from biasflow.overview.helps import MOST_LEFT, MethodRow, common, method_rows
+from biasflow.overview.helps import MOST_LEFT, MethodRow, common, left_under_draws, method_rows
 from biasflow.overview.judgements import COST, compared, turned
 from biasflow.overview.maps import GROUPS, UNTOUCHED, Map, maps
 from biasflow.overview.measured import Measured, other_readings, untouched_scores
 from biasflow.overview.notes import Controls, controls, left_out
-from biasflow.results.matrix import claimable, criticisms, limited
+from biasflow.overview.verdicts import VERDICTS, verdicts
+from biasflow.results.matrix import ROW, claimable, criticisms, limited
 from biasflow.results.scores import NONE, NOT_RUN
 
 PLACE = r"^layer\[(?P<layer>\d+)\](?:\.attention\.value\[(?P<unit>\d+)\])?$"
@@ -55,13 +56,13 @@ class Model:
 
     @property
     def biased(self) -> list[str]:
-        """The names of the scores that show bias: of those that are trusted, if there are any."""
+        """The names of the scores that show bias: of those with evidence, if there are any."""
         return [row.name for row in judging_rows(self.biases)]
 
     @property
-    def untrusted(self) -> list[str]:
-        """The names of the scores that are not trusted."""
-        return [row.name for row in self.biases if row.untrusted]
+    def less_evidence(self) -> list[str]:
+        """The names of the scores with less evidence."""
+        return [row.name for row in self.biases if row.less_evidence]
 
     @property
     def over(self) -> str:
@@ -105,11 +106,13 @@ class Section:
 
 @dataclass(frozen=True, eq=False)
 class Contents:
-    """All that the page says. sampled: how many datasets are samples; limits: which datasets are samples, and of which
+    """All that the page says. verdicts: of every cell, for matrix.csv (overview.verdicts); sampled: how many datasets
+    are samples; limits: which datasets are samples, and of which
     items were left out; models: with their own heads; pairs: `agreement` of every two measures of bias, which is a
     table of its own; ranks: rows of `mean_ranks` with an interval, by task; other_seeds: encoders that are not
     shown."""
 
+    verdicts: pd.DataFrame
     sampled: int
     limits: Sequence[str]
     models: Sequence[Model]
@@ -125,9 +128,9 @@ class Contents:
     not_run: Sequence[tuple[str, int, str]]
 
     @property
-    def untrusted(self) -> set[tuple[str, str]]:
-        """(encoder, name) of the scores that are not trusted."""
-        return {(model.encoder, name) for model in self.models for name in model.untrusted}
+    def less_evidence(self) -> set[tuple[str, str]]:
+        """(encoder, name) of the scores with less evidence."""
+        return {(model.encoder, name) for model in self.models for name in model.less_evidence}
 
     @property
     def encoders(self) -> dict[str, list[Measured]]:
@@ -164,7 +167,7 @@ def contents(
         first.setdefault(families.get(name, name), name)
     shown = [model_map for model_map in all_maps if model_map.encoder in first.values()]
     tests, readings = permutation_tests(scores), other_readings(scores)
-    models = []
+    models, of_cells = [], [pd.DataFrame(columns=[*ROW, *VERDICTS])]
     for model_map in (one for one in shown if one.is_own):
         of_encoder = [one for one in shown if one.encoder == model_map.encoder]
         measured = untouched_scores(model_map, of_encoder, tests, readings)
@@ -172,6 +175,9 @@ def contents(
         biases, alike = bias_rows(measured, kind, calibration), _alike(model_map, all_maps, families)
         headers = common(model_map.cells, [row.name for row in judging_rows(biases)])
         claiming, known = [row.name for row in biases if row.judged], controls(model_map, scores)
+        draws = left_under_draws(model_map.cells, headers, scores)
+        methods = method_rows(model_map, headers, claiming, alike, draws, known.weak if known else ())
+        of_cells.append(verdicts(model_map, biases, methods))
         models.append(
             Model(
                 model_map.title,
@@ -179,7 +185,7 @@ def contents(
                 measured,
                 biases,
                 [row for row in biases if row.name in headers],
-                method_rows(model_map, headers, claiming, alike, known.weak if known else ()),
+                methods,
                 calibration is None or learnt(calibration),
                 kind == "embedded",
                 len(alike),
@@ -189,6 +195,7 @@ def contents(
     datasets = matrix.loc[matrix["value"].notna(), "dataset"].unique()
     shown_names = {model_map.encoder for model_map in shown}
     return Contents(
+        pd.concat(of_cells, ignore_index=True),
         sum(1 for name in datasets if limit_of(name)),
         [*limited(datasets), *dropped, *left_out(shown_scores)],
         models,

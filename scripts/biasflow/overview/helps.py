@@ -3,6 +3,7 @@ that it costs, and which scores it moves nearer to neutral, farther away, or pas
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -14,19 +15,23 @@ from biasflow.overview.judgements import COST, FARTHER, HELPS, UNCOMPARED, VIABL
 from biasflow.overview.maps import UNTOUCHED, Map
 from biasflow.plan.methods import control_of
 from biasflow.results.comparison import with_items
+from biasflow.results.draws import Beyond, beyond
+from biasflow.results.matrix import LEAST_HELP, SCORED, drawn_distances, of_measures
 from biasflow.results.scores import NA
 from biasflow.results.statistics import t_interval
 
-MOST_LEFT = 0.9  # of the bias: a method that leaves more is not named
+MOST_LEFT = 1 - LEAST_HELP  # of the bias: a method that leaves more is not named
 LEAST_ENCODERS = 3  # that differ in their seed alone, for an interval over these
 
 
 class Change(NamedTuple):
-    """A score before and after a method."""
+    """A score before and after a method, which is nearer to neutral than `beats` of `draws` draws of its control."""
 
     name: str
     before: float
     after: float
+    beats: int = 0
+    draws: int = 0
 
 
 @dataclass(frozen=True)
@@ -35,12 +40,13 @@ class MethodRow:
     share of the untouched distance from neutral that is left, with an interval, NaN for a method that lacks one of the
     measures that judge; left_of: the share that is left of each of their scores; cost: the one that is worse by most,
     and lost: by which share, with an interval; prices: by which share each is worse; costs: of how many this is the
-    worst, and how many the map has; control: the name of its control, "" without one; control_left: what that leaves,
-    or NaN; weak_control: whether it moves vectors too little (`notes.Controls`); tried: the scores that make a claim
-    and were measured under it; helped: those that are shown to be nearer to neutral than untouched and than under the
-    control; farther: those that are shown to be farther; past: those by which methods are judged, and which are moved
-    to the other side of neutral; same_as: the method whose changes it practically repeats (results.matrix), or "";
-    setting: whether it is a single setting of a method, which is no method."""
+    worst, and how many the map has; control: the name of its control, "" without one; against: what is left, compared
+    with what each draw of the control leaves (results.draws); control_left: the mean of the draws, or NaN;
+    weak_control: whether it moves vectors too little (`notes.Controls`); tried: the scores that make a claim and were
+    measured under it; helped: those that are shown to be nearer to neutral than untouched and than under the control;
+    farther: those that are shown to be farther; past: those by which methods are judged, and which are moved to the
+    other side of neutral; same_as: the method whose changes it practically repeats (results.matrix), or ""; setting:
+    whether it is a single setting of a method, which is no method."""
 
     name: str
     method: str
@@ -52,6 +58,7 @@ class MethodRow:
     prices: Mapping[str, float]
     costs: tuple[int, int]
     control: str
+    against: Beyond
     control_left: float
     weak_control: bool
     tried: Sequence[str]
@@ -75,9 +82,9 @@ class MethodRow:
     @property
     def leaves_less(self) -> bool:
         """Whether it helps a score that judges, and leaves at most MOST_LEFT of the bias, in its whole interval less
-        than the untouched model and its control."""
+        than the untouched model, and less than the draws of its control."""
         helps = any(one.name in self.left_of for one in self.helped)
-        return helps and not (self.left[0] > MOST_LEFT or self.left[2] >= min(1, self.control_left))
+        return helps and self.left[0] <= MOST_LEFT and self.left[2] < 1 and self.against.p <= 0.05
 
     @property
     def keeps_quality(self) -> bool:
@@ -89,6 +96,7 @@ def method_rows(
     judging: Collection[str],
     claiming: Collection[str],
     alike: Sequence[Map],
+    draws: Mapping[str, np.ndarray] = MappingProxyType({}),
     weak_controls: Collection[str] = (),
 ) -> list[MethodRow]:
     """A row for every method of a map but the untouched model and an untrained encoder, the least bias first; controls
@@ -96,7 +104,7 @@ def method_rows(
 
     judging: the headers of the measures that judge (`common`); claiming: those of which the untouched score makes a
     claim, as no other measure says that a method helps or makes something worse; alike: this map, and those of encoders
-    that differ from it in their seed alone, over which shares and costs are averaged;
+    that differ from it in their seed alone, over which shares and costs are averaged; draws: of `left_under_draws`;
     weak_controls: the names of those that move vectors too little."""
     cells = model_map.cells
     cells = cells[(cells["name"] != UNTOUCHED) & (cells["strategy"] != RANDOM)]
@@ -108,8 +116,12 @@ def method_rows(
         of_method = prices[prices["name"] == name]
         price = costs.worst(of_method)
         biases = list(of[of["group"] != COST].itertuples())
-        method, control = of["method"].iloc[0], next((cell.control for cell in biases if cell.control != NA), "")
+        method, control = (
+            of["method"].iloc[0],
+            next((cell.control for cell in biases if not np.isnan(cell.control_p)), ""),
+        )
         claims = [(cell, compared(cell)) for cell in biases if cell.header in claiming]
+        drawn = draws.get(name, np.array([]))
         past = [cell for cell, says in claims if says != UNCOMPARED and cell.header in judging and turned(cell)]
         rows.append(
             MethodRow(
@@ -123,7 +135,8 @@ def method_rows(
                 dict(zip(of_method["cost"], of_method["worse"], strict=True)),
                 (of_method["cost"].nunique(), prices["cost"].nunique()),
                 control,
-                left.get(name.replace(method, control), (np.nan,))[0] if control else np.nan,
+                beyond(left.get(name, (np.nan,))[0], drawn),
+                float(drawn.mean()) if len(drawn) else np.nan,
                 control in weak_controls,
                 [cell.header for cell, _ in claims if not np.isnan(cell.value)],
                 [_change(cell) for cell, says in claims if says == HELPS],
@@ -137,7 +150,24 @@ def method_rows(
 
 
 def _change(cell) -> Change:
-    return Change(cell.header, cell.untouched, cell.value)
+    return Change(
+        cell.header, cell.untouched, cell.value, *([0, 0] if pd.isna(cell.draws) else [cell.beats, cell.draws])
+    )
+
+
+def left_under_draws(cells: pd.DataFrame, headers: Collection[str], scores: pd.DataFrame) -> dict[str, np.ndarray]:
+    """Row -> the share of the untouched distance that is left under each draw of its control, [draws]: the mean that
+    `left_over` has of the method, over the draws under which all of these measures (headers) were read."""
+    judged, shares = _judged(cells, headers), {}
+    for (name, _, _), measure, of_measure in of_measures(scores):
+        rows = judged[judged["measure"] == name]
+        draws = drawn_distances(of_measure, measure) if len(rows) else {}
+        for row in rows.itertuples():
+            table = draws.get(tuple(getattr(row, key) for key in SCORED), {}).get(row.control)
+            if table is not None:
+                shares.setdefault(row.name, {})[row.label, row.header] = table.mean() / row.distance_untouched
+    tables = {name: pd.DataFrame(of_row).T for name, of_row in shares.items() if len(of_row) == len(headers)}
+    return {name: table.dropna(axis=1).groupby(level=0).mean().mean().to_numpy() for name, table in tables.items()}
 
 
 def _left(alike: Sequence[Map], headers: Collection[str]) -> dict[str, tuple[float, float, float]]:

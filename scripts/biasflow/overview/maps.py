@@ -108,8 +108,8 @@ def _judged(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def headers(cells: pd.DataFrame) -> list[str]:
-    """The label of a measure, with what its test compares, or with its dataset where it has several here; and of how
-    many items a sample is."""
+    """The label of a measure, with what its test compares, or with its dataset where it has several here; and whether
+    it is a sample."""
     datasets = cells[COLUMN].drop_duplicates()
     several = datasets["measure"].value_counts() > 1
     alike = Counter(zip(datasets["measure"], map(_compares, datasets["dataset"]), strict=True))
@@ -121,7 +121,7 @@ def headers(cells: pd.DataFrame) -> list[str]:
             name = f"{row.label}: {test}"
         else:
             name = f"{row.label} ({dataset})" if several[row.measure] else row.label
-        return f"{name}, sample of {limit}" if limit else name
+        return f"{name}, sampled" if limit else name
 
     return [header(row) for row in cells[["label", *COLUMN]].itertuples()]
 

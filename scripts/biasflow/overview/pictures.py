@@ -37,7 +37,7 @@ DISPUTED = "*"  # of a score that shows bias in one reading of its test and not 
 WEAK_HEAD = "\u2020"  # of a score that is read from a weak head
 WIDTH = 3.9  # inches: as wide as a phone shows letters of this size
 OF_RUNS = ((BLUE, "o"), (VERMILION, "s"))  # colour and mark of the first and the second of two runs
-TRUSTED, HEADINGS = 0, ("", "not trusted:", "cannot be judged:")  # groups of scores, from the top
+FIRST, HEADINGS = 0, ("", "less evidence:", "cannot be judged:")  # groups of scores, from the top
 MOST = 125  # percent of bias left, up to which the axis reaches at least
 FARTHEST = 200, 20  # percent of bias left and of quality lost, beyond which an arrow stands at the end of the axis
 IN_PAGE = {INK: "ink", BLUE: "near", LIGHT_GREY: "line", GREY: "quiet", "#FFFFFF": "paper"}  # colours of base.css
@@ -45,11 +45,11 @@ IN_PAGE = {INK: "ink", BLUE: "near", LIGHT_GREY: "line", GREY: "quiet", "#FFFFFF
 
 @style()
 def bias_picture(rows: Sequence[BiasRow]) -> Figure:
-    """A line for each score: where it lies between neutral and the largest bias that is possible, with its interval,
+    """A line for each score: where it lies between neutral and the end of its scale, with its interval,
     filled where bias is shown, grey where nothing is claimed; ticks: published models; a mark for what followed a
-    planted bias. What is not trusted, and what cannot be judged, stands below."""
+    planted bias. What has less evidence, and what cannot be judged, stands below."""
     rows = sorted(rows, key=_group)
-    groups = sorted(set(map(_group, rows)) - {TRUSTED})  # each below a line of text
+    groups = sorted(set(map(_group, rows)) - {FIRST})  # each below a line of text
     heights = [place + sum(group <= _group(row) for group in groups) for place, row in enumerate(rows)]
     figure = Figure(figsize=(WIDTH, 0.8 + 0.24 * max(len(rows), 4)), layout="constrained")
     axes = figure.subplots()
@@ -63,7 +63,7 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
         axes.annotate(f"{brief(row.value)}{neutral}{doubts}", (1, y), (5, 0), color=INK, fontsize=7, **beside)
         if row.judged:
             marks = MARK * row.known.green + AGAINST * bool(row.known.against)
-            colour = GREY if row.untrusted else GREEN
+            colour = GREY if row.less_evidence else GREEN
             axes.annotate(marks, (1, y), (50, 0), color=colour, fontsize=8, **beside)
     header = "score" + " (neutral)" * any(row.score.cell.neutral for row in rows)
     axes.annotate(
@@ -75,13 +75,13 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
         axes.annotate(HEADINGS[group], (0, height), (-6, 0), color=INK, **beside, **heading)
     _scale(axes, heights, rows, rows)
     for label, row in zip(axes.get_yticklabels(), rows, strict=True):
-        label.set_color(GREY if row.untrusted else INK)
+        label.set_color(GREY if row.less_evidence else INK)
     claimed = [row for row in rows if row.judged]
     entries = [
         ("bias shown", any(row.shown for row in rows), {"marker": "o", "color": VERMILION}),
         ("not shown", any(not row.shown for row in claimed), {"marker": "o", "color": BLUE, **HOLLOW}),
         ("published models", any(row.published for row in rows), {"marker": "|", "color": GREY}),
-        (f"{MARK} followed planted bias", any(row.known.green for row in claimed), {}),
+        (f"{MARK} followed planted bias wherever tried", any(row.known.green for row in claimed), {}),
         (f"{AGAINST} moved against it", any(row.known.against for row in claimed), {}),
         (f"{DISPUTED} disputed", any(row.shown and row.score.contrary for row in rows), {}),
         (f"{WEAK_HEAD} weak head", any(row.score.weak for row in rows), {}),
@@ -92,7 +92,7 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
 
 def _group(row: BiasRow) -> int:
     """Its place in HEADINGS."""
-    return int(row.untrusted) if row.judged else len(HEADINGS) - 1
+    return int(row.less_evidence) if row.judged else len(HEADINGS) - 1
 
 
 @style()
@@ -131,7 +131,7 @@ def methods_picture(rows: Sequence[MethodRow], over: str = "", first: Sequence[s
     beside = {"xycoords": ("axes fraction", "data"), "ha": "right", "annotation_clip": False, "fontsize": 6.5}
     if judged < len(heights):
         no_control = {"color": INK, "va": "center", "style": "italic"}
-        columns[0].annotate("no control, so not judged:", (-0.03, judged + 0.25), **no_control, **beside)
+        columns[0].annotate("no control of five draws:", (-0.03, judged + 0.25), **no_control, **beside)
     for height, row in zip(heights, lines, strict=False):
         remark = _wrapped(_remark(row, judging), 28)
         columns[0].annotate(remark, (-0.03, height + 0.2), color=GREY, va="top", **beside)
@@ -143,6 +143,7 @@ def methods_picture(rows: Sequence[MethodRow], over: str = "", first: Sequence[s
         ("help, or loss, shown", shown, grey),
         ("not shown on average", not_shown, grey | HOLLOW),
         ("no control", judged < len(lines), grey | HOLLOW | {"marker": "s"}),
+        ("random edits (95 %)", any(np.isfinite(row.against.low) for row in lines), {"marker": "_", "color": GREY}),
         ("control (random)", bool(controls), {"marker": "|", "color": INK, "markersize": 8}),
         ("makes a score worse", any(row.farther for row in controlled), grey | {"marker": "v"}),
         ("goes past neutral", any(row.past and not row.farther for row in controlled), grey | {"marker": "D"}),
@@ -171,7 +172,10 @@ def _share(axes: Axes, height: float, row: MethodRow, share: str, control: Metho
         axes.annotate("some scores not run" if share == "left" else "not run", (0.03, height), color=GREY, **beside)
         return
     colour, (least, most) = colour_of(row.control_of or row.name), axes.get_xlim()
-    if control:
+    if share == "left" and np.isfinite(row.against.low):
+        ends = [100 * max(row.against.low, 0), 100 * row.against.high]
+        axes.plot(ends, [height + 0.22] * 2, color=GREY, linewidth=1.5, solid_capstyle="butt", zorder=1)
+    elif control:
         axes.plot(100 * getattr(control, share)[0], height, "|", color=INK, markersize=10, zorder=2)
     if np.isfinite(low):
         axes.plot([low, high], [height, height], color=colour, linewidth=2, zorder=1, solid_capstyle="butt")
@@ -203,7 +207,7 @@ def _remark(row: MethodRow, judging: Collection[str]) -> str:
 
 @style()
 def two_runs_picture(rows: Sequence[TwoSided], runs: Sequence[str]) -> Figure:
-    """Two lines for each score, one for each run: where it lies between neutral and the largest bias that is possible,
+    """Two lines for each score, one for each run: where it lies between neutral and the end of its scale,
     with its interval, filled where bias is shown; the value of a run that is shown to be more biased is bold."""
     figure = Figure(figsize=(WIDTH, 1.0 + 0.34 * max(len(rows), 3)), layout="constrained")
     axes = figure.subplots()
@@ -222,15 +226,15 @@ def two_runs_picture(rows: Sequence[TwoSided], runs: Sequence[str]) -> Figure:
         *((_short(run, 30), True, {"color": of[0], "marker": of[1]}) for run, of in zip(runs, OF_RUNS, strict=True)),
         ("filled: bias shown", any(side.shown for side in sides), {"marker": "o", "color": GREY}),
         ("more: more biased, beyond the interval", any(row.more is not None for row in rows), {}),
-        ("pale: not trusted", any(side.untrusted for side in sides), {}),
+        ("pale: less evidence", any(side.less_evidence for side in sides), {}),
     ]
     _legend(figure, entries, columns=2)
     return figure
 
 
 def _score(axes: Axes, height: float, row: BiasRow, colour: str, marker: str = "o") -> None:
-    """A score with its interval in its line: filled where bias is shown, pale where it is not trusted."""
-    strong = {"color": colour, "alpha": 0.45 if row.untrusted else 1.0}
+    """A score with its interval in its line: filled where bias is shown, pale where there is less evidence."""
+    strong = {"color": colour, "alpha": 0.45 if row.less_evidence else 1.0}
     if np.isfinite(row.low):
         axes.plot([row.low, row.high], [height, height], linewidth=2, zorder=2, solid_capstyle="butt", **strong)
     face = colour if row.shown else "#FFFFFF"
@@ -243,7 +247,7 @@ def _scale(axes: Axes, heights: Sequence[int], named: Sequence[BiasRow | TwoSide
     axes.set_yticks(heights, [_wrapped(row.name, 26) for row in named], linespacing=0.95)
     least = min([0.0, *(min(row.place, *np.nan_to_num([row.low])) for row in drawn)])
     axes.set(xlim=(max(least - 0.04, -1.02), 1.02), ylim=(max(heights) + 0.5, -0.5))
-    axes.set_xlabel("distance from neutral (1: largest possible)", color=INK)
+    axes.set_xlabel("distance from neutral (1: end of the scale)", color=INK)
 
 
 def _legend(figure: Figure, entries: Sequence[tuple[str, bool, Mapping]], columns: int = 3) -> None:

@@ -26,8 +26,8 @@ NO_TABLE = pd.DataFrame(columns=["name", "kind", "attribute", "value", "encoder"
 
 @dataclass(frozen=True)
 class TwoSided:
-    """A measure in two runs. name: with the model where there are several, and whether the score of a run is not
-    trusted; sides: as the page of either run has it; seeds: over how many either is the mean; more: 0 or 1, which run
+    """A measure in two runs. name: with the model where there are several, and whether the score of a run has less
+    evidence; sides: as the page of either run has it; seeds: over how many either is the mean; more: 0 or 1, which run
     is more biased, None where neither is shown to be; apart: the difference of the distances from neutral, with its
     interval; over: what this is over; moved: how much another seed moved the measure elsewhere
     (`calibrated.moved_in_words`)."""
@@ -49,7 +49,7 @@ class TwoSided:
 
 def two_runs(folders: Sequence[Path], tables: Sequence[pd.DataFrame]) -> list[TwoSided]:
     """The measures of bias that both runs have. tables: their scores. A run without names.csv, or without resamples,
-    has no seeds, or no known items; without encoders.csv it is not known which of its scores are trusted."""
+    has no seeds, or no known items; without encoders.csv it is not known which of its scores have evidence."""
     seeds = tuple(families(_table(folder / "names.csv")) for folder in folders)
     rows = apart(*tables, tuple(map(_resamples, folders)), seeds)
     rows = without_samples(rows.assign(measure=rows["metric"]))
@@ -59,7 +59,7 @@ def two_runs(folders: Sequence[Path], tables: Sequence[pd.DataFrame]) -> list[Tw
     found = []
     for row, sides in zip(rows.to_dict("records"), both, strict=True):
         model = ", ".join(row[key] for key in ("encoder", "task") if row[key] != NA)
-        remarks = [model] * several + ["not trusted"] * any(side.untrusted for side in sides)
+        remarks = [model] * several + ["less evidence"] * any(side.less_evidence for side in sides)
         found.append(
             TwoSided(
                 " ".join([row["header"], *(f"({remark})" for remark in remarks)]),

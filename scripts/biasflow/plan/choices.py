@@ -19,7 +19,7 @@ from biasflow.plan.configuration import load_schema
 from biasflow.plan.configuration import resolve as completed
 from biasflow.plan.datasets import DATASETS
 from biasflow.plan.facts import gather
-from biasflow.plan.methods import DRAWS, MATCHED, OF_PRETRAINED, RANDOM, VARIANT
+from biasflow.plan.methods import MATCHED, OF_PRETRAINED, RANDOM, VARIANT
 from biasflow.plan.setup import Setup
 from biasflow.registry import ERASERS, METRICS, PAPERS, READOUTS, STRATEGIES, TASKS, WITH
 from biasflow.results.page import meanings
@@ -95,9 +95,8 @@ def methods(config: Mapping | None) -> Lines:
     known = (config or completed(smallest, load_schema()))["methods"]
     yield from ((name, _method(method)) for name, method in known.items() if not VARIANT.search(name))
     yield f"<method>{OF_PRETRAINED}", "the same, fitted on the encoder before its fine-tuning"
-    yield f"<method>{RANDOM}0 to {RANDOM.strip('-')}{DRAWS - 1}", "its controls: as many random directions"
-    matched = f"{RANDOM}{MATCHED}"
-    yield f"<method>{matched}0 to {matched.strip('-')}{DRAWS - 1}", "random directions that move vectors as far"
+    yield f"<method>{RANDOM}", "its control: draws of as many random directions"
+    yield f"<method>{RANDOM}{MATCHED}", "its control: draws of random directions that move vectors as far"
 
 
 def _method(method: object) -> str:
@@ -228,8 +227,12 @@ OF_FOLDER: Mapping[str, Callable[[Setup], Lines]] = {
 }
 
 
-FIRST_METHODS = ("none", "leace", "leace-random0")  # the first alone where the layers of an architecture are not known
-CONTROL = "leace-random0 is a control: random directions in place of those of leace."
+FIRST_METHODS = (
+    "none",
+    "leace",
+    "leace-random-matched",
+)  # the first alone where the layers of an architecture are not known
+CONTROL = "leace-random-matched is a control: random edits of the same size in place of leace."
 UNEDITED = "No method can act, because the layers of the model type {kind} are not known."
 SLOW = ("ceat",)  # reads words in thousands of contexts: a user may want to see the others first
 TEXT = shipped("data/first_configuration.txt")  # with {names} for what `first_configuration` fills in

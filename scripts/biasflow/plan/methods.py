@@ -7,7 +7,7 @@ from operator import itemgetter
 from biasflow.base.errors import BiasflowError
 from biasflow.base.names import Faults, naming, require
 from biasflow.matrix import ELSEWHERE
-from biasflow.methods.controls import MATCHED, RANDOM
+from biasflow.methods.controls import MATCHED, RANDOM, draw_name
 from biasflow.methods.controls import control_of as control_of
 from biasflow.methods.controls import is_matched as is_matched
 from biasflow.methods.grid import PLACES, chosen_settings, name_of_setting
@@ -16,10 +16,13 @@ from biasflow.registry import ERASERS, FIRST_TOKEN, SENTENCE, WORDS, module_of
 
 NONE = "none"
 UNBALANCED = "fitted to texts whose classes may go with gender, so gaps may turn around; try balanced: true"
-# Any method's name with such a suffix: the same, fitted on the encoder before training; or a draw of its controls (a
-# grid has none).
-OF_PRETRAINED, DRAWS = "-pretrained", 5
-VARIANT = re.compile(rf"({OF_PRETRAINED}|{RANDOM}({MATCHED})?\d)$")
+# Any method's name with such a suffix: the same, fitted on the encoder before training; or all draws of a control, or
+# one of the first (a grid has none).
+OF_PRETRAINED, SINGLE_DRAWS = "-pretrained", 5
+VARIANT = re.compile(rf"({OF_PRETRAINED}|{RANDOM}({MATCHED})?\d?)$")
+# Draws of a control that edits the last layer alone share the pass through the encoder; each of the others costs one.
+SHARED_DRAWS, PASS_DRAWS = 39, 7
+LAST_LAYER = ("last", "last.cls", "pooled", "layer[-1]", "layer[-1].cls")
 PLACE = re.compile(r"all|last|last\.cls|pooled|each|layer\[(?P<layer>-?\d+)\](\.cls|\.attention\.(query|key|value))?")
 
 
@@ -29,19 +32,25 @@ def methods_of_erasers() -> dict[str, list[dict]]:
 
 
 def with_variants(methods: Mapping[str, object]) -> dict[str, object]:
-    """All methods, and each once more as `<name>-pretrained`, and as `<name>-random0` to 4 and `<name>-random-matched0`
-    to 4 (see VARIANT). What is fitted to a task has no `<name>-pretrained`: the vectors of its texts are those of the
-    model that is edited."""
+    """All methods, and each once more as `<name>-pretrained`, and as `<name>-random` and `<name>-random-matched` with
+    all draws of a control, and with one of the first as `<name>-random0` to 4 (see VARIANT). What is fitted to a task
+    has no `<name>-pretrained`: the vectors of its texts are those of the model that is edited."""
     all_methods = {}
     for name, method in methods.items():
         if method and not VARIANT.search(name):
             if "task" not in sources(method):
                 all_methods[name + OF_PRETRAINED] = _with(method, fitted_on="pretrained")
             if not isinstance(method, Mapping):
-                for seed in range(DRAWS):
-                    all_methods[f"{name}{RANDOM}{seed}"] = _with(method, control=seed)
-                    all_methods[f"{name}{RANDOM}{MATCHED}{seed}"] = _with(method, control=seed, matched=True)
+                draws = {"": list(range(draws_of(method)))} | {str(seed): seed for seed in range(SINGLE_DRAWS)}
+                for number, control in draws.items():
+                    all_methods[f"{name}{RANDOM}{number}"] = _with(method, control=control)
+                    all_methods[f"{name}{RANDOM}{MATCHED}{number}"] = _with(method, control=control, matched=True)
     return {**all_methods, **methods}
+
+
+def draws_of(method: Iterable[Mapping]) -> int:
+    """How many draws the control of a method (its interventions) has: SHARED_DRAWS if all act in the last layer."""
+    return SHARED_DRAWS if all(step["places"] in LAST_LAYER for step in method) else PASS_DRAWS
 
 
 def _with(method: object, **keys: object) -> object:
@@ -182,7 +191,7 @@ def not_in_training(method: object) -> str | None:
         return "leaves the model as it is; that is the strategy plain"
     settings = list(_places_by_setting(method))
     if len(settings) > 1 or settings[0][1] == ["each"]:
-        return "has several settings; a training takes one, so define a method that has it alone"
+        return "has several settings; a training takes one, so name one draw of a control, or a method that has one"
     return "is fitted to a task, of which nothing is trained yet" if "task" in sources(method) else None
 
 
@@ -200,7 +209,9 @@ def _places_by_setting(method: object) -> Iterator[tuple[str, list[str]]]:
         for setting in chosen_settings(method["settings"]):
             yield name_of_setting(setting), [PLACES[name] for name in setting.subspaces]
     elif method:
-        yield "-", [step["places"] for step in method]
+        draws = method[0].get("control")
+        for setting in map(draw_name, draws) if isinstance(draws, list) else ["-"]:
+            yield setting, [step["places"] for step in method]
 
 
 def _is_seen(place: str, reads_states: str, depth: int | None) -> bool:

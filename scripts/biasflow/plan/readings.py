@@ -81,6 +81,7 @@ def _reading_job(setup: Setup, plan: Plan, catalogue: Catalogue, job: ReadingJob
         inputs |= {f"{name}/{role}": folder for role, folder in folders.items() if folder != output}
         made_from = {role: file_in_output(key) for role, key in reading.made_from.items()}
         about = {"methods": list(reading.methods), "made_from": made_from, "options": dict(dataset.options)}
+        about["draws"] = READOUTS[reading.readout].draws
         params.append(_told(reading, module, name) | about)
     if {method for reading in readings for method in reading.methods} & set(plan.fits.get(fit, ())):
         inputs["methods"] = paths.methods(*fit)

@@ -14,7 +14,8 @@ class Source:
 
     model_folder: config.json, weights and tokenizer of the model; training: "pretrained", "random/seed0" or
     "<task>/<strategy>/seed<n>". methods: the names to read under, in order, "none" among them if it is wanted;
-    methods_file: what was fitted to the model (None where no method needs fitting). dataset: its name; data: its files
+    methods_file: what was fitted to the model (None where no method needs fitting); draws: the most of a control's that
+    are read (registry.Readout; None: all). dataset: its name; data: its files
     by role. device: "cpu" or "cuda". work: a folder for what a killed readout goes on from, where it is one that
     does."""
 
@@ -23,6 +24,7 @@ class Source:
     dataset: str
     data: Mapping[str, tuple[Path, ...]] = field(default_factory=dict)
     methods_file: Path | None = None
+    draws: int | None = None
     training: str = "pretrained"
     device: str = "cpu"
     work: Path | None = None
@@ -39,7 +41,7 @@ def load_for(source: Source) -> Fitted:
     BiasflowError for any other method on a model that was trained with one: it is never read without it."""
     fitted = carried(source.model_folder)
     if fitted is None:
-        return load(source.methods_file, source.methods)
+        return load(source.methods_file, source.methods).with_draws(source.draws)
     (name,) = fitted.methods
     others = [method for method in source.methods if method != name]
     if others or not source.methods:

@@ -1,9 +1,8 @@
 """What methods change in a score on the same items, from the resamples of all scores of a run.
 
 Scores of the same items are resampled alike (results.bootstrap). So the change of a score has an interval of its own:
-resample by resample, a method minus the untouched model, and a method minus its control. Of two unrelated scores the
-interval of a difference would be many times as wide, and where a method moves a score past neutral it would be too
-narrow."""
+resample by resample, a method minus the untouched model. Of two unrelated scores the interval of a difference would be
+many times as wide, and where a method moves a score past neutral it would be too narrow."""
 
 import logging
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -17,8 +16,9 @@ from biasflow.base.files import sha256
 from biasflow.base.records import contents, digest_of
 from biasflow.registry import Measure
 from biasflow.results.bootstrap import RESAMPLED, ends
-from biasflow.results.comparison import AGAINST, CHANGED, DISTANCE_CHANGED, distance, distances
-from biasflow.results.matrix import PLAIN, by_rows, controlled
+from biasflow.results.comparison import CHANGED, DISTANCE_CHANGED, distance, distances
+from biasflow.results.draws import is_draw
+from biasflow.results.matrix import PLAIN, by_rows
 from biasflow.results.scores import KEYS, MEASURE, NA, NONE, concatenate, tidy
 
 log = logging.getLogger(__name__)
@@ -49,7 +49,7 @@ def digest_of_items(
 def resampled_measures(
     rows: pd.DataFrame, measures: Collection[Sequence[str]], items: str, **keys: object
 ) -> pd.DataFrame:
-    """The scores of some measures (metric, part, variant) with their resamples: COLUMNS.
+    """The scores of some measures (metric, part, variant) with their resamples, without draws of controls: COLUMNS.
 
     rows: of a metric, with the column RESAMPLED where it has any; items: `digest_of_items`; keys: those that the rows
     do not know."""
@@ -57,7 +57,8 @@ def resampled_measures(
         **{RESAMPLED: np.nan, "n": np.nan, **dict.fromkeys(KEYS, NA), **dict(rows.items()), ITEMS: items, **keys}
     )
     of_measure = pd.MultiIndex.from_frame(rows[MEASURE]).isin([tuple(names) for names in measures])
-    return rows.loc[of_measure & rows[RESAMPLED].map(np.ndim).eq(1), COLUMNS].astype(dict.fromkeys(KEYS, str))
+    of_measure &= rows[RESAMPLED].map(np.ndim).eq(1) & ~is_draw(rows)
+    return rows.loc[of_measure, COLUMNS].astype(dict.fromkeys(KEYS, str))
 
 
 def changes(drawn: pd.DataFrame) -> pd.DataFrame:
@@ -65,7 +66,6 @@ def changes(drawn: pd.DataFrame) -> pd.DataFrame:
 
     CHANGED           the score under a method minus that of the untouched model
     DISTANCE_CHANGED  the distance from neutral under a method minus that of the untouched model
-    AGAINST           of a control: the distance under the method that it controls minus that under the control
 
     each with the 95 % interval of the same resamples. drawn: scores with theirs (COLUMNS). A score of other items, or
     of another number of resamples (correlations have fewer), is compared with none, and the log says so; nor is one
@@ -73,18 +73,14 @@ def changes(drawn: pd.DataFrame) -> pd.DataFrame:
     tables, measures, drawn = [], by_rows(), drawn.reindex(columns=COLUMNS)
     for (*names, _), of_measure in drawn.groupby([*MEASURE, drawn[RESAMPLED].map(len)]):
         scores, measure = of_measure.to_dict("records"), measures[tuple(names)]
-        touched, against = _on_same_items(_with_untouched(scores)), _on_same_items(_with_control(scores))
-        tables += [
-            _differences(touched, CHANGED),
-            _differences(touched, DISTANCE_CHANGED, measure),
-            _differences(against, AGAINST, measure),
-        ]
+        touched = _on_same_items(_with_untouched(scores))
+        tables += [_differences(touched, CHANGED), _differences(touched, DISTANCE_CHANGED, measure)]
     return concatenate(tables)
 
 
 def are_changes(metrics: pd.Series) -> pd.Series:
     """Which metrics of scores are changes, by name: of a measure, with one of the endings. (vector_change is none.)"""
-    endings = (CHANGED, DISTANCE_CHANGED, AGAINST)
+    endings = (CHANGED, DISTANCE_CHANGED, "_distance_against_control")  # the last in runs before 1.0
     return metrics.isin({f"{name}{ending}" for name, _, _ in by_rows() for ending in endings})
 
 
@@ -95,17 +91,6 @@ def _with_untouched(scores: Sequence[Score]) -> Iterator[Pair]:
         other = untouched.get(_same(score, score["seed"]), untouched.get(_same(score, NA)))
         if other is not None and not _is_untouched(score):
             yield Pair(score, score, other)
-
-
-def _with_control(scores: Sequence[Score]) -> Iterator[Pair]:
-    """The score of a method beside that of each of its controls, whose keys the difference has."""
-    keys = ("seed", "strategy", "method", "setting")
-    by_method = {_same(score, *(score[key] for key in keys)): score for score in scores}
-    for control in scores:
-        if method := controlled(control["strategy"], control["method"]):
-            score = by_method.get(_same(control, control["seed"], *method, control["setting"]))
-            if score is not None:
-                yield Pair(control, score, control)
 
 
 def _is_untouched(score: Score) -> bool:

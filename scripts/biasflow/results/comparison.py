@@ -1,4 +1,4 @@
-"""A score under a method against that of the untouched model, or of its control: which is nearer to neutral?"""
+"""A score under a method against that of the untouched model: which is nearer to neutral?"""
 
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from biasflow.results.statistics import t_interval
 SEEDS, ITEMS, DRAWS = "seeds", "items", "draws"  # what an interval is over
 SAME_ITEMS = "same items"
 # Endings of metrics whose scores are differences on the same items (results.changes).
-CHANGED, DISTANCE_CHANGED, AGAINST = "_change", "_distance_change", "_distance_against_control"
+CHANGED, DISTANCE_CHANGED = "_change", "_distance_change"
 DRAWN = ["split_seed", "readout_seed", "head_seed"]
 
 
@@ -71,7 +71,7 @@ def change(
 ) -> Change:
     """How the distance of one measure from neutral differs between two models; all: rows of the table of scores.
 
-    paired: the differences of the two distances on the same items (DISTANCE_CHANGED or AGAINST), if there are any.
+    paired: the differences of the two distances on the same items (DISTANCE_CHANGED), if there are any.
     noisy: of `registry.Measure`.
 
     A seed's score is the mean over its draws (splits, readouts, heads), and a distance the mean over the seeds for

@@ -13,7 +13,7 @@ import pandas as pd
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import whole_folder, write_text
 from biasflow.base.tabular import write_csv, write_parquet
-from biasflow.results.comparison import AGAINST, DISTANCE_CHANGED
+from biasflow.results.comparison import DISTANCE_CHANGED
 from biasflow.results.matrix import about_measure, measures
 from biasflow.results.scores import KEYS, METHOD, MODEL, NA, NONE, VALUES
 
@@ -109,7 +109,7 @@ def _record(model: Mapping[str, str], rows: pd.DataFrame, *, run: str, hub_id: s
 def _results(rows: pd.DataFrame) -> Iterator[dict]:
     for row in rows.to_dict("records"):
         keys = ["metric", "part", "variant", "dataset", *_WITHIN]
-        better = "low" if row["metric"].endswith((DISTANCE_CHANGED, AGAINST)) else row["better"]
+        better = "low" if row["metric"].endswith(DISTANCE_CHANGED) else row["better"]
         told = {key: row[key] for key in keys if row[key] != NA}
         neutral = {} if pd.isna(row["neutral"]) else {"neutral": row["neutral"]}
         uncertainty = {} if pd.isna(row["n"]) else {"num_samples": int(row["n"])}

@@ -10,18 +10,18 @@ from biasflow.matrix import RANDOM
 from biasflow.methods.controls import control_of
 from biasflow.registry import ALWAYS, COST, METRICS, WITH, Measure
 from biasflow.results.comparison import (
-    AGAINST,
     DISTANCE_CHANGED,
     DRAWN,
     DRAWS,
     ITEMS,
     SEEDS,
-    Change,
     change,
+    distance,
     has_width,
     smallest_seen,
     with_items,
 )
+from biasflow.results.draws import Beyond, beyond, draw_of, is_draw
 from biasflow.results.scores import KEYS, MEASURE, NA, NONE
 from biasflow.results.statistics import holm, t_interval
 from biasflow.results.tables import arranged
@@ -30,17 +30,19 @@ ROW = ["encoder", "task", "strategy", "method", "setting", "measure", "dataset",
 VALUES = ["value", "n", "unit", "items", "items_least", "low", "high", "interval", "smallest_seen", "untouched"]
 CHANGE = ["distance", "distance_untouched", "change_low", "change_high", "change_interval", "change_p"]  # of a Change
 CHANGE_SEEN = "smallest_change_seen"
-CONTROL = ["control", "against_control_low", "against_control_high", "against_control_p", "helps_p", "helps", "same_as"]
+CONTROL = ["control", "draws", "beats", "control_low", "control_high", "control_p"]  # the last five of a Beyond
+HELP = ["helps_p", "helps", "same_as"]
 ABOUT = ["neutral", "better", "in_training", "beside", "caution", "untouched_caution", "reason", "note"]
-COLUMNS = [*ROW, "label", "group", *VALUES, *CHANGE, CHANGE_SEEN, *CONTROL, *ABOUT]
+COLUMNS = [*ROW, "label", "group", *VALUES, *CHANGE, CHANGE_SEEN, *CONTROL, *HELP, *ABOUT]
 PLAIN = (NA, "plain")  # the strategies of an untouched model, pre-trained or fine-tuned
 UNTRAINED = "untrained"  # what readers see of the training "random": for them "random" is the control alone
 OWN = (NA, "own")  # the heads of a model as it was trained, if it has any
 LEAST_ALIKE, ALIKE = 3, 0.1  # `_repeated`
+LEAST_HELP = 0.1  # of the untouched distance from neutral: a method that takes away less does not help
 UNDEFINED = "the score is not defined for these data (such as 0 / 0)"
 _NOTED = ["encoder", "task", "strategy", "method", "measure", "dataset"]
-_SCORED = [key for key in ROW if key != "measure"]
-_STRATEGY, _METHOD = (_SCORED.index(key) for key in ("strategy", "method"))
+SCORED = [key for key in ROW if key != "measure"]
+_STRATEGY, _METHOD, _SETTING = (SCORED.index(key) for key in ("strategy", "method", "setting"))
 _COMPARED = ["encoder", "task", "dataset", "head"]  # what a cell shares with that of its untouched model
 
 
@@ -57,14 +59,16 @@ def matrix(scores: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
     untouched model over the same seeds (one without a seed stands beside all); NaN where it lacks one of them.
     distance, distance_untouched: of both from neutral; change_low, change_high: the interval of their difference,
     change_interval what it is over, and change_p its p (results.comparison.change). control: the control of a method
-    that does best against it, and the same of the method's distance minus the control's; helps: "yes" for a method that
-    is nearer to neutral than the untouched model and than its controls, by helps_p, which is corrected over all methods
-    (`_with_help`). same_as: the method whose changes a method repeats (`_repeated`). neutral: the value without
-    bias or cost; better: "low", "high", or "neutral" for nearer to it.
-    in_training: "yes" where the method was active in the training. beside: scores without which the value cannot be
-    read; caution: what they say against it, and untouched_caution against that of the untouched model: then nothing is
-    claimed (`overview.judgements`). reason: why a cell that was asked for has no value; note: the plan's, what a value
-    does not say by itself.
+    that does best against it; draws: how many random draws this has, and beats: how many of them the method's distance
+    lies below; control_low, control_high: the distance of a further draw (95 %), and control_p the p of the method as
+    such a draw (results.draws). The row of a control itself has the mean of its draws. helps: "yes" for a method that
+    is nearer to neutral than the untouched model and than the draws, by helps_p, which is corrected over all methods,
+    and by LEAST_HELP or more (`_with_help`). same_as: the method whose changes a method repeats (`_repeated`). neutral:
+    the value without bias or cost; better: "low", "high", or "neutral" for nearer to it. in_training: "yes" where the
+    method was active in the training. beside: scores without which the value cannot be read; caution: what they say
+    against it, and untouched_caution against that of the untouched model: then nothing is claimed
+    (`overview.judgements`). reason: why a cell that was asked for has no value; note: the plan's, what a value does not
+    say by itself.
 
     Rows are in the order of the plan, measures in that of the registry."""
     measured = _measured(scores)
@@ -75,12 +79,17 @@ def matrix(scores: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
     known = {column: plan[column] for column in ROW if column in plan} | {"measure": [name for _, name in measures()]}
     rows = arranged(rows, **{column: [*known.get(column, ()), *sorted(rows[column])] for column in ROW})
     words = ["change_interval", "control", "helps", "same_as"]
-    numbers = [*{"value", "low", "high", "untouched", *CHANGE, *CONTROL, "neutral"}.difference(words)]
-    for seen, ends in (("smallest_seen", ("low", "high", "interval")), (CHANGE_SEEN, CHANGE[2:5])):
-        low, high, over = (rows[column] for column in ends)
-        units = rows["n"].where(over == SEEDS, np.inf).astype(float)
-        rows[seen] = smallest_seen(low.astype(float), high.astype(float), units)
-    return rows.astype(dict.fromkeys(["n", "items", "items_least"], "Int64") | dict.fromkeys(numbers, float))
+    numbers = [*{"value", "low", "high", "untouched", *CHANGE, *CONTROL, *HELP, "neutral"}.difference(words)]
+    rows = rows.astype(dict.fromkeys(["n", "items", "items_least"], "Int64") | dict.fromkeys(numbers, float))
+    rows = rows.astype({"draws": "Int64", "beats": "Int64"})
+    for seen, (low, high, over), neutral in (
+        ("smallest_seen", ("low", "high", "interval"), rows["neutral"]),
+        (CHANGE_SEEN, CHANGE[2:5], 0.0),
+    ):
+        units = rows["n"].astype(float).where(rows[over] == SEEDS, np.inf)
+        is_seen = (rows[low] > neutral) | (rows[high] < neutral)  # of one that was seen the interval is another one
+        rows[seen] = pd.Series(smallest_seen(rows[low], rows[high], units), rows.index).mask(is_seen)
+    return rows
 
 
 def measures() -> dict[tuple[str, str], Measure]:
@@ -142,24 +151,18 @@ def _measured(scores: pd.DataFrame) -> pd.DataFrame:
         with_it = beside(of_measure, scores, measure)
         doubts = cautions(with_it, measure)
         untouched = dict(list(untouched_rows(of_measure).groupby(_COMPARED)))
-        changed, against = (
-            scores[(scores[MEASURE] == [name + ending, *reading]).all(axis=1)] for ending in (DISTANCE_CHANGED, AGAINST)
-        )
-        blocks, changed, against = (dict(list(rows.groupby(_SCORED))) for rows in (of_measure, changed, against))
-        controls = _controls(blocks)
-        for keys, block in of_measure.assign(measure=name).groupby(ROW):
+        changed = scores[(scores[MEASURE] == [name + DISTANCE_CHANGED, *reading]).all(axis=1)]
+        changed, draws = dict(list(changed.groupby(SCORED))), drawn_distances(of_measure, measure)
+        all_draws = of_measure["setting"].mask(is_draw(of_measure), NA)  # a control has one row
+        for keys, block in of_measure.assign(measure=name, setting=all_draws).groupby(ROW):
             row = dict(zip(ROW, keys, strict=True))
-            scored = tuple(row[key] for key in _SCORED)
+            scored = tuple(row[key] for key in SCORED)
             before = untouched.get(tuple(row[key] for key in _COMPARED))
             row["untouched"] = _over_seeds(before, block)
             ideal = measure.neutral, measure.better
             of_method = change(block, before, *ideal, changed.get(scored), noisy=measure.noisy)
             row |= dict(zip(CHANGE, of_method, strict=True))
-            of_controls = {
-                keys[_METHOD]: change(block, blocks[keys], *ideal, against.get(keys), noisy=measure.noisy)
-                for keys in controls.get(scored, ())
-            }
-            row |= _hardest(of_controls)
+            row |= _hardest(row["distance"], draws.get(scored, {}), block["seed"].unique())
             row["beside"] = in_words(with_it.loc[block.index])
             row["caution"] = why(doubts.loc[block.index], measure, block["seed"])
             row["untouched_caution"] = "" if before is None else why(doubts.loc[before.index], measure, before["seed"])
@@ -176,25 +179,36 @@ def controlled(strategy: str, method: str) -> tuple[str, str] | None:
     return (WITH + of if strategy == WITH + method else strategy, of) if of else None
 
 
-def _controls(scored: Iterable[tuple[str, ...]]) -> dict[tuple[str, ...], list[tuple[str, ...]]]:
-    """The keys of a method's scores (_SCORED) -> those of its controls."""
-    controls: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
-    for keys in scored:
-        if method := controlled(keys[_STRATEGY], keys[_METHOD]):
-            of_method = dict(zip(_SCORED, keys, strict=True)) | dict(zip(("strategy", "method"), method, strict=True))
-            controls.setdefault(tuple(of_method.values()), []).append(keys)
-    return controls
+def drawn_distances(scores: pd.DataFrame, measure: Measure) -> dict[tuple[str, ...], dict[str, pd.DataFrame]]:
+    """The distances from neutral under all draws of controls: keys of a method's scores (SCORED) -> control -> a row
+    for each seed of the model, a column for each draw. scores: of one measure."""
+    rows = pd.concat([scores, draw_of(scores)], axis=1)
+    rows = rows[(rows["control"] != "") & rows["value"].notna()]
+    distances: dict[tuple[str, ...], dict[str, pd.DataFrame]] = {}
+    for (*keys, control), block in rows.groupby([*SCORED, "control"], sort=False):
+        keys[_STRATEGY], keys[_METHOD] = controlled(keys[_STRATEGY], keys[_METHOD]) or (NA, NA)
+        keys[_SETTING] = block["setting"].mask(is_draw(block), NA).iloc[0]
+        of_draws = block.groupby(["seed", "draw"])["value"].mean().unstack("draw")
+        table = of_draws.apply(lambda values: distance(values, measure.neutral, measure.better))
+        others = distances.setdefault(tuple(keys), {})
+        others[control] = table if control not in others else others[control].combine_first(table)
+    return distances
 
 
-def _hardest(changes: Mapping[str, Change]) -> dict[str, object]:
-    """Of a method against each of its controls the comparison that speaks least for the method, one without an interval
-    before all others."""
-    if not changes:
+def _hardest(value: float, draws: Mapping[str, pd.DataFrame], seeds: Collection[str]) -> dict[str, object]:
+    """Of a method's distance against the draws of each of its controls (on the same seeds) the comparison that speaks
+    least for the method, of controls with enough draws if there are any."""
+    against = {control: beyond_on(value, table, seeds) for control, table in draws.items()}
+    if not against:
         return {"control": NA}
-    name = max(changes, key=lambda control: (np.isnan(changes[control].high), changes[control].high))
-    against = changes[name]
-    p = against.p if against.distance < against.other else 1.0
-    return dict(zip(CONTROL, (name, against.low, against.high, np.nan if np.isnan(against.p) else p), strict=False))
+    name = max(against, key=lambda control: (not np.isnan(against[control].p), against[control].p))
+    return dict(zip(CONTROL, (name, *against[name]), strict=True))
+
+
+def beyond_on(value: float, draws: pd.DataFrame, seeds: Collection[str]) -> Beyond:
+    """`draws.beyond` of the draws that have all of the seeds; draws of a model without seeds stand beside all."""
+    table = draws if list(draws.index) == [NA] else draws.reindex(list(seeds))
+    return beyond(value, table.dropna(axis=1).mean())
 
 
 def _repeated(rows: pd.DataFrame) -> list[str]:
@@ -227,41 +241,46 @@ def _are_alike(changes: pd.Series, others: pd.Series) -> bool:
 def _with_help(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows with helps_p and helps, which say whether a method brings a measure of bias nearer to neutral.
 
-    helps_p: the larger p of both comparisons, with the untouched model and with the control, corrected over the methods
-    of the encoder and task for each measure (Holm), where methods that repeat another one count once, by the largest p
-    of them; 1 for a method that is farther than one of them. helps: "yes" up to
-    0.05, otherwise "no". Both are absent (NaN, "") for what is no method (controls, single settings of a method), for a
-    method without a control, and where the score or that of the untouched model makes no claim: it has no interval, a
-    caution, or lies off neutral in every model."""
+    helps_p: the larger of two p. That of the change from the untouched model, 1 if this is not LEAST_HELP of its
+    distance, is corrected over the methods of the encoder and task for each measure; that of the method as a draw of
+    its control over all its methods and measures (Holm, both): a page names a method that helps by any of them.
+    Methods that repeat another one count once, by the largest p of them. helps: "yes" up to 0.05, otherwise "no". Both
+    are absent (NaN, "") for what is no method (controls, single settings of a method), for a method whose control has
+    fewer than draws.LEAST_DRAWS draws, and where there is no bias to help: the score of the untouched model is not
+    shown to be off neutral, or makes no claim (a caution, or off neutral in every model)."""
     family = ["measure", *_COMPARED]
-    claims = _untouched(rows)
-    signed = [not is_unsigned(*pair) for pair in zip(claims["measure"], claims["interval"], strict=True)]
+    biased = _biased(rows)
     judged = (
-        pd.MultiIndex.from_frame(rows[family]).isin(pd.MultiIndex.from_frame(claims.loc[signed, family]))
+        pd.MultiIndex.from_frame(rows[family]).isin(pd.MultiIndex.from_frame(biased[family]))
         & rows["caution"].eq("")
         & rows["untouched_caution"].eq("")
         & rows["group"].ne(COST)
         & rows["setting"].eq(NA)
         & rows["strategy"].ne(RANDOM)
         & rows["method"].ne(NONE)
-        & rows["control"].ne(NA)
+        & rows["control_p"].notna()
     )
-    nearer = rows["distance"] < rows["distance_untouched"]
-    p = np.maximum(rows["change_p"].where(nearer | rows["change_p"].isna(), 1.0), rows["against_control_p"])
     of_method = rows[[*family, "strategy"]].assign(method=rows["same_as"].where(rows["same_as"] != "", rows["method"]))
     once = judged & ~of_method.where(judged).duplicated()
     by_method = [of_method[key] for key in of_method]
-    largest = p.where(judged).astype(float).groupby(by_method).transform("max")
-    corrected = largest.where(once).groupby(by_method[: len(family)]).transform(holm)
-    corrected = corrected.groupby(by_method).transform("max").where(judged)
-    helps = np.select([corrected <= 0.05, corrected.notna()], ["yes", "no"], "")
-    return rows.assign(helps_p=corrected, helps=helps)
+
+    def corrected(p: pd.Series, over: list[str]) -> pd.Series:
+        largest = p.where(judged).astype(float).groupby(by_method).transform("max")
+        adjusted = largest.where(once).groupby([rows[key] for key in over]).transform(holm)
+        return adjusted.groupby(by_method).transform("max").where(judged)
+
+    enough = rows["distance"] <= (1 - LEAST_HELP) * rows["distance_untouched"]
+    change_p = corrected(rows["change_p"].where(enough | rows["change_p"].isna(), 1.0), family)
+    helps_p = np.maximum(change_p, corrected(rows["control_p"], ["encoder", "task"]))
+    return rows.assign(helps_p=helps_p, helps=np.select([helps_p <= 0.05, helps_p.notna()], ["yes", "no"], ""))
 
 
-def _untouched(rows: pd.DataFrame) -> pd.DataFrame:
-    """The cells of untouched models whose interval has a width."""
+def _biased(rows: pd.DataFrame) -> pd.DataFrame:
+    """The cells of untouched models whose whole interval lies off neutral, of measures for which this shows a bias."""
     rows = untouched_rows(rows)
-    return rows[has_width(rows["low"], rows["high"])]
+    rows = rows[has_width(rows["low"], rows["high"])]
+    signed = [not is_unsigned(*pair) for pair in zip(rows["measure"], rows["interval"], strict=True)]
+    return rows[((rows["low"] > rows["neutral"]) | (rows["high"] < rows["neutral"])) & np.array(signed, dtype=bool)]
 
 
 def is_unsigned(measure: str, interval: str) -> bool:

@@ -80,12 +80,15 @@ def run():
     return run_of(concatenate([scores(), fine_tuned()]))
 
 
-def with_untrusted(perplexity=10.0):
+CONTROL = [("leace-random-matched", f"draw{seed}", 0.3 + seed / 1000) for seed in range(7)]
+
+
+def with_less_evidence(perplexity=10.0):
     """On an encoder with a head: a GEST rate, which followed a planted bias there, and Winogender, which did not."""
     rows = [
-        {"method": method, "metric": metric, "part": part, "variant": variant, "value": value}
+        {"method": method, "setting": setting, "metric": metric, "part": part, "variant": variant, "value": value}
         | {"low": value - half, "high": value + half, "n": 300}
-        for method, shift in (("none", 0.3), ("leace", 0.1), ("leace-random0", 0.3))
+        for method, setting, shift in (("none", "-", 0.3), ("leace", "-", 0.1), *CONTROL)
         for metric, part, variant, value, half in (
             ("gest_stereotype_rate", "all", "base10", 1 + shift, 0.05),
             ("winogender_r", "occupation", "bls", shift, 0.05),

@@ -14,7 +14,7 @@ from biasflow.papers.calibrated.values import TEXTS
 from biasflow.papers.judge import DOES_NOT, SEES
 from biasflow.results.comparison import with_items
 from biasflow.results.evidence import COULD_NOT_TELL, IN_ALL, IN_SOME, NOT_TRIED
-from biasflow.results.matrix import matrix
+from biasflow.results.matrix import ROW, matrix
 from biasflow.results.scores import concatenate, tidy
 from biasflow.results.statistics import t_interval
 from tests.unit.overview import made_up
@@ -81,8 +81,8 @@ def test_what_was_measured_on_seeds_of_its_own_is_compared_with_nothing():
     assert np.isnan([row.left[0], row.lost[0]]).all()
 
 
-@pytest.mark.parametrize(("beyond", "helps"), [((-0.15, -0.2, -0.1), True), ((-0.15, -0.4, 0.1), False)])
-def test_a_method_helps_if_it_is_nearer_than_untouched_and_than_its_control(beyond, helps):
+@pytest.mark.parametrize(("of_draws", "helps"), [(1.20, True), (0.99, False)])
+def test_a_method_helps_if_it_is_nearer_than_untouched_and_than_the_draws_of_its_control(of_draws, helps):
     """LEACE on splade-tiny: GEST is nearer on the other side; OCCTMP, of a head that expects no pronoun, is silent."""
     of_gest = {"metric": "gest_stereotype_rate", "part": "all", "variant": "base10"}
     rows = [
@@ -94,20 +94,34 @@ def test_a_method_helps_if_it_is_nearer_than_untouched_and_than_its_control(beyo
             ("none", of_gest, 1.21, 1.16, 1.26),
             ("leace", of_gest, 0.95, 0.90, 0.99),
             ("leace", {**of_gest, "metric": "gest_stereotype_rate_distance_change"}, -0.16, -0.21, -0.11),
-            ("leace-random0", of_gest, 1.20, 1.15, 1.25),
-            ("leace-random0", {**of_gest, "metric": "gest_stereotype_rate_distance_against_control"}, *beyond),
+            *(
+                ("leace-random-matched", {**of_gest, "setting": f"draw{seed}"}, of_draws + seed / 1000, 0.95, 1.25)
+                for seed in range(9)
+            ),
         )
     ]
-    scored = tidy(pd.DataFrame(rows).fillna({"part": "-", "variant": "-"}), encoder="bert", dataset="data")
-    (only,) = contents(*made_up.run_of(scored)).models
+    table = pd.DataFrame(rows).fillna({"part": "-", "variant": "-", "setting": "-"})
+    scored = tidy(table, encoder="bert", dataset="data")
+    run = made_up.run_of(scored)
+    found = contents(*run)
+    (only,) = found.models
     leace, control = only.methods
-    assert leace.control == "leace-random0" and control.control_of == "leace" and not control.is_method
-    assert (
-        leace.helped == ([("GEST rate", 1.21, 0.95)] if helps else [])
-        and [row.name for row in only.effective] == [leace.name] * helps
-    )
-    assert leace.past == [("GEST rate", 1.21, 0.95)] and not leace.farther
+    assert leace.control == "leace-random-matched" and control.control_of == "leace" and not control.is_method
+    assert [row.name for row in only.effective] == [leace.name] * helps == only.lowering
+    assert leace.helped == ([("GEST rate", 1.21, 0.95, 9, 9)] if helps else [])
+    assert [one[:3] for one in leace.past] == [("GEST rate", 1.21, 0.95)] and not leace.farther
     assert [row.name for row in only.judging] == ["GEST rate"]  # OCCTMP judges nothing
+    assert (leace.against.beats, leace.against.draws) == ((9, 9) if helps else (0, 9))
+    assert leace.control_left == pytest.approx((of_draws + 0.004 - 1) / 0.21 if helps else 0.006 / 0.21, abs=0.01)
+    cells = run[0].merge(found.verdicts, on=ROW).set_index(["measure", "method"])  # as matrix.csv has them
+    assert cells.loc["gest_stereotype_rate", "verdict"].to_dict() == {
+        "none": "bias shown",
+        "leace": "helps" if helps else "nearer",
+        "leace-random-matched": "not compared",
+    }
+    of_leace = cells.loc["gest_stereotype_rate", "leace"]
+    assert (of_leace["left"], of_leace["worst_score"]) == (pytest.approx(0.05 / 0.21), "GEST rate")
+    assert (of_leace["past_neutral"], of_leace["quality"]) == ("yes", "cost not measured")
 
 
 def family(encoders, **values):
@@ -170,7 +184,7 @@ def test_no_less_than_nothing_of_a_bias_is_left():
 
 
 def test_measures_that_followed_a_planted_bias_judge_methods_alone_if_there_are_any():
-    *run, _, _ = made_up.with_untrusted()
+    *run, _, _ = made_up.with_less_evidence()
     by_kind = {kind: contents(*run, kinds={"bert": kind}).models[0] for kind in ("head", None)}
     judging = {kind: [row.name for row in model.judging] for kind, model in by_kind.items()}
     assert judging == {"head": ["GEST rate"], None: ["GEST rate", "Winogender r"]}
@@ -258,8 +272,8 @@ def test_items_that_were_left_out_are_counted_by_test_with_the_models_and_reason
     [
         (["sent-weat6", "sent-weat6b-mean"], ["SEAT: careers and family (names)", "SEAT: careers and family (terms)"]),
         (["sent-weat6", "sent-weat6-mean"], ["SEAT (sent-weat6)", "SEAT (sent-weat6-mean)"]),  # two of the same words
-        (["mine", "mine-limit9"], ["SEAT (mine)", "SEAT (mine), sample of 9"]),
-        (["mine-limit9"], ["SEAT, sample of 9"]),
+        (["mine", "mine-limit9"], ["SEAT (mine)", "SEAT (mine), sampled"]),
+        (["mine-limit9"], ["SEAT, sampled"]),
     ],
 )
 def test_a_measure_is_named_with_what_its_test_compares(datasets, names):
@@ -275,7 +289,7 @@ def test_a_limited_run_says_so_first_and_in_every_limited_column():
     assert found.sampled == 1 and found.limits[0].startswith("These datasets are samples")
     rows = [row for section in found.sections for rows in section.rows.values() for row in rows]
     shown = [measure.header for measure, _ in rows]
-    assert shown and all(header.endswith(", sample of 500") for header in shown)
+    assert shown and all(header.endswith(", sampled") for header in shown)
     whole = made_up.run_of(scored)
     assert contents(*whole).limits == []
     of_holes = made_up.plan(limited).assign(status="not run", reason="it has no head")

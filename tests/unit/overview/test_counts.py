@@ -76,8 +76,8 @@ def below_neutral():
 
 
 RUNS = {
-    "not trusted": made_up.with_untrusted,
-    "weak head": lambda: made_up.with_untrusted(5590.0),
+    "less evidence": made_up.with_less_evidence,
+    "weak head": lambda: made_up.with_less_evidence(5590.0),
     "nearly constant": nearly_constant,
     "seeds of encoders": family,
     "many methods": lambda: random_run(0, methods=[*METHODS, *(f"m{number}" for number in range(12))], datasets=1),
@@ -123,32 +123,32 @@ def _first(html):
 def test_scores_that_show_bias_are_those_of_the_rows(page):
     found, said, *_, aloud = page
     for model, words in zip(found.models, said, strict=True):
-        judged = [row for row in model.biases if row.judged and not row.untrusted]
-        untrusted = [row.shown for row in model.biases if row.judged and row.untrusted]
-        told = f"Of {len(untrusted)} not trusted, {sum(untrusted) or 'none'} show"
-        assert (told in words) == bool(untrusted)
+        judged = [row for row in model.biases if row.judged and not row.less_evidence]
+        less_evidence = [row.shown for row in model.biases if row.judged and row.less_evidence]
+        told = f"Of {len(less_evidence)} with less evidence, {sum(less_evidence) or 'none'} show"
+        assert (told in words) == bool(less_evidence)
         assert (f"Not judged: {sum(not row.judged for row in model.biases)}" in " ".join(aloud)) == (
-            0 < len(judged + untrusted) < len(model.biases)
+            0 < len(judged + less_evidence) < len(model.biases)
         )
         large = sum(row.may_miss_large for row in judged)
         shown = [row for row in judged if row.shown]
         others = len(judged) - len(shown)
         who = "It" if len(judged) == 1 else large if large < others or not shown else f"The other{'s' * (others > 1)}"
         said_large = re.search(
-            r"(It|The others?|\d+)(?: of the others)? (?:is|are) too imprecise", words.split(" not trusted")[0]
+            r"(It|The others?|\d+)(?: of the others)? (?:is|are) too imprecise", words.split(" with less evidence,")[0]
         )
         assert bool(said_large) == bool(large) and (not large or said_large[1] == str(who))
-        if match := re.search("The only (?:trusted )?score (shows|does not)", words):
+        if match := re.search("The only score(?: with evidence)? (shows|does not)", words):
             assert (len(judged), len(shown)) == (1, match[1] == "shows")
-        elif match := re.search(r"(\d+) of (\d+) (?:trusted )?scores shows? bias", words):
+        elif match := re.search(r"(\d+) of (\d+) scores(?: with evidence)? shows? bias", words):
             assert (int(match[1]), int(match[2])) == (len(shown), len(judged))
             most = max(abs(row.place) for row in shown)  # on either side of neutral
             farthest = [f"{row.name}, {row.value:.2f}" for row in shown if abs(row.place) == most]
             assert any(one in unescape(label) for one in farthest for label in aloud)
-        elif match := re.search(r"None of (\d+) (?:trusted )?scores", words):
+        elif match := re.search(r"None of (\d+) scores", words):
             assert (0, int(match[1])) == (len(shown), len(judged))
         else:
-            assert not judged and (untrusted or "nothing is claimed" in words or not model.biases)
+            assert not judged and (less_evidence or "nothing is claimed" in words or not model.biases)
 
 
 def test_verdicts_in_the_tables_that_a_reader_sees_are_those_of_the_rows(page):
@@ -159,11 +159,11 @@ def test_verdicts_in_the_tables_that_a_reader_sees_are_those_of_the_rows(page):
 
 def test_counts_in_the_text_for_a_report_are_those_of_the_tables_that_a_reader_sees(page):
     found, _, verdicts, _, report, _ = page
-    untrusted = sum(row.judged and row.untrusted for model in found.models for row in model.biases)
-    counts = re.findall(r"Scores\. (\d+|None) of (\d+) (?:trusted )?scores? shows? bias", report)
+    less_evidence = sum(row.judged and row.less_evidence for model in found.models for row in model.biases)
+    counts = re.findall(r"Scores\. (\d+|None) of (\d+) scores?(?: with evidence)? shows? bias", report)
     judged = sum(int(count[1]) for count in counts)
     assert len(counts) == len(found.models)
-    assert judged + untrusted == len(verdicts) - verdicts.count("cannot be judged")
+    assert judged + less_evidence == len(verdicts) - verdicts.count("cannot be judged")
     assert sum(map(int, re.findall(r"No bias is shown by (\d+)", report))) == verdicts.count("no bias shown")
 
 
@@ -175,7 +175,7 @@ def test_a_method_is_shown_with_what_it_does_and_takes(page):
             assert helped and row.is_method and not row.left[0] > 0.9
             tried = set(row.tried) & set(model.biased)
             told = re.search(
-                rf"{row.name} helps (the only|(\d+) of (\d+)) (?:un)?(?:trusted )?scores? that show", words
+                rf"{row.name} helps (the only|(\d+) of (\d+)) scores?(?: with (?:less )?evidence)? that show", words
             )
             only = len(helped) == len(model.biased) == 1
             assert helped <= tried and told.groups()[1:] == (
@@ -184,11 +184,11 @@ def test_a_method_is_shown_with_what_it_does_and_takes(page):
             lacking = ", ".join(name for name in model.biased if name not in tried)
             assert f"(not measured: {lacking})" in words if lacking else "not measured" not in words
             assert np.isnan(row.left[0]) or f"{100 * row.left[0]:.0f} % of the bias left" in words
-            assert row.quality in words and row.cost in words
+            assert (row.quality in words or "other quality not known" in words) and row.cost in words
             assert ("No method that helps keeps quality" in words) == (
                 {row.quality for row in model.effective} == {"loses quality"}
             )
-            assert ("the only cost" in words) == (row.costs == (1, 1))
+            assert ("the only cost" in words or "other quality" in words) == (row.costs == (1, 1))
         assert bool(model.effective) == bool(re.search(r"helps (the only|\d+ of \d+) .*that show", words))
 
 
@@ -197,8 +197,8 @@ def test_the_first_screen_has_at_most_eighty_words(page):
     assert 20 < len(first.split()) <= 80, first
 
 
-def test_help_of_scores_that_are_not_trusted_is_said_as_such_and_they_are_marked(tmp_path):
-    run = made_up.with_untrusted()
+def test_help_of_scores_that_are_less_evidence_is_said_as_such_and_they_are_marked(tmp_path):
+    run = made_up.with_less_evidence()
     found = contents(*run)
     (model,) = found.models
     helped = [Change("Winogender r", 0.3, 0.1)]
@@ -206,35 +206,35 @@ def test_help_of_scores_that_are_not_trusted_is_said_as_such_and_they_are_marked
     found = replace(found, models=[replace(model, methods=methods)])
     html = write(found, run[0], tmp_path / "index.html")
     said = text(html.split('<div class="pictures">')[1].split("</div>")[0])
-    assert "not trusted are helped" in said and "The only trusted score shows bias." in said
+    assert "scores with less evidence are helped" in said and "The only score with evidence shows bias." in said
     assert "GEST rate: less biased than 5 and more biased than 3 of 9 published models" in said  # 1.3 [1.25, 1.35]
-    assert "Winogender r (not trusted) 0.30" in text(html) and "GEST rate (not trusted)" not in text(html)
-    assert re.search(r"Winogender r <small>not trusted", html) and "bias shown (not trusted)" in text(html)
+    assert "Winogender r (less evidence) 0.30" in text(html) and "GEST rate (less evidence)" not in text(html)
+    assert re.search(r"Winogender r <small>less evidence", html) and "bias shown (less evidence)" in text(html)
 
 
 @pytest.mark.parametrize(
     ("perplexity", "helps"),
-    [(10.0, "the only trusted score that shows bias;"), (5590.0, "1 of 2 untrusted scores that show")],
+    [(10.0, "the only score with evidence that shows bias;"), (5590.0, "1 of 2 scores with less evidence that show")],
 )
-def test_what_helps_says_what_is_not_trusted_and_names_the_best_without_a_control(tmp_path, perplexity, helps):
-    run = made_up.with_untrusted(perplexity)
+def test_what_helps_says_what_is_less_evidence_and_names_the_best_without_a_control(tmp_path, perplexity, helps):
+    run = made_up.with_less_evidence(perplexity)
     found = contents(*run)
     (model,) = found.models
     (leace,) = (row for row in model.methods if row.name == "leace")
     leace = replace(leace, helped=[Change("GEST rate", 1.3, 1.1)], quality=VIABLE, left=(0.5, 0.4, 0.6))
-    for left, said in ((0.3, "free leaves 30 %, but has no control"), (0.495, None)):
+    for left, said in ((0.3, "free leaves 30 %, but has no control of five draws"), (0.495, None)):
         free = replace(leace, name="free", control="", helped=[], left=(left, 0.1, 0.6))
         page = write(replace(found, models=[replace(model, methods=[free, leace])]), run[0], tmp_path / "index.html")
         words = text(page.split('<div class="pictures">')[1].split("</div>")[0])
-        assert f"leace helps {helps}" in words and "keeps quality" in words
+        assert f"leace helps {helps}" in words and ("other quality not known" if perplexity == 10 else "Price: keeps") in words
         assert said in words if said else "free leaves" not in words
 
 
 @pytest.mark.parametrize(("perplexity", "weak"), [(10.0, False), (5590.0, True)])
-def test_scores_of_a_weak_head_are_not_trusted_and_its_costs_do_not_count(tmp_path, perplexity, weak):
-    found, html = rendered(made_up.with_untrusted(perplexity), tmp_path / "index.html")
+def test_scores_of_a_weak_head_are_less_evidence_and_its_costs_do_not_count(tmp_path, perplexity, weak):
+    found, html = rendered(made_up.with_less_evidence(perplexity), tmp_path / "index.html")
     (model,) = found.models
-    assert [(row.score.weak, row.untrusted) for row in model.biases] == [(weak, weak), (weak, True)]
+    assert [(row.score.weak, row.less_evidence) for row in model.biases] == [(weak, weak), (weak, True)]
     assert [*model.methods[0].prices] == ["perplexity"] * (not weak)
     assert ("<small>read from a weak head" in html) == ("from a weak head)" in text(html)) == weak
 

@@ -223,16 +223,6 @@ def test_what_crosses_neutral_is_no_nearer():
     assert value == pytest.approx(0) and low < -0.05 and high > 0.05
 
 
-def test_a_method_stands_beside_each_of_its_controls():
-    """The distances are 0.3 and 0.1; the rows have the keys of the control. In training, too, and no other method's."""
-    near, far = LISTED - LISTED.mean() + 0.6, LISTED - LISTED.mean() + 0.8
-    pair = [score(near, method="leace"), score(far, method="leace-random0"), score(near, method="sal-random0")]
-    trained = [{**row, "strategy": f"with-{row['method']}"} for row in pair]
-    found = changed(*pair, *trained)
-    assert found["leace-random0", "_distance_against_control"] == pytest.approx((-0.2, -0.2, -0.2))
-    assert len(changes(pd.DataFrame([*pair, *trained])[DRAWN])) == 2
-
-
 def test_an_untouched_model_stands_beside_its_seed_or_beside_all():
     tuned = {"task": "bios", "strategy": "plain"}
     seeds = [score(LISTED + 0.1 * seed, seed=str(seed), **tuned) for seed in (0, 1)]

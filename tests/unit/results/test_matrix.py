@@ -184,50 +184,82 @@ def test_a_sample_is_not_shown_beside_all_items():
     assert [*without_samples(table).index] == [0, 2, 3] and without_samples(table[:0]).empty
 
 
-def test_a_method_helps_if_it_is_nearer_than_the_untouched_model_and_than_its_control():
-    """hard beats both, leace the untouched model alone; sal has no control, and OCCTMP is off neutral everywhere."""
-    values = {"none": 0.8, "hard": 0.55, "hard-random0": 0.75, "leace": 0.7, "leace-random0": 0.69, "sal": 0.6}
-    changes = {"hard": -0.25, "hard-random0": -0.05, "leace": -0.1, "leace-random0": -0.11, "sal": -0.2}
-    against = {"hard-random0": -0.2, "leace-random0": 0.01}  # under the keys of the control
+def drawn(name, value, spread=0.01, draws=9):
+    """The scores of a control's draws around a value."""
+    values = value + spread * np.linspace(-1, 1, draws)
+    return [{"method": name, "setting": f"draw{seed}", "value": value} for seed, value in enumerate(values)]
 
-    def rows(name, of, half):
-        about = {"part": "all", "variant": "exact", "n": 200}
-        return [
-            {**about, "metric": name, "method": method, "value": value, "low": value - half, "high": value + half}
-            for method, value in of.items()
-        ]
 
-    name = "crows_pairs_score"
-    scores = rows(name, values, 0.07) + rows(f"{name}_distance_change", changes, 0.03)
-    scores += rows(f"{name}_distance_against_control", against, 0.03)
-    scores += [{"method": m, "metric": "occtmp_diff", "value": v, "low": 0.1, "high": 0.9} for m, v in values.items()]
-    plan = [planned("crows_pairs", method=method) for method in values]
-    found = matrix(scored(pd.DataFrame(scores).fillna({"part": NA, "variant": NA})), pd.DataFrame(plan))
-    helps = found.set_index(["measure", "method"])[["control", "helps", "helps_p"]]
-    of_pairs = helps.loc[name]
-    assert of_pairs["helps"].to_dict() == dict.fromkeys(values, "") | {"hard": "yes", "leace": "no"}
-    assert of_pairs.loc["hard", "control"] == "hard-random0" and of_pairs.loc["sal", "control"] == NA
-    assert of_pairs.loc["hard", "helps_p"] < 0.01 and of_pairs.loc["leace", "helps_p"] == 1
-    assert (helps.loc["occtmp_diff", "helps"] == "").all()
-    assert found.set_index(["measure", "method"])["smallest_seen"][name, "none"] == pytest.approx(0.1, abs=0.001)
+def test_a_method_helps_if_it_is_nearer_than_the_untouched_model_by_a_tenth_and_than_all_draws():
+    """hard is both; pca takes less than a tenth, leace is a draw like others, sal and qleace have no control of five
+    draws, and OCCTMP is off neutral everywhere."""
+    methods = {"none": 0.8, "hard": 0.55, "pca": 0.775, "leace": 0.7, "sal": 0.6, "qleace": 0.6}
+    changes = {"hard": -0.25, "pca": -0.025, "leace": -0.1, "sal": -0.2, "qleace": -0.2}
+    about = {"metric": "crows_pairs_score", "part": "all", "variant": "exact", "n": 200}
+    rows = [
+        {"method": method, "value": value, "low": value - 0.07, "high": value + 0.07}
+        for method, value in methods.items()
+    ]
+    rows += drawn("hard-random-matched", 0.75) + drawn("pca-random-matched", 0.8) + drawn("leace-random", 0.69, 0.05)
+    rows += drawn("qleace-random", 0.8, draws=4)
+    rows += [
+        {"method": method, "metric": "crows_pairs_score_distance_change", "value": value, "low": value - 0.02}
+        | {"high": value + 0.02}
+        for method, value in changes.items()
+    ]
+    occtmp = [{"method": m, "metric": "occtmp_diff", "value": v, "low": 0.1, "high": 0.9} for m, v in methods.items()]
+    table = pd.concat([pd.DataFrame([about | row for row in rows]), pd.DataFrame(occtmp)])
+    names = [*methods, "hard-random-matched", "pca-random-matched", "leace-random", "qleace-random"]
+    plan = pd.DataFrame([planned("crows_pairs", method=method) for method in names])
+    found = matrix(scored(table.fillna({"part": NA, "variant": NA, "setting": NA})), plan)
+    of_pairs = found[found["measure"] == "crows_pairs_score"].set_index("method")
+    assert of_pairs.index.is_unique  # the draws of a control are one row, with their mean
+    assert of_pairs.loc["leace-random", "value"] == pytest.approx(0.69)
+    wanted = dict.fromkeys(names, "") | {"hard": "yes", "pca": "no", "leace": "no"}
+    assert of_pairs["helps"].to_dict() == wanted
+    assert of_pairs.loc["hard", ["control", "draws", "beats"]].tolist() == ["hard-random-matched", 9, 9]
+    assert of_pairs.loc["hard", "control_low"] < 0.25 < of_pairs.loc["hard", "control_high"]  # distances
+    assert of_pairs.loc["leace", "beats"] == 4 and of_pairs.loc["qleace", ["draws", "beats"]].tolist() == [4, 4]
+    assert of_pairs.loc["hard", "helps_p"] < 0.01 and of_pairs.loc["pca", "helps_p"] == 1
+    assert of_pairs.loc["sal", "control"] == NA and np.isnan(of_pairs.loc["qleace", "control_p"])
+    assert (found.loc[found["measure"] == "occtmp_diff", "helps"] == "").all()
+    assert np.isnan(of_pairs.loc["none", "smallest_seen"])  # it was seen
+    assert (
+        of_pairs.loc["qleace", "smallest_seen"] == pytest.approx(0.1, abs=0.001) or of_pairs.loc["qleace", "low"] > 0.5
+    )
+
+
+def test_no_method_helps_a_score_that_shows_no_bias():
+    about = {"metric": "crows_pairs_score", "part": "all", "variant": "exact", "n": 200}
+    rows = [
+        {"method": method, "value": value, "low": 0.45, "high": 0.75}
+        for method, value in (("none", 0.6), ("hard", 0.5))
+    ]
+    rows += drawn("hard-random-matched", 0.6)
+    plan = pd.DataFrame([planned("crows_pairs", method=row["method"]) for row in rows[:3]])
+    found = matrix(scored(pd.DataFrame([about | row for row in rows]).fillna({"setting": NA})), plan).set_index(
+        "method"
+    )
+    assert found.loc["hard", "beats"] == 9 and found.loc["hard", "helps"] == ""
+    assert found.loc["none", "smallest_seen"] == pytest.approx(0.15 * 1.43, abs=0.001)
 
 
 def test_methods_that_do_the_same_count_once():
     """Hard debiasing and LEACE change three scores alike, SAL does not: there are two methods to correct for."""
     changed = {"hard": (-0.2, -0.1, 0.1), "leace": (-0.2, -0.105, 0.1), "sal": (-0.2, 0.1, -0.1)}
-    values = {"none": (0, 0, 0), **changed, **{f"{name}-random0": (0, 0, 0) for name in changed}}
+    values = {"none": (0, 0, 0), **changed}
     rows = []
     for number, metric in enumerate(("crows_pairs_score", "sss_score", "crr_score")):
-        about = {"metric": metric, "part": "all", "variant": "exact" if number == 0 else NA, "n": 200}
+        about = {"metric": metric, "part": "all", "variant": "exact" if number == 0 else NA, "n": 200, "setting": NA}
         for method, of in values.items():
             rows.append(about | {"method": method, "value": 0.8 + of[number], "low": 0.55, "high": 1})
         for method, of in changed.items():
             ends = {"value": of[number], "low": of[number] - 0.15, "high": of[number] + 0.15}
             rows.append(about | ends | {"method": method, "metric": f"{metric}_distance_change"})
-            rows.append(about | ends | {"method": f"{method}-random0", "metric": f"{metric}_distance_against_control"})
+            rows += [about | draw for draw in drawn(f"{method}-random-matched", 0.8)]
     plan = pd.DataFrame([planned("crows_pairs", method=method) for method in values])
     found = matrix(scored(rows), plan).set_index(["measure", "method"])
-    assert found.loc["sss_score", "same_as"].to_dict() == dict.fromkeys(values, "") | {"leace": "hard"}
+    assert found.loc["sss_score", "same_as"][[*values]].to_dict() == dict.fromkeys(values, "") | {"leace": "hard"}
     of_pairs = found.loc["crows_pairs_score"]
     assert of_pairs["change_p"][["hard", "leace", "sal"]].tolist() == pytest.approx([of_pairs["change_p"]["hard"]] * 3)
     assert of_pairs["helps_p"][["hard", "leace", "sal"]].tolist() == pytest.approx(
