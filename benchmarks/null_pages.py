@@ -1,8 +1,8 @@
 """How often does a page say that a useless method helps? `python -m benchmarks.null_pages FILE.csv RUN...`
 
 A run of config/nulls.yaml has, of every family of methods, a hundred random edits as settings of a method
-`<family>-null` (controls with as many directions, which move vectors as far). A null page is made of some of them in the place of
-methods, each with further ones as the draws of its control. Whatever helps on it helps by chance.
+`<family>-null` (controls with as many directions, which move vectors as far). A null page is made of some of them in
+the place of methods, each with further ones as the draws of its control. Whatever helps on it helps by chance.
 
 Of each run, family and number of methods: `named`, the share of pages that name a method which helps a score, from 400
 resampled pages (helps_p of results.matrix, vectorised) and from 20 that the product itself makes (results.matrix and
