@@ -19,7 +19,7 @@ from biasflow.plan.configuration import load_schema
 from biasflow.plan.configuration import resolve as completed
 from biasflow.plan.datasets import DATASETS
 from biasflow.plan.facts import gather
-from biasflow.plan.methods import DRAWS, MATCHED, OF_PRETRAINED, RANDOM, VARIANT
+from biasflow.plan.methods import DRAWS, MATCHED, OF_PRETRAINED, PERMUTED, RANDOM, VARIANT
 from biasflow.plan.setup import Setup
 from biasflow.registry import ERASERS, METRICS, PAPERS, READOUTS, STRATEGIES, TASKS, WITH
 from biasflow.results.page import meanings
@@ -98,6 +98,8 @@ def methods(config: Mapping | None) -> Lines:
     yield f"<method>{RANDOM}0 to {RANDOM.strip('-')}{DRAWS - 1}", "its controls: as many random directions"
     matched = f"{RANDOM}{MATCHED}"
     yield f"<method>{matched}0 to {matched.strip('-')}{DRAWS - 1}", "random directions that move vectors as far"
+    permuted = f"<method>{PERMUTED}0 to {PERMUTED.strip('-')}{DRAWS - 1}"
+    yield permuted, "of one fitted to a task: the same, fitted to genders permuted within each class"
 
 
 def _method(method: object) -> str:

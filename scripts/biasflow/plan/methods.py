@@ -7,9 +7,10 @@ from operator import itemgetter
 from biasflow.base.errors import BiasflowError
 from biasflow.base.names import Faults, naming, require
 from biasflow.matrix import ELSEWHERE
-from biasflow.methods.controls import MATCHED, RANDOM
+from biasflow.methods.controls import MATCHED, PERMUTED, RANDOM
 from biasflow.methods.controls import control_of as control_of
 from biasflow.methods.controls import is_matched as is_matched
+from biasflow.methods.controls import is_permuted as is_permuted
 from biasflow.methods.grid import PLACES, chosen_settings, name_of_setting
 from biasflow.plan.validation import fault
 from biasflow.registry import ERASERS, FIRST_TOKEN, SENTENCE, WORDS, module_of
@@ -19,7 +20,7 @@ UNBALANCED = "fitted to texts whose classes may go with gender, so gaps may turn
 # Any method's name with such a suffix: the same, fitted on the encoder before training; or a draw of its controls (a
 # grid has none).
 OF_PRETRAINED, DRAWS = "-pretrained", 5
-VARIANT = re.compile(rf"({OF_PRETRAINED}|{RANDOM}({MATCHED})?\d)$")
+VARIANT = re.compile(rf"({OF_PRETRAINED}|({RANDOM}({MATCHED})?|{PERMUTED})\d)$")
 PLACE = re.compile(r"all|last|last\.cls|pooled|each|layer\[(?P<layer>-?\d+)\](\.cls|\.attention\.(query|key|value))?")
 
 
@@ -30,8 +31,8 @@ def methods_of_erasers() -> dict[str, list[dict]]:
 
 def with_variants(methods: Mapping[str, object]) -> dict[str, object]:
     """All methods, and each once more as `<name>-pretrained`, and as `<name>-random0` to 4 and `<name>-random-matched0`
-    to 4 (see VARIANT). What is fitted to a task has no `<name>-pretrained`: the vectors of its texts are those of the
-    model that is edited."""
+    to 4 (see VARIANT). What is fitted to a task has `<name>-permuted0` to 4 instead of `<name>-pretrained`: the vectors
+    of its texts are those of the model that is edited."""
     all_methods = {}
     for name, method in methods.items():
         if method and not VARIANT.search(name):
@@ -39,6 +40,8 @@ def with_variants(methods: Mapping[str, object]) -> dict[str, object]:
                 all_methods[name + OF_PRETRAINED] = _with(method, fitted_on="pretrained")
             if not isinstance(method, Mapping):
                 for seed in range(DRAWS):
+                    if sources(method) == {"task"}:
+                        all_methods[f"{name}{PERMUTED}{seed}"] = _with(method, control=seed, permuted=True)
                     all_methods[f"{name}{RANDOM}{seed}"] = _with(method, control=seed)
                     all_methods[f"{name}{RANDOM}{MATCHED}{seed}"] = _with(method, control=seed, matched=True)
     return {**all_methods, **methods}
@@ -93,6 +96,8 @@ def _unfitting_step(step: Mapping, key: str) -> Faults:
         yield f"{key}.fitted_on", "what is fitted to the task is fitted on the model; leave it out"
     if step.get("balanced") and fitted_to != "task":
         yield f"{key}.balanced", "only a task's vectors have classes to balance; write fitted_to: task"
+    if step.get("permuted") and fitted_to != "task":
+        yield f"{key}.permuted", "only a task's vectors have classes; write fitted_to: task"
     if fitted_to == "words" and places.endswith(("cls", "pooled")):
         yield f"{key}.places", f"{places} has no states of words; write fitted_to: pairs"
 
