@@ -55,7 +55,8 @@ class Intervention:
     module: the full name of the eraser's module; control: the seed of random directions that replace the fitted ones
     (`random.like`; with `matched` those that move vectors as far, `random.matched`), or with `permuted` of the genders
     that it is fitted to (`permuted_within`), or None; needs_labels: whether its fit takes the task's classes `y`;
-    balanced: whether it is fitted to as many vectors of either gender in every class."""
+    balanced: whether it is fitted to as many vectors of either gender in every class; class_centred: whether it is
+    fitted to gender minus its share in the class (with `y`)."""
 
     eraser: str
     module: str
@@ -69,6 +70,7 @@ class Intervention:
     permuted: bool = False
     needs_labels: bool = False
     balanced: bool = False
+    class_centred: bool = False
 
 
 def fitting_arguments(fit: Mapping, files: Files) -> dict[str, object]:
@@ -204,7 +206,8 @@ class _Vectors:
 
 def _examples(intervention: Intervention, source: VectorSource, X: torch.Tensor) -> tuple[torch.Tensor, dict]:
     """The vectors that an eraser is fitted to, and the other arguments of its fit that say what they are of."""
-    labels = source.labels(X) | ({"y": source.classes} if intervention.needs_labels else {})
+    takes_classes = intervention.needs_labels or intervention.class_centred
+    labels = source.labels(X) | ({"y": source.classes} if takes_classes else {})
     if intervention.permuted:
         labels["z"] = permuted_within(labels["z"], source.classes, intervention.control)
     if not intervention.balanced:

@@ -16,7 +16,10 @@ from biasflow.plan.validation import fault
 from biasflow.registry import ERASERS, FIRST_TOKEN, SENTENCE, WORDS, module_of
 
 NONE = "none"
-UNBALANCED = "fitted to texts whose classes may go with gender, so gaps may turn around; try balanced: true"
+UNBALANCED = (
+    "fitted to texts whose classes may go with gender, so gaps may turn around; try balanced: true, or "
+    "class_centred: true"
+)
 # Any method's name with such a suffix: the same, fitted on the encoder before training; or a draw of its controls (a
 # grid has none).
 OF_PRETRAINED, DRAWS = "-pretrained", 5
@@ -94,10 +97,12 @@ def _unfitting_step(step: Mapping, key: str) -> Faults:
         yield f"{key}.places", "what is fitted to the task acts at last.cls; write places: last.cls"
     if fitted_to == "task" and step["fitted_on"] == "pretrained":
         yield f"{key}.fitted_on", "what is fitted to the task is fitted on the model; leave it out"
-    if step.get("balanced") and fitted_to != "task":
-        yield f"{key}.balanced", "only a task's vectors have classes to balance; write fitted_to: task"
-    if step.get("permuted") and fitted_to != "task":
-        yield f"{key}.permuted", "only a task's vectors have classes; write fitted_to: task"
+    for option in ("balanced", "class_centred", "permuted"):
+        if step.get(option) and fitted_to != "task":
+            yield f"{key}.{option}", "only a task's vectors have classes; write fitted_to: task"
+    if step.get("class_centred") and not ERASERS[step["eraser"]].class_centred:
+        can_centre = ", ".join(name for name, entry in ERASERS.items() if entry.class_centred)
+        yield f"{key}.class_centred", f"{step['eraser']} cannot be; write balanced: true, or take {can_centre}"
     if fitted_to == "words" and places.endswith(("cls", "pooled")):
         yield f"{key}.places", f"{places} has no states of words; write fitted_to: pairs"
 
@@ -147,7 +152,7 @@ def note_of(method: object, reads_states: str, groups: str | None = None) -> str
     what is in them: a probe of the first token loses little by LEACE that was fitted to words; or to a task's texts as
     they are, where it may mix gender and classes (docs/real_encoders.md)."""
     fitted_to = sources(method) if method else set()
-    if "task" in fitted_to and not all(step.get("balanced") for step in steps_of(method)):
+    if "task" in fitted_to and not all(step.get("balanced") or step.get("class_centred") for step in steps_of(method)):
         return UNBALANCED
     of = f" of {groups}" if groups and "words" in fitted_to else ""
     elsewhere = ELSEWHERE if reads_states in (SENTENCE, FIRST_TOKEN) and fitted_to == {"words"} else ""

@@ -162,6 +162,7 @@ def test_what_is_fitted_to_balanced_classes_takes_out_gender_and_not_the_class_t
         for name, keys in (
             ("as-it-is", {}),
             ("balanced", {"balanced": True}),
+            ("class-centred", {"class_centred": True}),
             ("permuted", {"control": 0, "permuted": True}),
             ("permuted-again", {"control": 1, "permuted": True}),
         )
@@ -173,7 +174,8 @@ def test_what_is_fitted_to_balanced_classes_takes_out_gender_and_not_the_class_t
     assert removed["permuted"].argmax() == 0 and not torch.equal(removed["permuted"], removed["permuted-again"])
     left = erasers["permuted"].apply(torch.from_numpy(X))[:, 1].numpy()  # what tells genders apart within a class
     assert left[(y == 1) & (z == 1)].mean() - left[(y == 1) & (z == 0)].mean() == pytest.approx(1, abs=0.2)
-    assert removed["balanced"].argmax() == 1 and removed["balanced"][0] < 0.2 * removed["balanced"][1]
+    for name in ("balanced", "class-centred"):
+        assert removed[name].argmax() == 1 and removed[name][0] < 0.2 * removed[name][1]
     assert caplog.text.count("left out: class 7") == 1
 
 

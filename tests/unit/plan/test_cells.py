@@ -43,6 +43,7 @@ def test_a_fit_to_words_that_is_measured_on_the_first_token_is_noted_and_one_to_
     methods = {
         "task-leace": [leace := {"eraser": "leace", "places": "last.cls", "fitted_to": "task"}],
         "balanced": [leace | {"balanced": True}],
+        "centred": [leace | {"class_centred": True}],
         "pairs": [{"eraser": "pca", "places": "last"}],
     }
     asked = {"encoders": ["real"], "task": "bios", "strategies": ["plain", "with-leace"]}
