@@ -39,7 +39,8 @@ class Eraser:
     options: JSON Schemas of the options of `fit`, by name; fitted_to: what it can be fitted to, the default first;
     ordered: whether its directions are orthonormal and ordered, so that paper B's grid can take the first or second,
     weighted by explained variance; places: where it acts in the method of its name, which every configuration has;
-    needs_labels: whether its `fit` takes the classes of a task as `y`."""
+    needs_labels: whether its `fit` needs the classes of a task as `y`; class_centred: whether it takes them, too, to be
+    fitted to gender minus its share in the class."""
 
     label: str
     module: str
@@ -48,6 +49,7 @@ class Eraser:
     ordered: bool = False
     places: str = "last"
     needs_labels: bool = False
+    class_centred: bool = False
 
 
 ERASERS = {
@@ -70,9 +72,9 @@ ERASERS = {
         },
         places="all",
     ),
-    "leace": Eraser("LEACE", "erasers.leace", {"shrinkage": {"type": "boolean", "default": False}}),
+    "leace": Eraser("LEACE", "erasers.leace", {"shrinkage": {"type": "boolean", "default": False}}, class_centred=True),
     "splince": Eraser("SPLINCE", "erasers.splince", fitted_to=("task",), places="last.cls", needs_labels=True),
-    "mean_projection": Eraser("mean projection", "erasers.mean_projection"),
+    "mean_projection": Eraser("mean projection", "erasers.mean_projection", class_centred=True),
     "inlp": Eraser("INLP", "erasers.inlp", {"classifiers": _whole(1, 100), "stop_at": _one_of("balanced", "majority")}),
     "rlace": Eraser("R-LACE", "erasers.rlace", {"components": _whole(1, 1)}),
     "sal": Eraser("SAL", "erasers.sal"),

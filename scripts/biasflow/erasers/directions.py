@@ -6,6 +6,7 @@ from functools import wraps
 
 import numpy as np
 import torch
+from torch.nn.functional import one_hot
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.genders import FEMININE, MASCULINE
@@ -80,8 +81,22 @@ def is_rounding(differences: torch.Tensor, X: torch.Tensor) -> bool:
     return not length > SAME * of_vectors
 
 
-def mean_difference(eraser: str, X: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
-    """Return the feminine minus the masculine mean of X [n, d]: [d]; BiasflowError if it is only rounding."""
+def class_columns(eraser: str, y: Vectors, X: torch.Tensor) -> torch.Tensor:
+    """The classes y [n] of the rows of X as columns of 0 and 1, [n, classes] in float64, or BiasflowError."""
+    y = torch.as_tensor(y, device=X.device)
+    if y.shape != X.shape[:1] or y.is_floating_point():
+        raise BiasflowError(f"{eraser}: y is {tuple(y.shape)} of {y.dtype}; it must hold {len(X)} whole numbers")
+    return one_hot(y.unique(return_inverse=True)[1]).double()
+
+
+def mean_difference(eraser: str, X: torch.Tensor, z: torch.Tensor, y: Vectors | None = None) -> torch.Tensor:
+    """Return the feminine minus the masculine mean of X [n, d]: [d]; BiasflowError if it is only rounding.
+
+    y: classes [n], whose means are taken off first (None: nothing is). Times the shares of both genders the result is
+    the covariance of X with z, or with y that of X with z - P(z | y), a gender minus its share in the class."""
+    if y is not None:
+        classes = class_columns(eraser, y, X)
+        X = X - classes @ (classes.T @ X / classes.sum(0)[:, None])
     difference = X[z].mean(0) - X[~z].mean(0)
     if is_rounding(difference, X):
         raise BiasflowError(

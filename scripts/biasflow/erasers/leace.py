@@ -3,12 +3,19 @@
 import torch
 
 from biasflow.base.errors import BiasflowError
-from biasflow.erasers.directions import each_head, mean_difference
+from biasflow.erasers.directions import Vectors, each_head, mean_difference
 from biasflow.erasers.eraser import Eraser
 
 
 @each_head
-def fit(X: torch.Tensor, z: torch.Tensor, *, pairs: torch.Tensor | None = None, shrinkage: bool = False) -> Eraser:
+def fit(
+    X: torch.Tensor,
+    z: torch.Tensor,
+    *,
+    pairs: torch.Tensor | None = None,
+    y: Vectors | None = None,
+    shrinkage: bool = False,
+) -> Eraser:
     """Fit least-squares concept erasure in closed form (Belrose et al. 2023): h' = h - W+ P W (h - c).
 
     X: [n, d] or [n, heads, d]; z: [n], 0 masculine, 1 feminine; pairs plays no part. c is the mean of X, W = S^(-1/2)
@@ -21,6 +28,9 @@ def fit(X: torch.Tensor, z: torch.Tensor, *, pairs: torch.Tensor | None = None, 
     any convex loss does better than a constant; of all affine maps of which that is true it changes the vectors least
     in the mean square. On other vectors it holds as far as S and s are the same: take n well above d.
 
+    y: [n], the classes of a task, or None. With y, z stands for z - P(z | y), a gender minus its share in the class:
+    where genders go with classes, what tells classes apart stays, and the guarantees hold for this z.
+
     shrinkage=False (default) takes S as it is, since the guarantee of least change is for that S; its pseudo-inverse
     leaves out eigenvalues below d times the precision of float64, relative to the largest, so that directions without
     variance (LayerNorm makes one) do no harm. shrinkage=True shrinks S towards a multiple of the identity (Ledoit &
@@ -29,7 +39,7 @@ def fit(X: torch.Tensor, z: torch.Tensor, *, pairs: torch.Tensor | None = None, 
     covariance is shorter than 0.01; here all of it goes.) Computed in float64.
     BiasflowError: no vectors of a gender, NaN, or genders whose means are equal already."""
     c = X.mean(0)
-    s = mean_difference("leace", X, z) * z.double().mean() * (~z).double().mean()
+    s = mean_difference("leace", X, z, y) * z.double().mean() * (~z).double().mean()
     S = _shrunk(X) if shrinkage else torch.cov(X.T, correction=0).reshape(len(c), len(c))
     measured = torch.linalg.pinv(S, hermitian=True) @ s
     size = s @ measured

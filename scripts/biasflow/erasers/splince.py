@@ -1,10 +1,9 @@
 """SPLINCE: take out gender as LEACE does, and keep how the vectors vary with the classes of a task."""
 
 import torch
-from torch.nn.functional import one_hot
 
 from biasflow.base.errors import BiasflowError
-from biasflow.erasers.directions import SAME, Vectors, each_head, mean_difference
+from biasflow.erasers.directions import SAME, Vectors, class_columns, each_head, mean_difference
 from biasflow.erasers.eraser import Eraser
 
 
@@ -53,11 +52,7 @@ def _one_hot(y: Vectors | None, X: torch.Tensor) -> torch.Tensor:
         raise BiasflowError(
             "splince: it needs y, the class of each vector; give y= (in a configuration: fitted_to: task)"
         )
-    y = torch.as_tensor(y, device=X.device)
-    if y.shape != X.shape[:1] or y.is_floating_point():
-        raise BiasflowError(f"splince: y is {tuple(y.shape)} of {y.dtype}; it must hold {len(X)} whole numbers")
-    known, numbers = y.unique(return_inverse=True)
-    if len(known) < 2:
+    columns = class_columns("splince", y, X)
+    if columns.shape[1] < 2:
         raise BiasflowError("splince: y has a single class, so that there is nothing to keep; take leace")
-    columns = one_hot(numbers).double()
     return columns - columns.mean(0)

@@ -63,10 +63,10 @@ class Intervention:
     """An eraser at places, as the configuration describes it.
 
     module: the full name of the eraser's module; control: the seed of random directions that replace the fitted ones
-    (`random.like`; with `matched` those that move vectors as far, `random.matched`), seeds for a setting each, or None;
-    needs_labels: whether its
-    fit takes the task's classes `y`; balanced: whether it is fitted to as many vectors of either gender in every
-    class."""
+    (`random.like`; with `matched` those that move vectors as far, `random.matched`), or with `permuted` of the genders
+    that it is fitted to (`permuted_within`), seeds for a setting each, or None; needs_labels: whether its fit takes the
+    task's classes `y`; balanced: whether it is fitted to as many vectors of either gender in every class;
+    class_centred: whether it is fitted to gender minus its share in the class (with `y`)."""
 
     eraser: str
     module: str
@@ -77,8 +77,10 @@ class Intervention:
     sequential: bool = False
     control: int | Sequence[int] | None = None
     matched: bool = False
+    permuted: bool = False
     needs_labels: bool = False
     balanced: bool = False
+    class_centred: bool = False
 
 
 def fitting_arguments(fit: Mapping, files: Files) -> dict[str, object]:
@@ -200,14 +202,15 @@ class _Vectors:
         with _named(self.model, f"{method} at {place}"):
             at_place = source.at([place], edits) if edits else self.plain[intervention.fitted_on, kind]
             X, labels = _examples(intervention, source, at_place[place])
-            key = f"{kind} {replace(intervention, places=place, sequential=False, control=None, matched=False)}"
+            method = intervention if intervention.permuted else replace(intervention, control=None, matched=False)
+            key = f"{kind} {replace(method, places=place, sequential=False)}"
             eraser = None if edits else self.known.get(key)
             if eraser is None:
                 eraser = importlib.import_module(intervention.module).fit(X, **labels, **intervention.options)
             if not edits:
                 self.known[key] = eraser
             seed = intervention.control
-            if seed is None:
+            if seed is None or intervention.permuted:
                 return eraser
             if not intervention.matched:
                 return random.like(eraser, seed)
@@ -224,7 +227,10 @@ class _Vectors:
 
 def _examples(intervention: Intervention, source: VectorSource, X: torch.Tensor) -> tuple[torch.Tensor, dict]:
     """The vectors that an eraser is fitted to, and the other arguments of its fit that say what they are of."""
-    labels = source.labels(X) | ({"y": source.classes} if intervention.needs_labels else {})
+    takes_classes = intervention.needs_labels or intervention.class_centred
+    labels = source.labels(X) | ({"y": source.classes} if takes_classes else {})
+    if intervention.permuted:
+        labels["z"] = permuted_within(labels["z"], source.classes, intervention.control)
     if not intervention.balanced:
         return X, labels
     rows = balanced_rows(labels["z"], source.classes)
@@ -241,6 +247,12 @@ def balanced_rows(z: torch.Tensor, y: ArrayLike, seed: int = 0) -> np.ndarray:
     drawn = pd.DataFrame({"z": np.asarray(z, dtype=int), "y": np.asarray(y)}).sample(frac=1, random_state=seed)
     fewest = pd.crosstab(drawn["y"], drawn["z"]).reindex(columns=[0, 1], fill_value=0).min(axis=1)
     return np.sort(drawn.index[drawn.groupby(["y", "z"]).cumcount() < drawn["y"].map(fewest)])
+
+
+def permuted_within(z: torch.Tensor, y: ArrayLike, seed: int) -> torch.Tensor:
+    """Genders z [n] in random order within every class of y [n]: each class keeps its share, and no person a gender."""
+    drawn = pd.Series(np.asarray(z)).groupby(np.asarray(y)).transform(np.random.default_rng(seed).permutation)
+    return torch.tensor(drawn.to_numpy()).to(z)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import pandas as pd
 from biasflow.base.files import read_text
 from biasflow.base.shipped import shipped
 from biasflow.overview.cards import card
-from biasflow.plan.methods import control_of, is_matched
+from biasflow.plan.methods import control_of, is_matched, is_permuted
 from biasflow.registry import ERASERS, STRATEGIES
 from biasflow.results.matrix import PLAIN, by_rows
 from biasflow.results.page import meanings
@@ -122,6 +122,8 @@ def _methods(shown: Iterable[str], names: pd.DataFrame) -> list[Entry]:
         if of := control_of(name):
             strength = ", which move vectors as far" if is_matched(name) else ""
             text = f"the control of {of}: it removes as many random directions at the same places{strength}"
+            if is_permuted(name):
+                text = f"the control of {of}: the same, fitted to genders permuted within each class"
         elif erasers := [eraser for eraser in about.get("eraser", "").split() if eraser in ERASERS]:
             does = "; then it ".join(meanings("erasers")[eraser] for eraser in erasers)
             where = f" (places: {about['places']})" if "places" in about else ""

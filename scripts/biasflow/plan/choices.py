@@ -19,7 +19,7 @@ from biasflow.plan.configuration import load_schema
 from biasflow.plan.configuration import resolve as completed
 from biasflow.plan.datasets import DATASETS
 from biasflow.plan.facts import gather
-from biasflow.plan.methods import MATCHED, OF_PRETRAINED, RANDOM, VARIANT
+from biasflow.plan.methods import MATCHED, OF_PRETRAINED, PERMUTED, RANDOM, VARIANT
 from biasflow.plan.setup import Setup
 from biasflow.registry import ERASERS, METRICS, PAPERS, READOUTS, STRATEGIES, TASKS, WITH
 from biasflow.results.page import meanings
@@ -97,6 +97,8 @@ def methods(config: Mapping | None) -> Lines:
     yield f"<method>{OF_PRETRAINED}", "the same, fitted on the encoder before its fine-tuning"
     yield f"<method>{RANDOM}", "its control: draws of as many random directions"
     yield f"<method>{RANDOM}{MATCHED}", "its control: draws of random directions that move vectors as far"
+    permuted = f"<method>{PERMUTED}"
+    yield permuted, "of one fitted to a task: draws of the same, fitted to genders permuted within each class"
 
 
 def _method(method: object) -> str:

@@ -129,7 +129,7 @@ def _changed_options(step: Mapping) -> str:
     eraser = ERASERS[step["eraser"]]
     default = {name: schema.get("default") for name, schema in eraser.options.items()}
     of_step = {"fitted_to": eraser.fitted_to[0], "balanced": False, "sequential": False, "control": None}
-    of_step |= {"matched": False}
+    of_step |= {"matched": False, "permuted": False, "class_centred": False}
     now = step["options"] | {key: step[key] for key in of_step if key in step}
     default |= of_step
     return " ".join(f"{name}={json.dumps(value)}" for name, value in now.items() if value != default[name])

@@ -7,20 +7,25 @@ from operator import itemgetter
 from biasflow.base.errors import BiasflowError
 from biasflow.base.names import Faults, naming, require
 from biasflow.matrix import ELSEWHERE
-from biasflow.methods.controls import MATCHED, RANDOM, draw_name
+from biasflow.methods.controls import MATCHED, PERMUTED, RANDOM, draw_name
 from biasflow.methods.controls import control_of as control_of
 from biasflow.methods.controls import is_matched as is_matched
+from biasflow.methods.controls import is_permuted as is_permuted
 from biasflow.methods.grid import PLACES, chosen_settings, name_of_setting
 from biasflow.plan.validation import fault
 from biasflow.registry import ERASERS, FIRST_TOKEN, SENTENCE, WORDS, module_of
 
 NONE = "none"
-UNBALANCED = "fitted to texts whose classes may go with gender, so gaps may turn around; try balanced: true"
+UNBALANCED = (
+    "fitted to texts whose classes may go with gender, so gaps may turn around; try balanced: true, or "
+    "class_centred: true"
+)
 # Any method's name with such a suffix: the same, fitted on the encoder before training; or all draws of a control, or
 # one of the first (a grid has none).
 OF_PRETRAINED, SINGLE_DRAWS = "-pretrained", 5
-VARIANT = re.compile(rf"({OF_PRETRAINED}|{RANDOM}({MATCHED})?\d?)$")
-# Draws of a control that edits the last layer alone share the pass through the encoder; each of the others costs one.
+VARIANT = re.compile(rf"({OF_PRETRAINED}|({RANDOM}({MATCHED})?|{PERMUTED})\d?)$")
+# Draws of a control that edits the last layer alone share the pass through the encoder; each of the others costs one,
+# and each of one that is fitted to permuted genders a fit.
 SHARED_DRAWS, PASS_DRAWS = 39, 7
 LAST_LAYER = ("last", "last.cls", "pooled", "layer[-1]", "layer[-1].cls")
 PLACE = re.compile(r"all|last|last\.cls|pooled|each|layer\[(?P<layer>-?\d+)\](\.cls|\.attention\.(query|key|value))?")
@@ -34,7 +39,8 @@ def methods_of_erasers() -> dict[str, list[dict]]:
 def with_variants(methods: Mapping[str, object]) -> dict[str, object]:
     """All methods, and each once more as `<name>-pretrained`, and as `<name>-random` and `<name>-random-matched` with
     all draws of a control, and with one of the first as `<name>-random0` to 4 (see VARIANT). What is fitted to a task
-    has no `<name>-pretrained`: the vectors of its texts are those of the model that is edited."""
+    has `<name>-permuted` instead of `<name>-pretrained`: the vectors of its texts are those of the model that is
+    edited."""
     all_methods = {}
     for name, method in methods.items():
         if method and not VARIANT.search(name):
@@ -45,6 +51,9 @@ def with_variants(methods: Mapping[str, object]) -> dict[str, object]:
                 for number, control in draws.items():
                     all_methods[f"{name}{RANDOM}{number}"] = _with(method, control=control)
                     all_methods[f"{name}{RANDOM}{MATCHED}{number}"] = _with(method, control=control, matched=True)
+                    if sources(method) == {"task"}:
+                        seeds = control if number else control[:PASS_DRAWS]
+                        all_methods[f"{name}{PERMUTED}{number}"] = _with(method, control=seeds, permuted=True)
     return {**all_methods, **methods}
 
 
@@ -100,8 +109,12 @@ def _unfitting_step(step: Mapping, key: str) -> Faults:
         yield f"{key}.places", "what is fitted to the task acts at last.cls; write places: last.cls"
     if fitted_to == "task" and step["fitted_on"] == "pretrained":
         yield f"{key}.fitted_on", "what is fitted to the task is fitted on the model; leave it out"
-    if step.get("balanced") and fitted_to != "task":
-        yield f"{key}.balanced", "only a task's vectors have classes to balance; write fitted_to: task"
+    for option in ("balanced", "class_centred", "permuted"):
+        if step.get(option) and fitted_to != "task":
+            yield f"{key}.{option}", "only a task's vectors have classes; write fitted_to: task"
+    if step.get("class_centred") and not ERASERS[step["eraser"]].class_centred:
+        can_centre = ", ".join(name for name, entry in ERASERS.items() if entry.class_centred)
+        yield f"{key}.class_centred", f"{step['eraser']} cannot be; write balanced: true, or take {can_centre}"
     if fitted_to == "words" and places.endswith(("cls", "pooled")):
         yield f"{key}.places", f"{places} has no states of words; write fitted_to: pairs"
 
@@ -151,7 +164,7 @@ def note_of(method: object, reads_states: str, groups: str | None = None) -> str
     what is in them: a probe of the first token loses little by LEACE that was fitted to words; or to a task's texts as
     they are, where it may mix gender and classes (docs/real_encoders.md)."""
     fitted_to = sources(method) if method else set()
-    if "task" in fitted_to and not all(step.get("balanced") for step in steps_of(method)):
+    if "task" in fitted_to and not all(step.get("balanced") or step.get("class_centred") for step in steps_of(method)):
         return UNBALANCED
     of = f" of {groups}" if groups and "words" in fitted_to else ""
     elsewhere = ELSEWHERE if reads_states in (SENTENCE, FIRST_TOKEN) and fitted_to == {"words"} else ""

@@ -1,5 +1,6 @@
 """A score under a method against that of the untouched model: which is nearer to neutral?"""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -9,13 +10,13 @@ from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from biasflow.results.bootstrap import RESAMPLES
 from biasflow.results.scores import NA, ROUNDING
-from biasflow.results.statistics import t_interval
+from biasflow.results.statistics import split_interval, t_interval
 
 SEEDS, ITEMS, DRAWS = "seeds", "items", "draws"  # what an interval is over
 SAME_ITEMS = "same items"
 # Endings of metrics whose scores are differences on the same items (results.changes).
 CHANGED, DISTANCE_CHANGED = "_change", "_distance_change"
-DRAWN = ["split_seed", "readout_seed", "head_seed"]
+DRAWN = ["split_seed"]  # not the order in which a probe is sent the same people: that says nothing of other people
 
 
 class Change(NamedTuple):
@@ -86,7 +87,7 @@ def change(
             low = d1 - d0 - sqrt((d1 - l1)^2 + (h0 - d0)^2), and high likewise (Zou and Donner 2008). That is the
             interval of two that are measured on different items, for scores of which no items are known; none where
             one of the intervals has no width
-    draws   three or more of the readout, the same ones: Student's t of their differences"""
+    draws   three or more splits, the same ones: `split_interval` of their differences"""
     block = block[block["value"].notna()]
     if other is None or block.empty:
         return Change(*_alone(block, neutral, better))
@@ -102,7 +103,7 @@ def change(
         (SEEDS, lambda: _paired(*sides)),
         (SAME_ITEMS, lambda: items),
         (ITEMS, lambda: _of_items(block, other, neutral, better)),
-        (DRAWS, lambda: _paired(*(_by(side, DRAWN, neutral, better) for side in (block, other)))),
+        (DRAWS, lambda: _paired(*(_by(side, DRAWN, neutral, better) for side in (block, other)), split_interval)),
     ):
         low, high = ends()
         if noisy and over in (SEEDS, DRAWS) and np.isnan(items).any():
@@ -110,7 +111,7 @@ def change(
         if has_width(low, high) or (over in (SAME_ITEMS, ITEMS) and low == high == 0):  # equal distances
             if over == SEEDS:
                 low, high = with_items(means[0] - means[1], (low, high), items)
-            units = {SEEDS: len(sides[0]), DRAWS: len(block)}.get(over)
+            units = {SEEDS: len(sides[0]), DRAWS: len(block.groupby(DRAWN))}.get(over)
             return Change(*means, low, high, over, p_of_interval(means[0] - means[1], low, high, units))
     return Change(*means)
 
@@ -140,12 +141,12 @@ def _by(rows: pd.DataFrame, keys: list[str], neutral: float, better: str) -> pd.
     return pd.Series(distance(means, neutral, better), means.index)
 
 
-def _paired(block: pd.Series, other: pd.Series) -> tuple[float, float]:
-    """t interval of the differences; another model without a seed is the same for all."""
+def _paired(block: pd.Series, other: pd.Series, interval: Callable = t_interval) -> tuple[float, float]:
+    """The interval of the differences; another model without a seed is the same for all."""
     if list(other.index) == [NA]:
-        return t_interval((block - other.iloc[0]).to_numpy())
+        return interval((block - other.iloc[0]).to_numpy())
     both = pd.concat([block, other], axis=1, join="inner")
-    return t_interval((both.iloc[:, 0] - both.iloc[:, 1]).to_numpy()) if len(both) == len(block) else (np.nan, np.nan)
+    return interval((both.iloc[:, 0] - both.iloc[:, 1]).to_numpy()) if len(both) == len(block) else (np.nan, np.nan)
 
 
 def with_items(value: float, over_seeds: tuple[float, float], over_items: tuple[float, float]) -> tuple[float, float]:

@@ -23,7 +23,7 @@ from biasflow.results.comparison import (
 )
 from biasflow.results.draws import Beyond, beyond, draw_of, is_draw
 from biasflow.results.scores import KEYS, MEASURE, NA, NONE
-from biasflow.results.statistics import holm, t_interval
+from biasflow.results.statistics import holm, split_interval, t_interval
 from biasflow.results.tables import arranged
 
 ROW = ["encoder", "task", "strategy", "method", "setting", "measure", "dataset", "head"]
@@ -317,7 +317,7 @@ def _summary(block: pd.DataFrame) -> dict[str, object]:
     intervals: dict[str, Callable[[], tuple[float, float]]] = {  # the first that there is
         SEEDS: lambda: with_items(float(seeds.mean()), t_interval(seeds.to_numpy()), over_items),
         ITEMS: lambda: over_items,
-        DRAWS: lambda: t_interval(block.groupby(DRAWN)["value"].mean().to_numpy()),
+        DRAWS: lambda: split_interval(block.groupby(DRAWN)["value"].mean().to_numpy()),
     }
     existing = ((low, high, name) for name, ends in intervals.items() for low, high in [ends()] if not np.isnan(low))
     about = dict(zip(("low", "high", "interval"), next(existing, (np.nan, np.nan, NA)), strict=True))

@@ -1,5 +1,6 @@
 """Erasers in closed form, of subspaces and of means: known answers, properties, errors."""
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import assume, given, settings
@@ -172,6 +173,35 @@ def test_no_linear_probe_is_better_than_the_majority_and_leace_changes_least(see
     for change in moved[1:]:  # wherever the mean lies
         assert moved[0].square().sum() <= (change - change.mean(0)).square().sum() * (1 + 1e-4)
     assert torch.allclose(moved[2], moved[3], atol=1e-4)  # of two genders there is one direction
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 9999), classes=st.integers(2, 4))
+def test_with_classes_it_is_fitted_to_gender_minus_its_share_in_the_class(seed, classes):
+    """Which no class tells, and after which no linear probe that knows the class finds a gender."""
+    X, z, y = with_classes(seed, classes=classes)
+    columns = one_hot(y, classes).double()[:, y.unique()]
+    residual = z - columns @ (columns.T @ z.double() / columns.sum(0))
+    assume(residual.square().mean() > 0.02)
+    assert covariance(columns, residual).abs().max() < 1e-12
+    erasers = {module: module.fit(X, z, y=10 * y) for module in (leace, mean_projection)}
+    for eraser in erasers.values():
+        erased = eraser.apply(X.double())
+        assert eraser.components == 1 and covariance(erased, residual).abs().max() < 1e-5
+        known = torch.cat([columns, erased], 1).numpy()
+        weights, *_ = np.linalg.lstsq(known, z.double().numpy(), rcond=1e-4)
+        assert known @ weights == pytest.approx((z - residual).numpy(), abs=1e-2)
+    assert torch.allclose(erasers[leace].apply(X.double()), leace_by_the_book(X, residual), atol=1e-4)
+    assert not torch.allclose(erasers[leace].left, leace.fit(X, z).left, atol=1e-3)
+
+
+@pytest.mark.parametrize("module", [leace, mean_projection])
+def test_genders_that_follow_from_the_classes_leave_nothing_to_erase(module):
+    X, z = two_genders()
+    with pytest.raises(BiasflowError, match=f"^{module.__name__.split('.')[-1]}: both genders have the same mean"):
+        module.fit(X, z, y=z)
+    with pytest.raises(BiasflowError, match="60 whole numbers"):
+        module.fit(X, z, y=z[1:])
 
 
 def test_shrinkage_holds_better_on_vectors_that_were_not_seen():

@@ -11,7 +11,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.encoders.edit import edited
 from biasflow.erasers import densray, hard, leace, pca, splince
 from biasflow.methods.fitted import load, save
-from biasflow.methods.fitting import balanced_rows, fit_block
+from biasflow.methods.fitting import balanced_rows, fit_block, permuted_within
 from biasflow.methods.grid import all_settings, edits_of
 from biasflow.methods.occurrences import find_occurrences
 from biasflow.methods.states import WordStates, pair_states
@@ -159,12 +159,23 @@ def test_what_is_fitted_to_balanced_classes_takes_out_gender_and_not_the_class_t
     X = rng.normal(size=(2000, HIDDEN)) + 4 * np.outer(y == 1, np.eye(HIDDEN)[0]) + np.outer(z, np.eye(HIDDEN)[1])
     methods = {
         name: [at("last.cls", "leace", fitted_to="task", **keys)]
-        for name, keys in (("as-it-is", {}), ("balanced", {"balanced": True}))
+        for name, keys in (
+            ("as-it-is", {}),
+            ("balanced", {"balanced": True}),
+            ("class-centred", {"class_centred": True}),
+            ("permuted", {"control": 0, "permuted": True}),
+            ("permuted-again", {"control": 1, "permuted": True}),
+        )
     }
     fitted = fit(bert, tokenizer, methods, task=(torch.from_numpy(X).float(), z, y))
-    removed = {name: erasers_of(fitted, name)["layer[2].cls"].left[0].abs() for name in methods}
+    erasers = {name: erasers_of(fitted, name)["layer[2].cls"] for name in methods}
+    removed = {name: eraser.left[0].abs() for name, eraser in erasers.items()}
     assert removed["as-it-is"].argmax() == 0  # the class
-    assert removed["balanced"].argmax() == 1 and removed["balanced"][0] < 0.2 * removed["balanced"][1]
+    assert removed["permuted"].argmax() == 0 and not torch.equal(removed["permuted"], removed["permuted-again"])
+    left = erasers["permuted"].apply(torch.from_numpy(X))[:, 1].numpy()  # what tells genders apart within a class
+    assert left[(y == 1) & (z == 1)].mean() - left[(y == 1) & (z == 0)].mean() == pytest.approx(1, abs=0.2)
+    for name in ("balanced", "class-centred"):
+        assert removed[name].argmax() == 1 and removed[name][0] < 0.2 * removed[name][1]
     assert caplog.text.count("left out: class 7") == 1
 
 
@@ -176,6 +187,20 @@ def test_balanced_rows_are_all_of_the_rarer_gender_of_a_class_and_as_many_of_the
     for name in set(y):
         fewest = min(np.sum((y == name) & (z == gender)) for gender in (0, 1))
         assert [np.sum((y[rows] == name) & (z[rows] == gender)) for gender in (0, 1)] == [fewest, fewest]
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 3)), min_size=1, max_size=60), st.integers(0, 9))
+def test_genders_permuted_within_classes_leave_each_class_its_share(people, seed):
+    z, y = np.array(people).T
+    permuted = permuted_within(torch.from_numpy(z), y, seed).numpy()
+    assert all(permuted[y == name].sum() == z[y == name].sum() for name in set(y))
+
+
+def test_permuted_genders_are_in_another_order_with_every_seed_and_say_nothing_of_a_person():
+    z, y = torch.arange(400) % 2, np.repeat([0, 1], 200)
+    first, again, other = (permuted_within(z, y, seed) for seed in (0, 0, 1))
+    assert torch.equal(first, again) and abs((first == z).float().mean() - 0.5) < 0.15
+    assert abs((first == other).float().mean() - 0.5) < 0.15
 
 
 def test_in_sequence_each_place_is_fitted_with_the_edits_before_it(bert, tokenizer):

@@ -16,7 +16,7 @@ from biasflow.methods.grid import PLACES, all_settings, edits_of, name_of_settin
 from biasflow.plan.cells import Plan, plan
 from biasflow.plan.configuration import resolve
 from biasflow.plan.facts import gather
-from biasflow.plan.methods import control_of, is_matched, methods_of_erasers, unseen_setting, with_variants
+from biasflow.plan.methods import control_of, is_matched, is_permuted, methods_of_erasers, unseen_setting, with_variants
 from biasflow.plan.setup import Setup, kind_of
 from biasflow.readouts.states import reaching
 from biasflow.registry import FIRST_TOKEN, METRICS, SENTENCE, TRAINING, WORDS, rule_of
@@ -43,6 +43,7 @@ def test_a_fit_to_words_that_is_measured_on_the_first_token_is_noted_and_one_to_
     methods = {
         "task-leace": [leace := {"eraser": "leace", "places": "last.cls", "fitted_to": "task"}],
         "balanced": [leace | {"balanced": True}],
+        "centred": [leace | {"class_centred": True}],
         "pairs": [{"eraser": "pca", "places": "last"}],
     }
     asked = {"encoders": ["real"], "task": "bios", "strategies": ["plain", "with-leace"]}
@@ -392,4 +393,6 @@ def test_controls_are_known_by_their_names():
     assert set(of) == {name for name, (step, *_) in methods.items() if step.get("control") is not None}
     assert of["leace-random-matched1"] == of["leace-random1"] == "leace"
     matched = {name for name, (step, *_) in methods.items() if step.get("matched")}
-    assert {name for name in methods if is_matched(name)} == matched and len(matched) == len(of) / 2
+    assert {name for name in methods if is_matched(name)} == matched and "leace-random-matched4" in matched
+    of_tasks = {name for name in of if is_permuted(name)}
+    assert of_tasks == {f"splince-permuted{seed}" for seed in range(5)} and not of_tasks & matched

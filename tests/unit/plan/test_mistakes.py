@@ -161,6 +161,11 @@ MISTAKES = [
         "methods.mine.0.fitted_on'.*on the model",
     ),
     (method(LEACE | {"balanced": True}), "methods.mine.0.balanced'.*fitted_to: task"),
+    (method(LEACE | {"class_centred": True}), "methods.mine.0.class_centred'.*fitted_to: task"),
+    (
+        method({"eraser": "inlp", "places": "last.cls", "fitted_to": "task", "class_centred": True}),
+        "methods.mine.0.class_centred'.*inlp.*take leace, mean_projection",
+    ),
     (method({"eraser": "splince", "fitted_to": "words"}), "methods.mine.0.fitted_to'.*task"),
     (method({"eraser": "pca", "fitted_to": "words"}), "methods.mine.0.fitted_to'.*pairs"),
     (grid(eraser="pcaa"), "methods.mine.eraser'.*'pca'"),

@@ -10,6 +10,7 @@ from biasflow.results.bootstrap import RESAMPLED, interval, weighted_mean
 from biasflow.results.changes import COLUMNS as DRAWN
 from biasflow.results.changes import are_changes, changes, digest_of_items, resampled_measures
 from biasflow.results.comparison import (
+    DRAWS,
     ITEMS,
     SAME_ITEMS,
     SEEDS,
@@ -271,12 +272,12 @@ def test_resamples_are_kept_of_measures_alone():
 NUMBERS = st.floats(-10, 10)
 
 
-def rows(values, *, seeds=None, half=None, draws=None):
+def rows(values, *, seeds=None, half=None, splits=NA, orders=NA):
     """Scores of one method: a value for each seed or draw, with an interval of `half` to both sides."""
     n = len(values)
     values = np.array(values, dtype=float)
     half = np.nan if half is None else half
-    keys = {"seed": seeds or [NA] * n, "split_seed": NA, "readout_seed": draws or [NA] * n, "head_seed": NA}
+    keys = {"seed": seeds or [NA] * n, "split_seed": splits, "readout_seed": orders, "head_seed": NA}
     return pd.DataFrame({**keys, "value": values, "low": values - half, "high": values + half})
 
 
@@ -374,6 +375,19 @@ def test_errors_of_seeds_and_items_add_up_as_squares():
     seeds = change(after, before, 0, "low")
     both = change(after, before, 0, "low", rows([-1.0, -0.9, -1.1], seeds=names, half=0.5))
     assert both.over == SEEDS and (both.high + 1) ** 2 == pytest.approx((seeds.high + 1) ** 2 + 0.5**2)
+
+
+def test_splits_of_the_same_people_make_an_interval_and_orders_of_a_probe_do_not():
+    """Two orders in which a probe is sent the people of each of three splits are one value a split."""
+    splits, orders, plain = list("001122"), list("010101"), np.array([2.0, 2.2, 3.0, 3.2, 4.0, 4.2])
+    differences = np.array([-0.5, -0.6, -0.4])
+    after, before = (rows(values, splits=splits, orders=orders) for values in (plain + differences.repeat(2), plain))
+    found = change(after, before, 0, "low")
+    half = 4.303 * 0.1 * np.sqrt(1 / 3 + 1 / 3)
+    assert found.over == DRAWS and (found.low, found.high) == pytest.approx((-0.5 - half, -0.5 + half), abs=1e-3)
+    assert found.p == pytest.approx(p_of_interval(-0.5, found.low, found.high, 3))
+    orders_alone = [rows(values, splits=["0"] * 6, orders=list("012345")) for values in (plain - 1, plain)]
+    assert change(*orders_alone, 0, "low").over == NA
 
 
 def test_the_smallest_effect_is_seen_in_80_of_100_cases():

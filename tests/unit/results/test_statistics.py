@@ -22,6 +22,7 @@ from biasflow.results.statistics import (
     mean_of_units,
     paired_permutations,
     seeds_needed,
+    split_interval,
 )
 
 METHODS = ("spearman", "pearson", "kendall")
@@ -115,6 +116,12 @@ def test_many_permutation_tests_are_those_of_each_column_without_its_gaps(seed, 
 @pytest.mark.parametrize("p", [[0.01, 0.02, 0.02, 0.5, 0.049], [1.0], [0.0, 0.0, 1e-300, 0.2], [0.5, 0.9]])
 def test_holm_is_that_of_statsmodels(p):
     assert holm(p).tolist() == multipletests(p, method="holm")[1].tolist()
+
+
+def test_five_splits_have_an_interval_1_63_times_as_wide_as_as_many_independent_values():
+    """1 / 5 + 1 / 3 instead of 1 / 5 times the variance: a quarter of the people is tested in each."""
+    assert split_interval([1, 2, 3, 4, 5]) == pytest.approx((3 - 3.2060, 3 + 3.2060), abs=1e-4)
+    assert np.isnan(split_interval([1, 2])).all()
 
 
 def test_the_mean_of_units_is_scipys_t_test_from_six_units_on():
