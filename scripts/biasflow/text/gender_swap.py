@@ -4,8 +4,8 @@ What is swapped: pronouns, words for women and men, kinship, titles, ranks, call
 data/gender. What stays: words for a trait (masculine, girly, effeminate), since a sentence about a person is swapped
 by swapping the person; set phrases and well-known people (mother tongue, George Washington); names of both genders
 (Jordan, Casey); a surname after a title or a first name; a title whose name stays (Queen Latifah); a word that names
-both genders (s/he); a name in lower case. Everything between the words, and the
-case of each word, is kept byte for byte. Names are paired one to one, so a name has the same partner everywhere.
+both genders (s/he); a name in lower case. Everything between the words, and the case of each word, is kept byte for
+byte. Names are paired one to one, so a name has the same partner everywhere.
 """
 
 import re
@@ -49,9 +49,7 @@ def swap_gender(sentence: str) -> str:
     sentence back where each word in it has one counterpart (direction `both` in words.csv). BiasflowError: no text.
     """
     if not isinstance(sentence, str):
-        raise BiasflowError(
-            f"swap_gender: sentence is of type {type(sentence).__name__}; give one text at a time"
-        )
+        raise BiasflowError(f"swap_gender: sentence is of type {type(sentence).__name__}; give one text at a time")
     return _swap(sentence, frozenset())
 
 
