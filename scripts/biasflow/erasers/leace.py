@@ -3,7 +3,7 @@
 import torch
 
 from biasflow.base.errors import BiasflowError
-from biasflow.erasers.directions import each_head, mean_difference
+from biasflow.erasers.directions import each_head, mean_difference, warn_of_few
 from biasflow.erasers.eraser import Eraser
 
 
@@ -28,6 +28,8 @@ def fit(X: torch.Tensor, z: torch.Tensor, *, pairs: torch.Tensor | None = None, 
     the change is larger. (The authors' code shrinks by default, another way, and leaves a gender alone whose whitened
     covariance is shorter than 0.01; here all of it goes.) Computed in float64.
     BiasflowError: no vectors of a gender, NaN, or genders whose means are equal already."""
+    if not shrinkage:
+        warn_of_few("leace", X)
     c = X.mean(0)
     s = mean_difference("leace", X, z) * z.double().mean() * (~z).double().mean()
     S = _shrunk(X) if shrinkage else torch.cov(X.T, correction=0).reshape(len(c), len(c))

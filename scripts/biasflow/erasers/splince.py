@@ -4,8 +4,8 @@ import torch
 from torch.nn.functional import one_hot
 
 from biasflow.base.errors import BiasflowError
-from biasflow.erasers.directions import SAME, Vectors, each_head, mean_difference
-from biasflow.erasers.eraser import Eraser
+from biasflow.erasers.directions import SAME, each_head, mean_difference, warn_of_few
+from biasflow.erasers.eraser import Eraser, Vectors, numbers_of
 
 
 @each_head
@@ -26,6 +26,7 @@ def fit(X: torch.Tensor, z: torch.Tensor, *, pairs: torch.Tensor | None = None, 
     or of one class, or a W s that lies in colspace(W T): then gender is a linear function of the classes, as far as the
     vectors tell, and cannot go while they stay."""
     classes = _one_hot(y, X)
+    warn_of_few("splince", X)
     centred = X - X.mean(0)
     s = mean_difference("splince", X, z) * z.double().mean() * (~z).double().mean()
     T = centred.T @ classes / len(X)
@@ -53,7 +54,7 @@ def _one_hot(y: Vectors | None, X: torch.Tensor) -> torch.Tensor:
         raise BiasflowError(
             "splince: it needs y, the class of each vector; give y= (in a configuration: fitted_to: task)"
         )
-    y = torch.as_tensor(y, device=X.device)
+    y = numbers_of("splince: y (the numbers of the classes)", y).to(X.device)
     if y.shape != X.shape[:1] or y.is_floating_point():
         raise BiasflowError(f"splince: y is {tuple(y.shape)} of {y.dtype}; it must hold {len(X)} whole numbers")
     known, numbers = y.unique(return_inverse=True)
