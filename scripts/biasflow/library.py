@@ -4,30 +4,28 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from importlib import import_module
 
-import numpy as np
-import torch
 from torch import nn
 
 from biasflow.base.errors import BiasflowError, nearest
 from biasflow.encoders import taps
 from biasflow.encoders.edit import EditReport, edited
 from biasflow.encoders.places import CLS, POOLED
-from biasflow.erasers.eraser import Eraser
+from biasflow.erasers.eraser import Eraser, Vectors
 from biasflow.registry import ERASERS, module_of
 
 PARTS = ("", CLS, ".attention.query", ".attention.key", ".attention.value")
 
 
-def fit(
-    eraser: str, X: torch.Tensor | np.ndarray, z: torch.Tensor | np.ndarray, *, pairs: object = None, **options
-) -> Eraser:
+def fit(eraser: str, X: Vectors, z: Vectors, *, pairs: Vectors | None = None, **options) -> Eraser:
     """Fit the eraser of this name to vectors and their genders, and return an affine map that takes gender out of them.
 
     eraser: a key of registry.ERASERS ("leace", "densray", "mean_projection" ...), also with hyphens; X: vectors [n, d],
-    or [n, heads, d] for parts of attention, tensors of any type or numpy arrays; z: genders [n], 0 masculine, 1
-    feminine; pairs: row numbers [n_pairs, 2] (masculine, feminine), for erasers that are fitted to pairs; options:
-    those of the eraser's own `fit`. Use the result as `eraser.apply(tensor)` or through `edit`. BiasflowError: an
-    unknown name, and what the eraser refuses."""
+    or [n, heads, d] for parts of attention: tensors of any type, numpy arrays, frames or lists; z: genders [n], 0
+    masculine, 1 feminine; pairs: row numbers [n_pairs, 2] (masculine, feminine), for erasers that are fitted to pairs;
+    options: those of the eraser's own `fit`. Use the result as `eraser.apply(vectors)`, which returns a tensor, or
+    through `edit`. BiasflowError: an unknown name, and what the eraser refuses."""
+    if not isinstance(eraser, str):
+        raise BiasflowError(f"fit: eraser is of type {type(eraser).__name__}; give its name, such as 'leace'")
     name = eraser.replace("-", "_")
     if name not in ERASERS:
         raise BiasflowError(f"fit: there is no eraser {eraser!r}; {nearest(name, ERASERS)}")
@@ -38,8 +36,18 @@ def edit(model: nn.Module, erasers: Mapping[str, Eraser]) -> AbstractContextMana
     """Return a context manager in which `model` runs with erasers: a mapping from places (see `places`) to erasers.
 
     Inside it every forward pass is edited; after it the model is as before. It yields a report for each place: how
-    often the eraser ran and how far it moved the states. BiasflowError: a place that the model lacks; on leaving, an
-    eraser that changed nothing."""
+    often the eraser ran and how far it moved the states. BiasflowError: a place that the model lacks, what is no model
+    or no eraser; in a pass, an eraser of another width than its place; on leaving, one that changed nothing."""
+    _check_model("edit", model)
+    if not isinstance(erasers, Mapping):
+        kind = type(erasers).__name__
+        raise BiasflowError(f"edit: erasers is of type {kind}; give a mapping, such as {{'layer[-1]': eraser}}")
+    for place, eraser in erasers.items():
+        if not isinstance(place, str) or not isinstance(eraser, Eraser):
+            raise BiasflowError(
+                f"edit: erasers has {type(eraser).__name__} at {place!r}; give the name of a place, as biasflow.places "
+                "lists them, and what biasflow.fit returns"
+            )
     return edited(model, erasers.items())
 
 
@@ -49,7 +57,14 @@ def places(model: nn.Module) -> list[str]:
     layer[i] is the output of layer i for all tokens, layer[i].cls that of the first token alone, layer[i].attention.
     query, key and value are the projections of its attention, split into heads, and pooled is the sentence vector that
     a classification head reads. BiasflowError: an architecture that is not known."""
+    _check_model("places", model)
     return list(_places(model))
+
+
+def _check_model(function: str, model: object) -> None:
+    if not isinstance(model, nn.Module) or not hasattr(model, "config"):
+        kind = type(model).__name__
+        raise BiasflowError(f"{function}: model is of type {kind}; give a model of transformers (AutoModel)")
 
 
 def _places(model: nn.Module) -> Iterator[str]:

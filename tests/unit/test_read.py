@@ -75,6 +75,43 @@ def read(script, folder, tmp_path, monkeypatch):  # noqa: F811
     return read
 
 
+@pytest.fixture
+def read_external(script, tmp_path, monkeypatch):
+    def read_external(*encoders: tuple[str, ...]) -> list[Path]:
+        """Read a table of scores for each of these errors, by encoder."""
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "given.csv").write_text("id,score\n0,1\n1,-1\n")
+        options = {"metric": "pairs", "columns": [""], "items": __name__}
+        about = {"module": "biasflow.readouts.external_items", "dataset": "x", "inputs": "x"}
+        readouts = [
+            [{**about, "file": f"{error}.parquet", "options": {**options, "of": {"error": error}}} for error in errors]
+            for errors in encoders
+        ]
+        outputs = [f"results/run/readouts/{number}" for number in range(len(encoders))]
+        params = SimpleNamespace(readouts=readouts)
+        files = Inputs({"x/given": ["given.csv"]})
+        script("external_readout", SimpleNamespace(input=files, output=outputs, log=["logs/x.log"], params=params))
+        return [*map(Path, outputs)]
+
+    return read_external
+
+
+def test_a_bad_file_of_one_encoder_leaves_the_others(read_external):
+    first, second = read_external(("ours", "bug"), ("none", "absent"))
+    assert pd.read_parquet(second / "none.parquet")["log_p_first"].to_list() == [1, -1]
+    assert reasons_of(second / "none.parquet") == {}
+    assert reasons_of(second / "absent.parquet") == {"none": "no word"}
+    assert reasons_of(first / "ours.parquet") == {"none": f"{FAILED}odd (log: logs/x.log)"}
+    assert reasons_of(first / "bug.parquet")["none"].startswith(f"{FAILED}KeyError: 'x'")
+    assert not (first / "ours.parquet").exists()
+
+
+@pytest.mark.parametrize(("errors", "raised"), [(("ours",), BiasflowError), (("none", "disk"), OSError)])
+def test_a_job_none_of_whose_files_can_be_read_fails_and_so_does_the_machine(read_external, errors, raised):
+    with pytest.raises(raised):
+        read_external(errors)
+
+
 def test_a_readout_that_fails_leaves_the_others_and_says_why(read):
     output = read("ours", "none", "bug", "absent")
     assert len(pd.read_parquet(output / "none.parquet")) == 2

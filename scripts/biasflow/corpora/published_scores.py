@@ -29,6 +29,8 @@ LOG_P = ["log_p_first", "log_p_second"]
 MORE_LESS = ["sent_more_score", "sent_less_score"]
 ABOVE_0 = "is above 0, so it is no logarithm of a probability; turn its sign"
 SENTENCE = "Sentence"  # of BEC-Pro
+MASKING = "masking"  # the column that says which tokens of a pair were masked
+PLACE = "sentence"  # what is counted in the predictions of StereoSet
 PARTS = ("intrasentence", "intersentence")  # of StereoSet
 KNOWN = (
     f"one number a line; columns {', '.join(MORE_LESS)}, score, {', '.join(COLUMNS)} (CrowS-Pairs); {SENTENCE} and a "
@@ -121,7 +123,7 @@ def _crows_pairs(path: Path, table: pd.DataFrame) -> pd.DataFrame:
         known = values.notna().all(axis=1)
         wrong = known & ((more_less[:, 0] > more_less[:, 1]) != (values[SCORE] == 1))
         if not wrong.any():
-            pairs = table[list(COLUMNS)].rename(columns=COLUMNS)
+            pairs = table[[*COLUMNS, *({MASKING} & {*table})]].rename(columns=COLUMNS)
             return _checked(path, pairs.assign(**dict(zip(LOG_P, more_less.T, strict=True))))
     refuse(path, table[SCORE], wrong, f"contradicts {' and '.join(MORE_LESS)}, whichever way they are read")
     raise AssertionError
@@ -136,7 +138,7 @@ def _stereoset(path: Path, part: str) -> pd.DataFrame:
                 f"{path}: no list {name!r} of sentences with id and score; known are files with {KNOWN}"
             )
     rows = [row for name in parts for row in content[name]]
-    table = pd.DataFrame(rows, index=pd.RangeIndex(1, len(rows) + 1, name="sentence"), dtype=object)
+    table = pd.DataFrame(rows, index=pd.RangeIndex(1, len(rows) + 1, name=PLACE), dtype=object)
     columns_of(path, table, ["id", SCORE])
     return _checked(path, table[["id", SCORE]])
 

@@ -126,9 +126,9 @@ def origin_of(file: str | Path) -> dict:
 
 
 def differing(files: "pd.DataFrame") -> dict[str, str]:
-    """Return the external files of a run that are known to differ from their publishers': name -> the mirror's own
-    remark on its copy, or ""."""
-    rows = files[files["byte_equal_to_upstream"] == "False"]
+    """Return the mirror's files of a run that are known to differ from their publishers': name -> the mirror's own
+    remark on its copy, or "". (The user's own are told apart by the names of their datasets.)"""
+    rows = files[(files["byte_equal_to_upstream"] == "False") & (files["source"] != "local")]
     return dict(zip(rows["name"], rows["note"], strict=True))
 
 
@@ -136,10 +136,13 @@ def remark(files: "pd.DataFrame") -> str:
     """Return the remark on a run's external files for captions of tables; "" if all are from upstream.
 
     files: COLUMNS, all text."""
-    differs = files["byte_equal_to_upstream"] == "False"
+    own = (files["source"] == "local") & (files["byte_equal_to_upstream"] != "True")
+    differs = (files["byte_equal_to_upstream"] == "False") & ~own
     other = [f"{row['name']} (sha256 {row['sha256'][:12]}...)" for _, row in files[differs].iterrows()]
-    unverified = files["verified_by"].isin(UNVERIFIED) & ~differs
+    unverified = files["verified_by"].isin(UNVERIFIED) & ~differs & ~own
     parts = [f"{', '.join(other)} differ from the files that their publishers offer"] if len(other) > 1 else []
     parts += [f"{other[0]} differs from the file that its publisher offers"] if len(other) == 1 else []
+    mine = " and ".join(f"{row['name']} is {row['location']} of the user" for _, row in files[own].iterrows())
+    parts += [f"{mine}, not the published file"] if mine else []
     parts += [f"{unverified.sum()} of {len(files)} could not be verified"] if unverified.any() else []
     return f"External files of this run (files.csv): {'; '.join(parts)}." if parts else ""

@@ -89,7 +89,10 @@ def edited(model: nn.Module, edits: Edits) -> Iterator[list[EditReport]]:
 
 
 def _applied(eraser: Eraser, report: EditReport, h: torch.Tensor) -> torch.Tensor:
-    after = eraser.apply(h)
+    try:
+        after = eraser.apply(h)
+    except BiasflowError as error:
+        raise BiasflowError(f"edit {report.name}: {error}") from error
     report.record(eraser, h, after)
     return after
 

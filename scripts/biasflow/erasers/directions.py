@@ -1,18 +1,21 @@
 """Functions that erasers share: checked vectors of two genders, heads fitted one by one, scaling, leading
 eigenvectors."""
 
-from collections.abc import Callable
+import logging
+import math
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
+from inspect import Parameter, signature
+from numbers import Integral, Real
 
-import numpy as np
 import torch
 from torch.nn.functional import one_hot
 
-from biasflow.base.errors import BiasflowError
+from biasflow.base.errors import BiasflowError, nearest
 from biasflow.base.genders import FEMININE, MASCULINE
-from biasflow.erasers.eraser import Eraser
+from biasflow.erasers.eraser import Eraser, Vectors, numbers_of
 
-Vectors = torch.Tensor | np.ndarray  # input of a fit
+log = logging.getLogger(__name__)
 SAME = 1e-6  # of the vectors' length: a shorter one is rounding of float32, and its direction is noise
 
 
@@ -20,11 +23,16 @@ def each_head(fit: Callable[..., Eraser]) -> Callable[..., Eraser]:
     """Extend a `fit` for vectors [n, d] to vectors [n, heads, d], for which every head is fitted separately.
 
     The fit inside gets checked arguments: X [n, d] finite, in float64; z [n], true for feminine, both genders there;
-    pairs [n_pairs, 2], whole numbers, or None. What is wrong with them is a BiasflowError in the name of the eraser."""
+    pairs [n_pairs, 2], whole numbers, or None; options that it has, of the type of their default. What is wrong with
+    them is a BiasflowError in the name of the eraser."""
     eraser = fit.__module__.rpartition(".")[2]
+    options_of = {name: option.default for name, option in signature(fit).parameters.items()}
+    defaults = {name: default for name, default in options_of.items() if default is not Parameter.empty}
 
     @wraps(fit)
     def fit_each(X: Vectors, z: Vectors, *, pairs: Vectors | None = None, **options) -> Eraser:
+        for name, value in options.items():
+            _check_option(eraser, name, value, defaults)
         X, z = checked_vectors(eraser, X, z)
         pairs = None if pairs is None else checked_pairs(eraser, pairs, z)
         if X.dim() == 2:
@@ -34,16 +42,37 @@ def each_head(fit: Callable[..., Eraser]) -> Callable[..., Eraser]:
     return fit_each
 
 
+def _check_option(eraser: str, name: str, value: object, defaults: Mapping[str, object]) -> None:
+    """BiasflowError for an option that the eraser does not have, or of another type than its default."""
+    if name not in defaults:
+        raise BiasflowError(f"{eraser}: it has no option {name!r}; {nearest(name, defaults)}")
+    default = defaults[name]
+    kind, is_right = {
+        bool: ("true or false", isinstance(value, bool)),
+        int: ("a whole number", isinstance(value, Integral) and not isinstance(value, bool)),
+        float: ("a finite number", _is_finite(value)),
+        str: ("a name", isinstance(value, str)),
+        tuple: ("two finite numbers", isinstance(value, Sequence) and len(value) == 2 and all(map(_is_finite, value))),
+    }.get(type(default), ("", True))
+    if not is_right:
+        raise BiasflowError(f"{eraser}: {name} is {value!r}; it must be {kind}, such as {default!r}")
+
+
+def _is_finite(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+
+
 def checked_vectors(eraser: str, X: Vectors, z: Vectors) -> tuple[torch.Tensor, torch.Tensor]:
     """Return X [n, d] or [n, heads, d] in float64, and z [n] as booleans (true: feminine), or raise BiasflowError."""
-    X, z = (_tensor(eraser, name, values) for name, values in (("vectors", X), ("genders", z)))
-    if X.dim() not in (2, 3) or z.shape != X.shape[:1]:
+    X = numbers_of(f"{eraser}: X (the vectors)", X).detach()
+    z = numbers_of(f"{eraser}: z (the genders, 0 masculine, 1 feminine)", z).detach()
+    if X.dim() not in (2, 3) or not X.shape[-1] or z.shape != X.shape[:1]:
         raise BiasflowError(
-            f"{eraser}: vectors are {tuple(X.shape)}, genders {tuple(z.shape)}; they must be [n, d] or [n, heads, d], "
-            "and [n]"
+            f"{eraser}: X (the vectors) is {tuple(X.shape)}, z (the genders) {tuple(z.shape)}; they must be [n, d] or "
+            "[n, heads, d], and [n]"
         )
     if not ((z == 0) | (z == 1)).all():
-        raise BiasflowError(f"{eraser}: genders must be 0 (masculine) or 1 (feminine)")
+        raise BiasflowError(f"{eraser}: z (the genders) must be 0 (masculine) or 1 (feminine)")
     z = z == 1
     for gender, members in ((MASCULINE, ~z), (FEMININE, z)):
         if not members.any():
@@ -53,26 +82,22 @@ def checked_vectors(eraser: str, X: Vectors, z: Vectors) -> tuple[torch.Tensor, 
     return X.double(), z.to(X.device)
 
 
-def _tensor(eraser: str, name: str, values: Vectors) -> torch.Tensor:
-    """Numbers of any type as a tensor without gradients; BiasflowError for anything else."""
-    if isinstance(values, list | tuple) and all(map(torch.is_tensor, values)):
-        values = torch.stack(list(values)) if values else torch.empty(0)
-    if torch.is_tensor(values):
-        return values.detach()
-    values = np.asarray(values)
-    if values.dtype.kind not in "buif":
-        raise BiasflowError(f"{eraser}: the {name} are no numbers; genders must be 0 (masculine) or 1 (feminine)")
-    return torch.as_tensor(np.require(values, requirements="W"))  # pandas gives arrays that cannot be written to
-
-
 def checked_pairs(eraser: str, pairs: Vectors, z: torch.Tensor) -> torch.Tensor:
     """Return pairs [n_pairs, 2] of row numbers (masculine, feminine); BiasflowError for anything else."""
-    pairs = torch.as_tensor(pairs, device=z.device)
-    if pairs.dim() != 2 or pairs.shape[1] != 2 or not len(pairs) or pairs.is_floating_point():
+    pairs = numbers_of(f"{eraser}: pairs (row numbers)", pairs).to(z.device)
+    is_whole = not pairs.is_floating_point() and pairs.dtype != torch.bool
+    if pairs.dim() != 2 or pairs.shape[1] != 2 or not len(pairs) or not is_whole:
         raise BiasflowError(f"{eraser}: pairs are {tuple(pairs.shape)}; they must be row numbers [n_pairs, 2]")
     if pairs.min() < 0 or pairs.max() >= len(z) or z[pairs[:, 0]].any() or not z[pairs[:, 1]].all():
         raise BiasflowError(f"{eraser}: pairs must name a masculine row, then a feminine one, of {len(z)} rows")
     return pairs
+
+
+def warn_of_few(eraser: str, X: torch.Tensor) -> None:
+    """Say, where vectors X [n, d] are too few for a covariance of full rank, that other vectors are erased badly."""
+    n, d = X.shape
+    if n <= d:
+        log.warning("%s: X has %d rows of %d numbers; give well above %d, or other vectors keep much", eraser, n, d, d)
 
 
 def is_rounding(differences: torch.Tensor, X: torch.Tensor) -> bool:
@@ -83,7 +108,7 @@ def is_rounding(differences: torch.Tensor, X: torch.Tensor) -> bool:
 
 def class_columns(eraser: str, y: Vectors, X: torch.Tensor) -> torch.Tensor:
     """The classes y [n] of the rows of X as columns of 0 and 1, [n, classes] in float64, or BiasflowError."""
-    y = torch.as_tensor(y, device=X.device)
+    y = numbers_of(f"{eraser}: y (the numbers of the classes)", y).to(X.device)
     if y.shape != X.shape[:1] or y.is_floating_point():
         raise BiasflowError(f"{eraser}: y is {tuple(y.shape)} of {y.dtype}; it must hold {len(X)} whole numbers")
     return one_hot(y.unique(return_inverse=True)[1]).double()

@@ -3,13 +3,41 @@
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from numbers import Real
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch.nn.functional import pad
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.tensors import open_tensors, save_tensors
+
+Vectors = torch.Tensor | np.ndarray | Sequence  # and data frames: what `numbers_of` takes
+
+
+def numbers_of(name: str, values: Vectors) -> torch.Tensor:
+    """The numbers of a tensor, an array, a frame or lists, as a tensor of their type; BiasflowError, which begins with
+    the name, for anything else."""
+    try:
+        if isinstance(values, list | tuple) and values and all(map(torch.is_tensor, values)):
+            values = torch.stack(list(values))
+        if not torch.is_tensor(values):
+            array = np.asarray(values)
+            if array.dtype.kind == "O" and array.size and all(isinstance(value, Real) for value in array.flat):
+                array = np.array(array.tolist())  # columns of a frame that hold numbers of several types
+            if array.dtype.kind not in "buif":
+                raise TypeError
+            # torch takes neither a view backwards nor another byte order, and pandas gives arrays that are read-only.
+            values = torch.as_tensor(np.require(array, array.dtype.newbyteorder("="), requirements=["C", "W"]))
+        if values.is_complex():
+            raise TypeError
+    except (TypeError, ValueError, RuntimeError) as error:
+        kind = f"a {type(values).__name__}" if values is not None else "None"
+        raise BiasflowError(
+            f"{name} is {kind}, not numbers in rows of one length; give an array or a tensor"
+        ) from error
+    return values
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,25 +100,39 @@ class Eraser:
         """Whether every attention head has its own map."""
         return self.right.dim() > 2
 
-    def coordinates(self, h: torch.Tensor) -> torch.Tensor:
-        """Return (h - c) R: h is [..., d] (with heads: [..., heads, d]), the result [..., k], in float32 or better."""
+    def coordinates(self, h: Vectors) -> torch.Tensor:
+        """Return (h - c) R: h is [..., d] (with heads: [..., heads, d]), the result [..., k], in float32 or better.
+
+        h: a tensor, or what `numbers_of` takes. BiasflowError for vectors of another length."""
+        h = self._checked(h)
         with torch.autocast(h.device.type, enabled=False):
             precise = h.to(torch.promote_types(h.dtype, torch.float32))
             eraser = self.to(precise)
             centred = precise if eraser.center is None else precise - eraser.center
             return torch.einsum("...hd,hdk->...hk", centred, eraser.right) if self.heads else centred @ eraser.right
 
-    def apply(self, h: torch.Tensor) -> torch.Tensor:
-        """Return the erased h', in the shape, type and device of h: [..., d], or [..., heads, d] for an eraser with
-        heads.
+    def apply(self, h: Vectors) -> torch.Tensor:
+        """Return the erased h' as a tensor, in the shape, type and device of h: [..., d], or [..., heads, d] for an
+        eraser with heads; whole numbers become float32. h: a tensor, or what `numbers_of` takes.
 
-        Computed in float32 or better, also under autocast: half precision would leave a part of what is taken out."""
+        Computed in float32 or better, also under autocast: half precision would leave a part of what is taken out.
+        BiasflowError for vectors of another length."""
+        h = self._checked(h)
         with torch.autocast(h.device.type, enabled=False):
             taken = self.coordinates(h)
             eraser = self.to(taken)
             taken = taken * eraser.weights
             taken = torch.einsum("...hk,hkd->...hd", taken, eraser.left) if self.heads else taken @ eraser.left
             return (h.to(taken) - taken).to(h.dtype)
+
+    def _checked(self, h: Vectors) -> torch.Tensor:
+        """The vectors as a tensor of floating-point numbers."""
+        h = numbers_of("eraser: h (the vectors)", h)
+        ends = (*self.right.shape[:-2], self.right.shape[-2])
+        if tuple(h.shape[-len(ends) :]) != ends:
+            end = ", ".join(map(str, ends))
+            raise BiasflowError(f"eraser: h (the vectors) is {tuple(h.shape)}; this eraser was fitted to [..., {end}]")
+        return h if h.is_floating_point() else h.float()
 
     def with_setting(self, *, weighted: bool, components: int) -> "Eraser":
         """Return the eraser for one setting of paper B: its first `components` directions, with weights v_i (the

@@ -3,7 +3,7 @@
 import torch
 
 from biasflow.base.errors import BiasflowError
-from biasflow.erasers.directions import Vectors, each_head, mean_difference
+from biasflow.erasers.directions import Vectors, each_head, mean_difference, warn_of_few
 from biasflow.erasers.eraser import Eraser
 
 
@@ -38,6 +38,8 @@ def fit(
     the change is larger. (The authors' code shrinks by default, another way, and leaves a gender alone whose whitened
     covariance is shorter than 0.01; here all of it goes.) Computed in float64.
     BiasflowError: no vectors of a gender, NaN, or genders whose means are equal already."""
+    if not shrinkage:
+        warn_of_few("leace", X)
     c = X.mean(0)
     s = mean_difference("leace", X, z, y) * z.double().mean() * (~z).double().mean()
     S = _shrunk(X) if shrinkage else torch.cov(X.T, correction=0).reshape(len(c), len(c))

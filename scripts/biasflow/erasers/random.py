@@ -21,8 +21,10 @@ def fit(
     X: [n, d] or [n, heads, d], of which the dimension alone counts; z: [n], 0 masculine, 1 feminine; neither z nor
     pairs plays a part. A draw depends on seed and d: it is the same at every place and head, and its first directions
     are those of fewer. Any vector loses components / d of its squared length on average. Computed in float64.
-    BiasflowError: no vectors of a gender, NaN, or more components than dimensions."""
+    BiasflowError: no vectors of a gender, NaN, more components than dimensions, or a seed below 0."""
     check_components("random", components, X.shape[1])
+    if not 0 <= seed < 2**63:
+        raise BiasflowError(f"random: seed is {seed}; it must be from 0 to 2**63 - 1")
     return Eraser.projection(_drawn(components, X.shape[1], seed).to(X.device))
 
 

@@ -3,7 +3,7 @@
 import torch
 
 from biasflow.base.errors import BiasflowError
-from biasflow.erasers.directions import SAME, Vectors, class_columns, each_head, mean_difference
+from biasflow.erasers.directions import SAME, Vectors, class_columns, each_head, mean_difference, warn_of_few
 from biasflow.erasers.eraser import Eraser
 
 
@@ -25,6 +25,7 @@ def fit(X: torch.Tensor, z: torch.Tensor, *, pairs: torch.Tensor | None = None, 
     or of one class, or a W s that lies in colspace(W T): then gender is a linear function of the classes, as far as the
     vectors tell, and cannot go while they stay."""
     classes = _one_hot(y, X)
+    warn_of_few("splince", X)
     centred = X - X.mean(0)
     s = mean_difference("splince", X, z) * z.double().mean() * (~z).double().mean()
     T = centred.T @ classes / len(X)

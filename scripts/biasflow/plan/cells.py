@@ -14,7 +14,7 @@ from biasflow.matrix import FINETUNED, NA, NOT_RUN, PRETRAINED, RANDOM, RUN, Blo
 from biasflow.plan.asked import in_parts
 from biasflow.plan.blocks import blocks_of
 from biasflow.plan.checks import check_texts
-from biasflow.plan.datasets import DATASETS, SAMPLED, datasets_of, kinds_of, own_groups
+from biasflow.plan.datasets import DATASETS, SAMPLED, datasets_of, kinds_of, named_after_own_files, own_groups
 from biasflow.plan.jobs import FitJob, Plan, Reading, ReadingJob, ReadingKey, Score, ScoringJob
 from biasflow.plan.methods import NONE, acts_in_attention, largest_rank, missing_layer, note_of, sources, unseen_setting
 from biasflow.plan.setup import Setup, kind_of
@@ -224,7 +224,8 @@ def _datasets(setup: Setup, asked: Asked, metric: str) -> list[Dataset | None]:
     datasets = datasets_of(metric, asked.task)
     if datasets is None or not _is_measured(asked, metric):
         return [None]
-    return [_limited(setup, asked, METRICS[metric].datasets, dataset) for dataset in datasets(asked)] or [None]
+    named = [named_after_own_files(dataset, asked.paths) for dataset in datasets(asked)]
+    return [_limited(setup, asked, METRICS[metric].datasets, dataset) for dataset in named] or [None]
 
 
 def _limited(setup: Setup, asked: Asked, kind: str, dataset: Dataset) -> Dataset:

@@ -7,10 +7,13 @@ real ones for any other."""
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.files import sha256
 from biasflow.base.paths import Paths, package_file
+from biasflow.corpora.catalogue import read_catalogue
 from biasflow.corpora.disco import BLANK
 from biasflow.corpora.seat import DENSRAY_TESTS
 from biasflow.corpora.stereoset import AUTHORS_STIMULI
@@ -278,9 +281,29 @@ def _listed(
         known = asked.paths.corpus(file)
         paths[role] = (asked.encoder.file_of(file, known),)
         if paths[role] != (known,):
-            other = Path(*paths[role]).stem.removeprefix(f"{file}-")
-            name += "-" + re.sub("[^A-Za-z0-9]+", "-", other).strip("-")
+            name += _ending(file, *paths[role])
     return _listed_by(name, f"{PACKAGE}.corpora.{module}", paths, of=of, **options)
+
+
+def _ending(file: str, path: str) -> str:
+    """What the name of a dataset ends in whose items are those of another file than the one of the catalogue."""
+    return "-" + re.sub("[^A-Za-z0-9]+", "-", Path(path).stem.removeprefix(f"{file}-")).strip("-")
+
+
+def named_after_own_files(dataset: Dataset, paths: Paths) -> Dataset:
+    """The dataset, its name ending in those of the files that the configuration has in place of published ones
+    (`files`); one with the publisher's own bytes is no other file."""
+    names = {paths.corpus(name): (name,) for name in paths.files} | sources_of_data(paths)
+    files = [file for of_role in dataset.files.values() for file in of_role]
+    own = dict.fromkeys(name for file in files for name in names.get(file, ()) if name in paths.files)
+    endings = [_ending(name, paths.files[name]) for name in own if not _is_published(name, paths.files[name])]
+    return replace(dataset, suffix=dataset.suffix + "".join(dict.fromkeys(endings)))
+
+
+@cache
+def _is_published(name: str, path: str) -> bool:
+    entry = read_catalogue().entry(name)
+    return Path(path).is_file() and Path(path).stat().st_size == entry.bytes and sha256(path) == entry.sha256
 
 
 def _in_planted_language(test: str, **options: object) -> Dataset:

@@ -4,8 +4,10 @@ Items are those of the test as the run has it (the function `scored` or `items` 
 joined to them by the columns that both have, or by their order where a file holds numbers alone."""
 
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -15,12 +17,16 @@ from biasflow.base.left_out import LeftOut, most
 from biasflow.base.sample import names_of, sampled
 from biasflow.base.tabular import write_parquet
 from biasflow.corpora.bec_pro import BOTH
-from biasflow.corpora.published_scores import ABOVE_0, LOG_P, SCORE, read_scores
+from biasflow.corpora.crows_pairs import ALL
+from biasflow.corpora.published_scores import ABOVE_0, LOG_P, MASKING, PARTS, PLACE, SCORE, read_scores
 from biasflow.corpora.records import refuse
 from biasflow.readouts.files import METHOD
 
+Given = list[tuple[Path, pd.DataFrame]]  # files with their scores
 UNTOUCHED = dict(zip(METHOD, ("none", "-"), strict=True))
-SHARED = "shared"  # which tokens were masked for the likelihoods of a pair: as CrowS-Pairs's script does
+PAIRS, BOTH_PARTS, SIDES = "crows_pairs", "both", ["first", "second"]
+# Which tokens were masked for the likelihoods of a pair, if a file says it; "shared" is what CrowS-Pairs's script does.
+SHARED, MASKINGS = "shared", ("shared", "nothing", "attended")
 GIVEN = "given"  # how a word is filled in, where a user's score says how likely it is
 LOG_PROBABILITIES, PROBABILITIES = ("occtmp", "winogender"), ("strength",)  # metrics whose scores are such
 # What tells the items of a test apart, where a text does not say all; datasets of one metric share a file.
@@ -51,8 +57,12 @@ def read(
     twice, or of other data; AbsentError where the data have none of the items that a file scores."""
     module, left_out = importlib.import_module(items), LeftOut()
     files = {role: of_role[0] for role, of_role in data.items()}
+    listed = getattr(module, "scored", module.items)
     with left_out.told():
-        wanted = getattr(module, "scored", module.items)(**files, **(of or {}))
+        wanted = listed(**files, **(of or {}))
+    of_all = (of or {}) | ({"bias_type": ALL} if metric == PAIRS else {"bias_type": ALL, "part": BOTH_PARTS})
+    has_types = metric in (PAIRS, *PARTS) and files
+    everything = partial(_everything, partial(listed, **files, **of_all)) if has_types else None
     scores = [
         read_scores(path, column=column, part=(of or {}).get("part", "intrasentence"))
         for path, column in zip(paths, columns, strict=True)
@@ -60,33 +70,74 @@ def read(
     for path, table in zip(paths, scores, strict=True):
         _check_values(path, table, metric)
     source = " and ".join(map(str, files.values())) or (of or {}).get("name", metric)
-    joined = _joined(wanted, list(zip(paths, scores, strict=True)), source, spare=len(left_out.reasons))
-    unit = getattr(module, "UNIT", ("item",))
-    joined = _with_scores(joined, unit, left_out)
+    named, unit = " and ".join(map(str, paths)), getattr(module, "UNIT", ("item",))
+    joined = pd.concat(
+        _joined(_Wanted(wanted, source, len(left_out.reasons), everything), parts).assign(**about)
+        for about, parts in _by_masking(metric, list(zip(paths, scores, strict=True)))
+    ).reset_index(drop=True)
+    joined = _with_scores(named, joined, unit, left_out)
     if "label" in joined:
-        _check_direction(" and ".join(map(str, paths)), joined)
+        _check_direction(named, joined)
     rows = as_read(sampled(joined, limit, unit=unit, strata=getattr(module, "STRATA", ())), metric)
     write_parquet(rows.assign(**UNTOUCHED), output)
     return {"items": len(joined), "scores": sum(map(len, scores)), **left_out.facts()}
 
 
-def _with_scores(joined: pd.DataFrame, unit: Sequence[str], left_out: LeftOut) -> pd.DataFrame:
-    """The items all of whose rows have a score; the others are left out."""
+def _everything(listed: Callable[[], pd.DataFrame]) -> tuple[pd.DataFrame, int]:
+    """The items of a list, and how many are left out of it."""
+    left_out = LeftOut()
+    with left_out.told():
+        return listed(), len(left_out.reasons)
+
+
+def _by_masking(metric: str, files: Given) -> list[tuple[dict[str, str], Given]]:
+    """The rows of the files by what was masked for their scores, with the log-likelihoods of pairs, of the metric that
+    tells it apart; all rows of any other."""
+    if metric != PAIRS:
+        return [({}, files)]
+    told = [(path, _as_pairs(scores if MASKING in scores else scores.assign(masking=SHARED))) for path, scores in files]
+    for path, scores in told:
+        refuse(path, scores[MASKING], ~scores[MASKING].isin(MASKINGS), f"is none of {', '.join(MASKINGS)}")
+    found = [(path, masking, rows) for path, scores in told for masking, rows in scores.groupby(MASKING, sort=False)]
+    return [
+        ({MASKING: one}, [(path, rows.drop(columns=MASKING)) for path, masking, rows in found if masking == one])
+        for one in dict.fromkeys(masking for _, masking, _ in found)
+    ]
+
+
+def _as_pairs(scores: pd.DataFrame, nats: float = 1.0) -> pd.DataFrame:
+    """Scores with the log-likelihoods of both; where their difference alone is known, that of the second is 0. nats: of
+    a unit of the difference."""
+    if SCORE not in scores:
+        return scores
+    return scores.drop(columns=SCORE).assign(**dict(zip(LOG_P, (scores[SCORE] * nats, 0.0), strict=True)))
+
+
+def _with_scores(path: str, joined: pd.DataFrame, unit: Sequence[str], left_out: LeftOut) -> pd.DataFrame:
+    """The items all of whose rows have a score, for every masking; the others are left out. BiasflowError where that
+    is most of them."""
     names = pd.Index(names_of(joined, unit))
-    unscored = joined[[name for name in (SCORE, *LOG_P) if name in joined]].isna().any(axis=1).to_numpy()
-    left_out.of = names.nunique() + len(left_out.reasons)
-    left_out.reasons |= dict.fromkeys(names[unscored], "no score that is a finite number")
-    return joined[~names.isin(names[unscored])].reset_index(drop=True)
+    values = [name for name in (SCORE, *LOG_P) if name in joined]
+    maskings = joined[MASKING].nunique() if MASKING in joined else 1
+    reasons = dict.fromkeys(names[joined[values].isna().any(axis=1).to_numpy()], "no score that is a finite number")
+    reasons |= dict.fromkeys(
+        names[~joined["has_row"].to_numpy()], "no row with its score" + " for each masking" * (maskings > 1)
+    )
+    known, left_out.of = names.nunique(), names.nunique() + len(left_out.reasons)
+    if most(len(reasons), known):
+        name, why = next(iter(reasons.items()))
+        raise BiasflowError(f"{path}: item {name}: {why} ({len(reasons)} of {known} such items); score all of them")
+    left_out.reasons |= reasons
+    return joined[~names.isin([*reasons])].drop(columns="has_row").reset_index(drop=True)
 
 
 def as_read(items: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Items with their scores, as the metric's readout has them: of pairs the log-likelihoods of both (where their
     difference alone is known, that of the second is 0), without numbers of tokens; of words log p; of sentences p."""
     if SCORE in items and not {"label", "gender"} & set(items):
-        first = items[SCORE] * TO_NATS.get(metric, 1.0)
-        items = items.drop(columns=SCORE).assign(**dict(zip(LOG_P, (first, 0.0), strict=True)))
+        items = _as_pairs(items, TO_NATS.get(metric, 1.0))
     if LOG_P[0] in items:
-        masking = items.get("masking", SHARED)
+        masking = items.get(MASKING, SHARED)
         return items.assign(tokens_first=np.nan, tokens_second=np.nan, masking=masking)
     if metric == "strength":
         return items.rename(columns={SCORE: "p"}).assign(truncated=False)
@@ -102,31 +153,44 @@ def as_read(items: pd.DataFrame, metric: str) -> pd.DataFrame:
     return items
 
 
-def _joined(
-    wanted: pd.DataFrame, files: Sequence[tuple[Path, pd.DataFrame]], source: str, *, spare: int
-) -> pd.DataFrame:
-    """The items with their scores, in their order; NaN where there is none. spare: so many scores may be of items that
-    are left out."""
+class _Wanted(NamedTuple):
+    """The items that are to be scored. spare: so many scores may be of items that are left out; everything: lists all
+    items of these data, of other bias types, too."""
+
+    items: pd.DataFrame
+    source: str
+    spare: int
+    everything: Callable[[], tuple[pd.DataFrame, int]] | None
+
+
+def _joined(wanted: _Wanted, files: Given) -> pd.DataFrame:
+    """The items with their scores, in their order; NaN where there is none, which `has_row` tells apart."""
+    items, source = wanted.items, wanted.source
     values = [name for name in (SCORE, *LOG_P) if name in files[0][1]]
     if list(files[0][1]) == values:
-        return _in_order(wanted, files, source)
+        return _in_order(items, files, source).assign(has_row=True)
     parts = []
     for path, scores in files:
-        wanted_as = wanted.rename(columns={"item": "id"}) if "id" in scores and "id" not in wanted else wanted
-        keys = [name for name in scores if name in wanted_as and name not in values]
+        keyed = _with_id(items, scores)
+        keys = [name for name in scores if name in keyed and name not in values]
         if not keys:
             raise BiasflowError(
                 f"{path}: none of the columns {', '.join(scores)} tells the items of {source}; give one of "
-                f"{', '.join(dict.fromkeys(['id', *wanted]))}"
+                f"{', '.join(dict.fromkeys(['id', *items]))}"
             )
-        _check_keys(path, wanted_as, keys)
-        parts.append(_by_key(wanted, wanted_as[keys], path, scores, values, source, spare))
+        _check_keys(path, keyed, keys)
+        parts.append(_by_key(wanted, keyed[keys], path, scores, values))
     joined = pd.concat(parts)
     twice = joined.index.duplicated()
     if twice.any():
         raise BiasflowError(f"{files[-1][0]}: scores items that another file scores, too; give each once")
-    _refuse_missing(wanted, joined.index, " and ".join(str(path) for path, _ in files), source)
-    return wanted.join(joined)
+    _refuse_missing(items, joined.index, " and ".join(str(path) for path, _ in files), source)
+    return items.join(joined).assign(has_row=items.index.isin(joined.index))
+
+
+def _with_id(items: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
+    """The items under the names of columns that the scores have."""
+    return items.rename(columns={"item": "id"}) if "id" in scores and "id" not in items else items
 
 
 def _in_order(wanted: pd.DataFrame, files: Sequence[tuple[Path, pd.DataFrame]], source: str) -> pd.DataFrame:
@@ -151,32 +215,40 @@ def _in_order(wanted: pd.DataFrame, files: Sequence[tuple[Path, pd.DataFrame]], 
 
 
 def _by_key(
-    wanted: pd.DataFrame,
-    keys: pd.DataFrame,
-    path: Path,
-    scores: pd.DataFrame,
-    values: Sequence[str],
-    source: str,
-    spare: int,
+    wanted: _Wanted, keys: pd.DataFrame, path: Path, scores: pd.DataFrame, values: Sequence[str]
 ) -> pd.DataFrame:
     """The values of a file by the place of their item in `wanted`. Where items are alike in all keys, the first row is
     of the first."""
+    items, source = wanted.items, wanted.source
     ours, theirs = keys.astype(str), scores[list(keys)].astype(str)
-    places = pd.Series(wanted.index, _numbered(ours)).reindex(_numbered(theirs)).set_axis(scores.index)
-    twice = places.isna() & pd.MultiIndex.from_frame(theirs).isin(pd.MultiIndex.from_frame(ours))
+    places = pd.Series(items.index, _numbered(ours)).reindex(_numbered(theirs)).set_axis(scores.index)
+    unknown = places.isna()
+    twice = unknown & _is_among(theirs, ours)
     if twice.any():
         raise BiasflowError(_said(path, theirs, twice, "is there a second time; give each item once"))
-    if places.isna().all():
-        other = f"of the {len(wanted)} items of {source}, which holds other data, or another copy"
+    spare = wanted.spare
+    if unknown.any() and wanted.everything:  # a file may score items of other bias types, too
+        everything, spare = wanted.everything()
+        ours = _with_id(everything, scores)[list(keys)].astype(str)
+    if unknown.any() and set(SIDES) <= set(keys):
+        exchanged = unknown & _is_among(theirs.rename(columns=dict(zip(SIDES, SIDES[::-1], strict=True))), ours)
+        if exchanged.any():
+            why = f"are exchanged in {source}; exchange them, and their scores"
+            raise BiasflowError(_said(path, theirs, exchanged, why))
+    if unknown.all():
+        other = f"of the {len(items)} items of {source}, which holds other data, or another copy"
         raise AbsentError(f"{path}: has none {other}")
-    # A file may score items of other bias types or sets, too.
-    others = pd.Series("bias_type" in wanted and "bias_type" not in scores, scores.index)
-    for name in {"bias_type", SETS} & set(wanted) & set(scores):
-        others |= ~scores[name].isin(wanted[name])
-    unknown = places.isna() & ~others
-    if unknown.sum() > spare:
-        raise BiasflowError(_said(path, theirs, unknown, f"is no item of {source}; are these scores of other data?"))
+    foreign = unknown & ~_is_among(theirs, ours)
+    if SETS in keys:  # or of other sets
+        foreign &= scores[SETS].isin(items[SETS])
+    if foreign.sum() > spare and theirs.index.name != PLACE:  # the ids in predictions may be those of another copy
+        raise BiasflowError(_said(path, theirs, foreign, f"is no item of {source}; are these scores of other data?"))
     return scores.loc[places.notna(), list(values)].set_axis(places.dropna().astype(int))
+
+
+def _is_among(rows: pd.DataFrame, of: pd.DataFrame) -> np.ndarray:
+    """Whether each row is one of the others, by the columns of these."""
+    return pd.MultiIndex.from_frame(rows[list(of)]).isin(pd.MultiIndex.from_frame(of))
 
 
 def _check_keys(path: Path, wanted: pd.DataFrame, keys: Sequence[str]) -> None:

@@ -61,6 +61,7 @@ class Lexicon:
     not_possessed   her x: x cannot follow a possessive, so her is him, and his is hers (prepositions, articles ...)
     adverb          her x: x seldom follows a possessive her; of a given his it says nothing (never, soon, twice ...)
     predicate       her x: said of an object where no noun follows (made her happy)
+    degree          her x: said of an object at the end of a clause (like her more)
     not_adverb      her x: ends in -ly, but is no adverb (family)
     bare_verb       her x: an infinitive after lets (let her sleep)
     gift            her x: what one is given without an article (gives her advice)
@@ -71,11 +72,15 @@ class Lexicon:
     sees            v her: takes an object and an -ing or -ed form (saw her crying)
     moves           v her: takes an object and back or home (called her back)
     calls           v her: takes an object and a name (called her Mary)
+    likes           v her: more often takes an object and best than somebody's best (like her best)
     after_name      Mark x: at the start of a sentence x tells that Mark is a name (Mark is, not: Mark my words)
     ruler_before    x czar: what stands before a ruler; any other word makes it an office (drug czar)
     verb_before     x groom: x tells that groom is a verb (to, will, they ...)
     place_before    x Mary: the name of a place or a storm (St. Mary's)
     place_after     Madison x: the name of a place, prize or company (Madison Avenue)
+    title           x James: a title that stands before a first name, and stays where the name does (Queen Latifah)
+    kinship         X James: the same where it is Capitalised, since words of other kinds stand behind it, too
+    rank            Queen x: no name (consort)
     surname_before  x James: a surname, unless another one follows (Mr. James, not: Mr. James Smith)
     also_surname    Stephen x: a surname where it is Capitalised right after a first name (King)"""
 

@@ -15,9 +15,13 @@ Cues = Mapping[str, frozenset[str]]
 
 # An opening quote, bracket, currency or address sign does not end the clause: her "friend", paid her $20.
 OPENING = re.compile(r"\s+[\"“‘«([{*$£€#@'`]+")
+NUMBERS = {*map(str, range(1000)), *"two three four five six seven eight nine ten fifteen twenty thirty forty".split()}
 JOINTS = ("and", "or", "but")
 ADJECTIVE_ENDS = ("able", "ible", "ful", "ish", "less", "ous")
 CLAUSE_END = ""  # stands for the word that is not there
+APOSTROPHES = ("'", "’", "‘", "`", "´")
+CONTRACTED = ("ll", "d", "ve", "re", "m")  # he'll, I'm
+CLIPPED = ("cause", "cos", "til", "till", "tis", "twas", "em", "bout", "round")  # 'cause: no quote opens before it
 OBJECT_STARTS = frozenset("a an the her his my your our their its him it them me us".split())
 
 
@@ -27,7 +31,8 @@ class Surroundings:
 
     before: str
     opening: bool  # a quote, bracket, currency or address sign opens between the pronoun and `next`
-    next: str
+    next: str  # he, where he'll stands there; 'cause with its apostrophe
+    contracted: str  # what is contracted with `next`: ll
     capital: bool  # `next` starts with a capital
     hyphen: bool  # `next` is the first part of a hyphenated word
     after: str
@@ -38,15 +43,23 @@ def _surroundings(parts: Sequence[str], at: int) -> Surroundings:
     before = parts[at - 2].lower() if at > 1 and parts[at - 1].isspace() else CLAUSE_END
     opening = bool(OPENING.fullmatch(parts[at + 1]))
     if at + 2 >= len(parts) or not (opening or parts[at + 1].isspace()):
-        return Surroundings(before, False, CLAUSE_END, False, False, CLAUSE_END, False)
+        return Surroundings(before, False, CLAUSE_END, "", False, False, CLAUSE_END, False)
     word, gap, end = parts[at + 2], parts[at + 3], at + 4
-    if gap in ("'", "’") and end < len(parts) and parts[end].lower() != "s":  # ma'am, don't
-        word, gap, end = f"{word}'{parts[end]}", parts[end + 1], end + 2
+    ending = parts[end].lower() if gap in APOSTROPHES and end < len(parts) else ""
+    contracted = ending if ending in (*CONTRACTED, "s", "t") else ""
+    if ending not in ("", "s"):  # she's, but also: her friend's car
+        word = word if ending in CONTRACTED else f"{word}'{parts[end]}"  # ma'am, don't
+        gap, end = parts[end + 1], end + 2
+    if opening and parts[at + 1].strip() in APOSTROPHES and word.lower() in CLIPPED:
+        word, opening = f"'{word}", False
     goes_on = gap.isspace() or gap.strip() == ","  # her sexy, big eyes: a comma does not end the noun phrase for sure
     after = parts[end] if goes_on and end < len(parts) else CLAUSE_END
+    if after.lower() == "than" and "".join(parts[end + 2 : end + 3]).lower() in NUMBERS:  # her more than 20 years
+        after = parts[end + 2]
     capital = word[0].isupper()
     title = capital and parts[at].islower() and word != "I" and after[:1].isupper() and after != "I"
-    return Surroundings(before, opening, word.lower(), capital, gap == "-", after.lower(), title)
+    is_title, is_hyphened = title and not contracted, gap == "-"
+    return Surroundings(before, opening, word.lower(), contracted, capital, is_hyphened, after.lower(), is_title)
 
 
 def _other_of_two(parts: Sequence[str], at: int, joints: tuple[str, ...]) -> int | None:
@@ -84,7 +97,7 @@ def swap_his(parts: Sequence[str], at: int, cues: Cues) -> str:
 
 def _cannot_follow(word: str, cues: Cues) -> bool:
     """Is `word` a function word that cannot start the noun phrase of a possessive?"""
-    return word in cues["not_possessed"] or word.endswith("n't")
+    return word in cues["not_possessed"] or word.endswith("n't") or word[:1] in APOSTROPHES
 
 
 def _is_object(around: Surroundings, cues: Cues) -> bool:
@@ -93,8 +106,8 @@ def _is_object(around: Surroundings, cues: Cues) -> bool:
         return True
     if around.hyphen:  # her up-to-date list, her then-boyfriend
         return False
-    if around.opening:  # called her "love", told her "no", paid her $20; but: her "friend"
-        return before in cues["calls"] | cues["gives"]
+    if around.opening:  # called her "love", told her "no", paid her $20, with her "I'm here"; but: her "friend"
+        return before in cues["calls"] | cues["gives"] or (bool(around.contracted) and _cannot_follow(word, cues))
     if around.title and word in cues["not_possessed"]:  # in her My Life; but: gave her The Hobbit
         return before in cues["calls"] | cues["gives"]
     if _cannot_follow(word, cues) or word in cues["adverb"]:
@@ -110,6 +123,10 @@ def _is_object(around: Surroundings, cues: Cues) -> bool:
     clause_ends = around.after == CLAUSE_END or _cannot_follow(around.after, cues) or around.after in cues["adverb"]
     if word == "back" or (word == "home" and clause_ends):  # took her home; but: kept her home clean
         return before in cues["moves"]
+    if clause_ends and word in cues["degree"]:  # like her more, or more and more; but: her more expensive car
+        return True
+    if clause_ends and word in ("best", "worst"):  # like her best; but: did her best
+        return before in cues["likes"]
     takes_complement = before in cues["lets"] | cues["sees"]
     if takes_complement and _is_complement(around, clause_ends, cues):
         return True
@@ -144,6 +161,8 @@ def _is_second_object(around: Surroundings, clause_ends: bool, cues: Cues) -> bo
     word, before = around.next, around.before
     if before in cues["calls"] and around.capital:
         return True
+    if before in cues["gives"] and around.capital and around.contracted in CONTRACTED:  # told her Mary'd come
+        return word not in cues["kinship"]
     if cues["possessed"] & {word, around.after}:  # gave her son a book, gave her two sons ...
         return False
     if word in cues["gift"] and before in cues["gives"]:

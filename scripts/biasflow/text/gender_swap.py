@@ -3,23 +3,25 @@
 What is swapped: pronouns, words for women and men, kinship, titles, ranks, callings, first names, from the lexicon in
 data/gender. What stays: words for a trait (masculine, girly, effeminate), since a sentence about a person is swapped
 by swapping the person; set phrases and well-known people (mother tongue, George Washington); names of both genders
-(Jordan, Casey); a surname after a title or a first name; a name in lower case. Everything between the words, and the
-case of each word, is kept byte for byte. Names are paired one to one, so a name has the same partner everywhere.
+(Jordan, Casey); a surname after a title or a first name; a title whose name stays (Queen Latifah); a word that names
+both genders (s/he); a name in lower case. Everything between the words, and the case of each word, is kept byte for
+byte. Names are paired one to one, so a name has the same partner everywhere.
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import pandas as pd
 
+from biasflow.base.errors import BiasflowError
 from biasflow.base.genders import FEMALE, MALE
 from biasflow.text.gender_lexicon import BY_RULE, WORD, Entry, Head, Name, Phrase, default_lexicon, plain_gap
-from biasflow.text.gender_pronouns import OBJECT_STARTS, Cues, swap_her, swap_his
+from biasflow.text.gender_pronouns import APOSTROPHES, OBJECT_STARTS, Cues, swap_her, swap_his
 
-APOSTROPHES = ("'", "’")
+BOTH_SIGNS = ("/", "(", ")")  # s/he, s(he), (s)he
 SEXES = ("male", "males", "female", "females")  # male actors are female actors, not female actresses
 # By its part of speech in the Penn Treebank; his before a stop is tagged either way.
 BY_TAG = {("her", "PRP$"): "his", ("her", "PRP"): "him", ("his", "PRP$"): "her", ("his", "PRP"): "hers"}
@@ -44,8 +46,10 @@ def swap_gender(sentence: str) -> str:
 
     A name that is an ordinary word too (Mark, Grace, Will) is swapped where it is a name beyond doubt: Capitalised
     inside a sentence, or at its start before a verb (Mark is, but not: Mark my words). Swapping twice gives the
-    sentence back where each word in it has one counterpart (direction `both` in words.csv).
+    sentence back where each word in it has one counterpart (direction `both` in words.csv). BiasflowError: no text.
     """
+    if not isinstance(sentence, str):
+        raise BiasflowError(f"swap_gender: sentence is of type {type(sentence).__name__}; give one text at a time")
     return _swap(sentence, frozenset())
 
 
@@ -178,7 +182,7 @@ def _edits(parts: Sequence[str], known: frozenset[str]) -> Iterator[Edit]:
                 yield Edit(at, at + 1, _like(parts[at], target), FEMALE if word == "her" else MALE)
             continue
         head = heads.get(word)
-        if head is None or at < done:
+        if head is None or at < done or _names_both(heads, parts, at):
             continue
         phrase = _phrase(head, parts, at)
         if phrase is not None:
@@ -192,8 +196,37 @@ def _edits(parts: Sequence[str], known: frozenset[str]) -> Iterator[Edit]:
             after_name = at + 2
             yield Edit(at, at + 1, _like(parts[at], head.name.partner), head.name.gender, is_name=True)
         entry = next((entry for entry in head.entries if _counts(entry, parts, at, cues)), None)
+        if entry and _stays(parts, at, known):
+            continue
         if entry and not (entry.target.endswith(("ess", "esses")) and _before(parts, at) in SEXES):
             yield Edit(at, at + 1, _like(parts[at], entry.target), entry.gender)
+
+
+def _names_both(heads: Mapping[str, Head], parts: Sequence[str], at: int) -> bool:
+    """s/he, (s)he, (wo)man, prince(ss): is the word, with what it is joined to, the word for the other gender, too?"""
+    before = parts[at - 2] if at > 1 and parts[at - 1] in BOTH_SIGNS else ""
+    after = parts[at + 2] if at + 2 < len(parts) and parts[at + 1] in BOTH_SIGNS else ""
+    word = parts[at].lower()
+    genders = {entry.gender for entry in heads[word].entries}
+    joined = [f"{before.lower()}{word}"] * bool(before) + [f"{word}{after.lower()}"] * bool(after)
+    return any(entry.gender not in genders for whole in joined if whole in heads for entry in heads[whole].entries)
+
+
+def _stays(parts: Sequence[str], at: int, known: frozenset[str]) -> bool:
+    """Queen Latifah, Sir Isaac Newton: is the word a title whose name stays? Both are swapped, or neither."""
+    heads, cues = default_lexicon().heads, default_lexicon().cues
+    name_at, title = at + 2, parts[at].lower()
+    gap = parts[at + 1].removeprefix(".") if title in cues["surname_before"] else parts[at + 1]  # Mr. Bill Gates
+    if name_at >= len(parts) or not gap.isspace() or not parts[name_at][0].isupper():
+        return False
+    is_title = title in cues["title"] or (parts[at][0].isupper() and title in cues["kinship"])
+    head = heads.get(parts[name_at].lower(), Head())
+    if phrase := _phrase(head, parts, name_at):
+        return phrase.entry is None and phrase.pieces[0][0].isupper() and (is_title or parts[at][0].isupper())
+    if is_title and head.name:
+        return not _is_name(parts, name_at, head.name, cues, known)
+    no_name = parts[name_at].lower() in cues["not_possessed"] | cues["rank"] | cues["also_surname"]
+    return is_title and _is_capitalised(parts[name_at]) and not head.entries and not no_name
 
 
 def _phrase(head: Head, parts: Sequence[str], at: int) -> Phrase | None:
@@ -268,7 +301,7 @@ def _is_surname(parts: Sequence[str], at: int, after_name: int, cues: Cues) -> b
         is_last = at + 2 >= len(parts) or not (parts[at + 1].isspace() and parts[at + 2].isupper())
         return _before(parts, at) in cues["surname_before"] and (is_last or parts[at].lower() in cues["also_surname"])
     if at == after_name and parts[at - 1].isspace():
-        return True
+        return parts[at].lower() not in cues["also_surname"] or parts[at + 2 : at + 3] != ["of"]  # Mary Queen of Scots
     return _before(parts, at) in cues["surname_before"] and not _is_title(parts, at)
 
 

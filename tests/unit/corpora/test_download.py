@@ -30,7 +30,7 @@ from biasflow.base.shipped import shipped
 from biasflow.base.tabular import read_text_csv, write_csv
 from biasflow.corpora.catalogue import Entry, read_catalogue
 from biasflow.corpora.download import BLOCK, Limits, check_reachable, fetch
-from biasflow.corpora.verified import COLUMNS, Origin, agree, origin_of, remark
+from biasflow.corpora.verified import COLUMNS, Origin, agree, differing, origin_of, remark
 from tests.loopback import serving
 
 BODY = bytes(range(256)) * 1500
@@ -490,8 +490,10 @@ def listed(tmp_path, monkeypatch):
     folder = Path("results/corpora")
 
     def listed(**files):
-        for name, (verified_by, equal) in files.items():
-            origin = Origin(name, "mirror", "m/x", "https://example.org/x", "0" * 64, 7, equal, verified_by, "MIT")
+        for name, (verified_by, equal, *source) in files.items():
+            origin = Origin(
+                name, *(source or ["mirror"]), "m/x", "https://example.org/x", "0" * 64, 7, equal, verified_by, "MIT"
+            )
             about = {"sha256": {}, "inputs": {}, "rule": "download", "params": {}}
             write_record({"output": str(folder / name), **about, "origin": asdict(origin)})
         table = pd.DataFrame([origin_of(folder / name) for name in files], columns=COLUMNS)
@@ -505,3 +507,11 @@ def test_a_file_that_differs_is_named_and_unverified_ones_are_counted(listed):
     """A mirror whose manifest agrees with what it holds, and holds something else."""
     said = remark(listed(a=("sha256", True), other=("manifest", False), b=("form", None), c=("nothing", None)))
     assert "other (sha256 000000000000...) differs from the file" in said and "2 of 4 could not be verified" in said
+
+
+def test_a_file_of_the_users_is_said_to_be_theirs_and_no_copy_of_the_published_one(listed):
+    files = listed(mirrored=("manifest", False), mine=("nothing", False, "local"), same=("sha256", True, "local"))
+    assert set(differing(files)) == {"mirrored"}
+    said = remark(files)
+    assert "mirrored (sha256 000000000000...) differs" in said and "same" not in said
+    assert "mine is m/x of the user, not the published file" in said and "verified" not in said

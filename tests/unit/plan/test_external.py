@@ -1,11 +1,15 @@
 """Encoders of source external: what their files stand for is planned, all else has a reason or is refused by name."""
 
+import hashlib
 from importlib import import_module
+from types import SimpleNamespace
 
 import pytest
 
 from biasflow.base.errors import BiasflowError
+from biasflow.corpora.catalogue import Entry
 from biasflow.plan.configuration import resolve
+from biasflow.plan.datasets import _is_published
 from biasflow.plan.external import files_read
 from biasflow.plan.facts import gather
 from biasflow.plan.jobs import Job
@@ -187,6 +191,38 @@ def test_items_of_another_version_are_those_that_were_scored_and_named(file, pat
     config = resolve(of_items(("encoders.theirs.files", {"crows-pairs": file})), SCHEMA)
     datasets = {reading.dataset.label: reading.dataset.files for reading in planned(config).readings.values()}
     assert datasets[name] == {"pairs": (path,)} and datasets["gest"] == {"sentences": ("results/corpora/gest",)}
+
+
+OWN = {  # metric, options, the file that is replaced -> the name of the dataset
+    "crows-pairs": ("crows_pairs", {"bias_types": ["gender"]}, "crows-pairs-gender"),
+    "sent-weat6": ("seat", {"tests": ["sent-weat6"]}, "sent-weat6"),
+    "gender-swapped-dev": ("strength", {"stimuli": ["stereoset-authors"]}, "stereoset-authors"),
+    "wikitext-2-test": ("perplexity", {}, "wikitext-2"),
+}
+
+
+@pytest.mark.parametrize("file", OWN)
+def test_items_of_the_users_in_place_of_a_published_file_are_named_after_their_file(file, tmp_path, monkeypatch):
+    metric, options, name = OWN[file]
+    mine = tmp_path / "My items.csv"
+    mine.write_text("mine")
+    changes = [(f"metrics.{metric}.{key}", value) for key, value in options.items()]
+    block = {"encoders": ["small"], "metrics": [metric], "methods": ["none"]}
+    encoder = ("encoders", {"small": {"source": "local", "path": "small"}})
+
+    def datasets(**files: str) -> set[str]:
+        config = asking(block, encoder, *changes, ("files", files))
+        return {reading.dataset.label for reading in planned(config).readings.values()}
+
+    plain = datasets()
+    assert any(label.startswith(name) for label in plain)
+    assert datasets(**{file: str(mine)}) == {f"{label}-My-items" for label in plain}
+    assert datasets(**{"crows-pairs-french": str(mine)}) == plain
+    published = Entry(file, "", "", "", True, bytes=4, sha256=hashlib.sha256(b"mine").hexdigest())
+    monkeypatch.setattr("biasflow.plan.datasets.read_catalogue", lambda: SimpleNamespace(entry=lambda name: published))
+    _is_published.cache_clear()
+    assert datasets(**{file: str(mine)}) == plain
+    _is_published.cache_clear()
 
 
 def test_vectors_of_words_and_sentences_are_read_by_test(tmp_path):

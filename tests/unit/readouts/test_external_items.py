@@ -30,6 +30,7 @@ BEC = "\tSentence\tTemplate\tPerson\tGender\tProfession\tProf_Gender\n" + "".joi
         for person, gender in (("He", "male"), ("She", "female"))
     )
 )
+LOG_P_OF_PAIRS = ["log_p_first", "log_p_second"]
 LABELS = ("stereotype", "anti-stereotype", "unrelated")
 
 
@@ -175,6 +176,109 @@ def test_a_csv_of_ours_is_joined_by_what_tells_its_items(folder):
     differences = "id,score\n" + "".join(f"{n},{more - less}\n" for n, (more, less) in enumerate(MORE_LESS))
     folder.read("crows_pairs", differences, of={"bias_type": "all"})
     assert folder.scores(crows_pairs)["crows_pairs_score", "all", "exact"] == pytest.approx(2 / 3)
+
+
+def own(pairs=PAIRS, likelihoods=tuple(MORE_LESS), **columns) -> pd.DataFrame:
+    """A table of one's own for CrowS-Pairs, without bias types."""
+    sentences = pd.DataFrame([pair[:2] for pair in pairs], columns=["first", "second"])
+    scores = pd.DataFrame(list(likelihoods), columns=["log_p_first", "log_p_second"])
+    return sentences.join(scores).assign(**columns)
+
+
+READINGS = {"shared": {"exact", "released"}, "nothing": {"aul"}, "attended": {"aula"}}
+
+
+@pytest.mark.parametrize("masking", READINGS)
+@pytest.mark.parametrize("kind", ["likelihoods", "differences", "released"])
+def test_what_was_masked_says_which_reading_it_is(folder, kind, masking):
+    table = own(masking=masking)
+    if kind == "differences":
+        table = table.assign(score=table["log_p_first"] - table["log_p_second"]).drop(columns=LOG_P_OF_PAIRS)
+    text = table.to_csv(index=False)
+    if kind == "released":
+        header, *lines_ = crows().splitlines()
+        text = "\n".join([f"{header},masking", *(f"{line},{masking}" for line in lines_)])
+    folder.read("crows_pairs", text, of={"bias_type": "all"})
+    value = folder.scores(crows_pairs)
+    assert {variant for *_, variant in value.index} == READINGS[masking]
+    assert all(value["crows_pairs_score", "all", reading] == pytest.approx(2 / 3) for reading in READINGS[masking])
+
+
+def test_a_pair_has_a_row_for_each_masking_in_one_file_or_several(folder):
+    shared, nothing = (
+        own(masking="shared"),
+        own(likelihoods=[(-1.0, -2.0), (-5.0, -3.0), (-7.0, -6.0)], masking="nothing"),
+    )
+    difference = nothing.assign(score=nothing["log_p_first"] - nothing["log_p_second"]).drop(columns=LOG_P_OF_PAIRS)
+    for files in (
+        [pd.concat([shared, nothing]).sample(frac=1, random_state=0)],
+        [shared, nothing],
+        [shared, difference],
+    ):
+        folder.read("crows_pairs", *(file.to_csv(index=False) for file in files), of={"bias_type": "all"})
+        value = folder.scores(crows_pairs)
+        assert value["crows_pairs_score", "all", "exact"] == pytest.approx(2 / 3)
+        assert value["crows_pairs_score", "all", "aul"] == pytest.approx(1 / 3)
+
+
+def test_a_pair_without_a_score_for_each_masking_is_left_out_with_the_true_reason(folder):
+    both = pd.concat([own(masking="shared"), own(masking="nothing").iloc[1:]])
+    found = folder.read("crows_pairs", both.to_csv(index=False), of={"bias_type": "all"})
+    assert found["left_out"] == {"of": 3, "items": {"0": "no row with its score for each masking"}}
+    found = folder.read("crows_pairs", own().iloc[1:].to_csv(index=False), of={"bias_type": "all"})
+    assert found["left_out"] == {"of": 3, "items": {"0": "no row with its score"}}
+    halves = pd.concat([own(masking="shared").iloc[:1], own(masking="nothing").iloc[1:2]])
+    with pytest.raises(BiasflowError, match=r"given0: item .*: no row with its score for each masking \(2 of 2"):
+        folder.read("crows_pairs", halves.to_csv(index=False), of={"bias_type": "gender"})
+
+
+@pytest.mark.parametrize("masking", ["none", "", "Nothing", "shared-l2r"])
+def test_an_unknown_masking_is_refused_with_its_line(folder, masking):
+    table = own(masking=["shared", masking, "shared"])
+    with pytest.raises(
+        BiasflowError, match=rf"given0: line 3: column masking: '{masking}' is none of shared, nothing, att"
+    ):
+        folder.read("crows_pairs", table.to_csv(index=False), of={"bias_type": "all"})
+
+
+SIX = [
+    *PAIRS,
+    ("G1.", "G2.", "stereo", "gender"),
+    ("I1.", "I2.", "stereo", "gender"),
+    ("K1.", "K2.", "stereo", "gender"),
+]
+SIX_CSV = {"pairs": "sent_more,sent_less,stereo_antistereo,bias_type\n" + "".join(f"{','.join(p)}\n" for p in SIX)}
+
+
+@pytest.mark.parametrize("with_types", [False, True])
+@pytest.mark.parametrize("change", [{"first": "Nonsense."}, {"first": "C2 d.", "second": "C1 d."}])
+def test_items_of_other_data_or_exchanged_sentences_are_refused(folder, change, with_types):
+    table = own(SIX, [(-1.0, -2.0)] * 6)
+    table = table.assign(bias_type=[pair[3] for pair in SIX]) if with_types else table
+    assert folder.read("crows_pairs", table.to_csv(index=False), data=SIX_CSV, of={"bias_type": "gender"})["items"] == 5
+    table.loc[1, list(change)] = list(change.values())
+    said = "are exchanged in .*; exchange them, and their scores" if len(change) == 2 else "is no item of .*other data"
+    with pytest.raises(BiasflowError, match=rf"given0: line 3: first '{change['first']}', second .*{said}"):
+        folder.read("crows_pairs", table.to_csv(index=False), data=SIX_CSV, of={"bias_type": "gender"})
+
+
+def test_sentences_all_of_which_are_exchanged_are_no_other_data(folder):
+    table = own().rename(columns={"first": "second", "second": "first"})
+    with pytest.raises(BiasflowError, match=r"given0: line 2: .*are exchanged") as caught:
+        folder.read("crows_pairs", table.to_csv(index=False), of={"bias_type": "all"})
+    assert not isinstance(caught.value, AbsentError)
+
+
+@pytest.mark.parametrize("id", ["intrasentence9-0", "intersentence0-0"])
+def test_a_table_of_stereoset_has_its_sentences_alone(folder, id):
+    """Those of other bias types, or of the other part, may be there."""
+    ids = [row["id"] for one in STEREOSET["intrasentence"] for row in one["sentences"]]
+    table = pd.DataFrame({"id": [*ids, id], "score": float(len(ids))})
+    if id.startswith("inter"):
+        assert folder.read("intrasentence", table.to_csv(index=False))["items"] == 9
+    else:
+        with pytest.raises(BiasflowError, match=f"given0: line 14: id '{id}' is no item of"):
+            folder.read("intrasentence", table.to_csv(index=False))
 
 
 WRONG = {

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from biasflow.base.errors import BiasflowError
 from biasflow.base.tabular import read_text_csv
 from biasflow.text.gender_lexicon import BY_RULE, FOLDER, WHENS, WORD, Lexicon, default_lexicon
 from biasflow.text.gender_swap import gender_of, swap_gender, swap_stimuli, swap_tokens, swap_triple
@@ -37,7 +38,8 @@ her best, oldest friend | in her back yard | on her back | hurt her back | kept 
 her "friend" left | her three sons | gave her son a ball | gave her book to them | made her debut | her running shoes
 see her sexy, big eyes | made her first move | her oldest friend's car | her will | in her will | against her will
 her happy and healthy family | gave her all | her later work | her vegetable garden | found her work
-in her My Linguistic Autobiography
+in her My Linguistic Autobiography | her friend'll come | her friend's car | earned her Bachelor's | told her Mom'd come
+her more expensive car | her most important day | used her more than 20 years | did her best | her better half
 her left hand | let her hair down | find her keys | loves her daily walk | her only child | her many friends"""
 OBJECTIVE = """
 saw her | saw her. | with her, | told her that | told her to go | told her a joke | all of her, | is with her in town
@@ -47,13 +49,17 @@ asked her if they knew | love her and the dog | picked her up | help her relax |
 something wrong with her if | grope her, but | loved her so much | for her because | took her out | told her "no"
 called her ma'am | loved her very much | made her very happy | left her money | with her all day
 help her load the truck | kept her comfortable | makes her uniquely qualified to | stop her leaving
-gave her The Old Book | watched her cook in the kitchen | want her back | gave her all the information"""
+gave her The Old Book | watched her cook in the kitchen | want her back | gave her all the information
+like her more. | like her less than Tom | love her more and more | miss her most, | know her better now | like her best.
+told her "it's fine" | wrote to her “I’m late” | loved her 'cause | told her let's go | told her y'all should
+told her Mary'd come | told her I'm Mary | told her theyll come | told her I'd've gone | told her don't go"""
 BEFORE_NOUN = """
 his book | his own | his old car | in his up-to-date list | his "friend" | his not knowing | his often quoted words
 In his My Linguistic Autobiography | reads his On Liberty | using his @account"""
 ALONE = """
 it is his. | his is better | a friend of his | a friend of his who left | taller than his,
-the book is his but not mine | a friend of his I met | a friend of his And another | It is his. The End"""
+the book is his but not mine | a friend of his I met | a friend of his And another | It is his. The End
+a friend of his who'd left | a friend of his I'd met"""
 
 
 def phrases(block):
@@ -72,6 +78,19 @@ BECOMES = {"his": POSSESSIVE, "him": OBJECTIVE, "her": BEFORE_NOUN, "hers": ALON
 )
 def test_her_and_his_become_what_their_use_says(phrase, pronoun):
     assert pronouns(swap_gender(phrase)) == [pronoun]
+
+
+PRONOUNS = "I you he she it we they this that there these who what where how someone everybody nobody".split()
+
+
+@pytest.mark.parametrize("apostrophe", ["'", "’", "‘", "`", "´"])
+@pytest.mark.parametrize("verb", ["ll", "d", "ve", "re", "m", "s", "LL", "d've"])
+def test_her_is_no_possessive_before_a_pronoun_with_a_verb(verb, apostrophe):
+    for word in PRONOUNS:
+        clause = f"{word}{apostrophe}{verb.replace(chr(39), apostrophe)} come."
+        for before in ("They told", "They wrote to", "They left"):
+            assert "her" not in pronouns(swapped := swap_gender(f"{before} her {clause}")) and " him " in swapped
+            assert swap_gender(f"{before} her {clause}".upper()).startswith(f"{before} him ".upper())
 
 
 # --- known answers ---------------------------------------------------------------------------------------------------
@@ -100,6 +119,16 @@ def test_her_and_his_become_what_their_use_says(phrase, pronoun):
         ("Mrs. Smith, Ms. Jones, Miss Lee and Mr. King", "Mr. Smith, Mr. Jones, Mr Lee and Mrs. King"),
         ("I miss it by 20 ms", "I miss it by 20 ms"),
         ("Yes, sir! No, ma'am. Dear Madam", "Yes, madam! No, sir. Dear Sir"),
+        ("King Arthur and Queen Guinevere", "Queen Edith and King Humphrey"),
+        ("King Charles and Queen Camilla", "Queen Dorothy and King Camillo"),
+        ("Prince William is the Duke of Wales", "Princess Elizabeth is the Duchess of Wales"),
+        ("Mary Queen of Scots, Stephen King", "James King of Scots, Stephen King"),
+        ("Count Charles, a count, Princess Rose", "Countess Dorothy, a count, Prince Bill"),
+        ("the Prince Consort, a Queen Mother", "the Princess Consort, a King Father"),
+        (
+            "her/him, she/he, grand(mother), a man (or he), him(self)",
+            "him/her, he/she, grand(father), a woman (or she), her(self)",
+        ),
         ("Sir Paul met Lady Jane; a lady met a gentleman", "Dame Sandra met Lord Joe; a gentleman met a lady"),
         ("King, queen, PRINCE, Duchesses", "Queen, king, PRINCESS, Dukes"),
         ("the hostess and the waitress", "the host and the waiter"),
@@ -148,6 +177,11 @@ def test_known_answers(sentence, swapped):
         "Jordan and Casey are here.",
         "St. Mary's, San Jose and Hurricane Harvey",
         "Dr. James is in.",
+        "Queen Latifah, Duke Ellington, uncle Zork, Father Brown, the Emperor Nero",
+        "Sir Isaac Newton, MR. BILL GATES and Mrs. Michelle Obama",
+        "Queen Victoria Street, Duke University, Queen Jordan and the King James Bible",
+        "s/he, (s)he, S/he, S/HE, s(he), s/he's, wo/man, (wo)men, chair(wo)man, fe/male",
+        "prince(ss), prince/sses, widow(er), heir(ess), Mr(s). Smith",
         "the human heritage of Germans: history, mantle, boycott, sheet, theme, usher",
     ],
 )
@@ -173,6 +207,24 @@ def test_names_take_one_of_the_other_gender(sentence):
     before, after = WORD.findall(sentence), WORD.findall(swapped)
     names = [(a, b) for a, b in zip(before, after, strict=True) if name_of(a) and a != b]
     assert names and all(name_of(a).gender != name_of(b).gender for a, b in names)
+
+
+TITLES = LEXICON.cues["title"] | LEXICON.cues["kinship"]
+
+
+@pytest.mark.parametrize("title", sorted(TITLES))
+def test_a_title_and_its_name_are_both_swapped_or_neither(title):
+    for name in ("Sarah", "Robert", "Camilla", "Guinevere", "Zelda", "Jordan", "Tintin", "Elton John"):
+        for text in (f"{title.capitalize()} {name}", f"I met {title.capitalize()} {name}."):
+            before, after = WORD.findall(text), WORD.findall(swap_gender(text))
+            if LEXICON.heads[title].entries:
+                assert (before[-1] == after[-1]) == (before == after), text
+
+
+@pytest.mark.parametrize("given", [None, ["She left."], 3, b"She left.", float("nan")])
+def test_what_is_no_text_is_one_line(given):
+    with pytest.raises(BiasflowError, match=f"^swap_gender: sentence is of type {type(given).__name__}; .*$"):
+        swap_gender(given)
 
 
 # --- properties ------------------------------------------------------------------------------------------------------
