@@ -16,7 +16,8 @@ import pytest
 from safetensors.numpy import load_file, save
 from typer.testing import CliRunner, Result
 
-from biasflow.base.records import read_record, write_record
+from biasflow.base.files import sha256
+from biasflow.base.records import read_record, record_file, write_record
 from biasflow.cli import app
 from tests.workflow.conftest import REPLACE, Project
 from tests.workflow.test_documented import save_encoder
@@ -123,6 +124,18 @@ def other_weights() -> None:
     written(WEIGHTS, lambda content: save(other, {"format": "pt"}))
 
 
+def touch_all() -> None:
+    """As `git clone` and `cp -r` leave files: newest is what comes last, and that is what was first."""
+    files = sorted((path for path in Path().rglob("*") if path.is_file()), key=lambda path: -path.stat().st_mtime)
+    for number, path in enumerate(files):
+        os.utime(path, (10**9 + number, 10**9 + number))
+    shutil.rmtree(".snakemake")
+
+
+def record_of(path: str) -> str:
+    return str(record_file(path))
+
+
 def run_under_another_name() -> None:
     shutil.copytree(RUN, "results/copy", copy_function=shutil.copy2)
 
@@ -165,6 +178,15 @@ EXCHANGES = {
         checked=("copy",),
     ),
     "Snakemake's records": Exchange(remove(".snakemake"), ""),
+    "all times, without Snakemake's records": Exchange(touch_all, "", ""),
+    "files beside an encoder's": Exchange(
+        lambda: [put(f"own/{name}")() for name in ("notes.txt", "README.md", "generation_config.json")], "", ""
+    ),
+    "a file that a tokenizer is made of": Exchange(
+        put("own/special_tokens_map.json"), r"own/special_tokens_map.json was not read before: \d+ finished"
+    ),
+    "the record of an external file": Exchange(remove(record_of(TEST)), f"{TEST} has no record"),
+    "a record that is none": Exchange(put(record_of(MODEL), "null"), f"{MODEL}.json does not say what", "does not say"),
     "another rate": Exchange(
         nothing, r"learning_rate was 0.001, is 0.005: \d+ finished.*run=.*replace=true", config=RATE
     ),
@@ -177,7 +199,7 @@ EXCHANGES = {
     ),
     "a list of the user's under its time": Exchange(
         lambda: written("words.txt", lambda text: text.replace(b"he she", b"hi sha")),
-        "another content of words.txt",
+        r"words.txt has another content than before: \d+ finished",
         "another content of words.txt",
     ),
 }
@@ -218,6 +240,17 @@ def with_keys(changes: Mapping[str, object]) -> dict:
 def contents(project: Project) -> dict[str, bytes]:
     files = (path for path in (project.folder / "results").rglob("*") if path.is_file())
     return {str(path): path.read_bytes() for path in files}
+
+
+def test_what_a_killed_run_left_of_another_content_is_made_again(run):
+    """As if it had made the scores of a model again, and not yet the table of all: whatever the times say."""
+    with chdir(run.folder):
+        path = f"{RUN}/scores/own/pretrained/inside.csv"
+        record = read_record(path)
+        written(path, lambda content: content + b"\n")
+        write_record(record | {"sha256": record["sha256"] | {path: sha256(path)}})
+    jobs = run.jobs(config="own.yaml")
+    assert {"scores", "matrix"} <= set(jobs) and not {"score", "finetune_nli", "fit_methods"} & set(jobs)
 
 
 def test_what_was_touched_is_not_taken_for_what_is_planned(run):

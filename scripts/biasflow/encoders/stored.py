@@ -261,7 +261,7 @@ def weight_files(folder: Path) -> list[Path]:
         raise BiasflowError(f"{index}: key 'weight_map' must say in which file each weight is; {AGAIN}")
     names = sorted(set(shards.values()))
     if not names[0].endswith(".safetensors"):  # transformers goes by it, and would take all files for pickled weights
-        raise BiasflowError(f"{index}: names {names[0]}, and no pickled weights are loaded; end its name in .safetensors")
+        raise BiasflowError(f"{index}: names {names[0]}, not a *.safetensors; rename it, also in the index")
     for name in names:
         if not is_plain_name(name):
             raise BiasflowError(
