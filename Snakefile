@@ -35,6 +35,7 @@ for NAME, TARGETS in {"tables": TABLES, **PAPER_TARGETS}.items():
 
 
 if workflow.is_main_process:  # also a dry run
+    RUN.last.judging = lambda: RUN.follow_content(workflow)
     RUN.last.judged = lambda: RUN.compare(workflow.dag)  # when the graph is built: is something finished replaced?
 
 

@@ -16,7 +16,8 @@ import pytest
 from safetensors.numpy import load_file, save
 from typer.testing import CliRunner, Result
 
-from biasflow.base.records import read_record, write_record
+from biasflow.base.files import sha256
+from biasflow.base.records import read_record, record_file, write_record
 from biasflow.cli import app
 from tests.workflow.conftest import REPLACE, Project
 from tests.workflow.test_documented import save_encoder
@@ -123,6 +124,18 @@ def other_weights() -> None:
     written(WEIGHTS, lambda content: save(other, {"format": "pt"}))
 
 
+def touch_all() -> None:
+    """As `git clone` and `cp -r` leave files: newest is what comes last, and that is what was first."""
+    files = sorted((path for path in Path().rglob("*") if path.is_file()), key=lambda path: -path.stat().st_mtime)
+    for number, path in enumerate(files):
+        os.utime(path, (10**9 + number, 10**9 + number))
+    shutil.rmtree(".snakemake")
+
+
+def record_of(path: str) -> str:
+    return str(record_file(path))
+
+
 def run_under_another_name() -> None:
     shutil.copytree(RUN, "results/copy", copy_function=shutil.copy2)
 
@@ -165,6 +178,15 @@ EXCHANGES = {
         checked=("copy",),
     ),
     "Snakemake's records": Exchange(remove(".snakemake"), ""),
+    "all times, without Snakemake's records": Exchange(touch_all, "", ""),
+    "files beside an encoder's": Exchange(
+        lambda: [put(f"own/{name}")() for name in ("notes.txt", "README.md", "generation_config.json")], "", ""
+    ),
+    "a file that a tokenizer is made of": Exchange(
+        put("own/special_tokens_map.json"), r"own/special_tokens_map.json was not read before: \d+ finished"
+    ),
+    "the record of an external file": Exchange(remove(record_of(TEST)), f"{TEST} has no record"),
+    "a record that is none": Exchange(put(record_of(MODEL), "null"), "seed0.json does not say", "does not say"),
     "another rate": Exchange(
         nothing, r"learning_rate was 0.001, is 0.005: \d+ finished.*run=.*replace=true", config=RATE
     ),
@@ -177,7 +199,7 @@ EXCHANGES = {
     ),
     "a list of the user's under its time": Exchange(
         lambda: written("words.txt", lambda text: text.replace(b"he she", b"hi sha")),
-        "another content of words.txt",
+        r"words.txt has another content than before: \d+ finished",
         "another content of words.txt",
     ),
 }
@@ -218,6 +240,50 @@ def with_keys(changes: Mapping[str, object]) -> dict:
 def contents(project: Project) -> dict[str, bytes]:
     files = (path for path in (project.folder / "results").rglob("*") if path.is_file())
     return {str(path): path.read_bytes() for path in files}
+
+
+def test_what_a_killed_run_left_of_another_content_is_made_again(run):
+    """As if it had made the scores of a model again, and not yet the table of all: whatever the times say."""
+    with chdir(run.folder):
+        path = f"{RUN}/scores/own/pretrained/inside.csv"
+        record = read_record(path)
+        written(path, lambda content: content + b"\n")
+        write_record(record | {"sha256": record["sha256"] | {path: sha256(path)}})
+    jobs = run.jobs(config="own.yaml")
+    assert {"scores", "matrix"} <= set(jobs) and not {"score", "finetune_nli", "fit_methods"} & set(jobs)
+
+
+def test_external_files_that_another_run_needs_too_are_no_reason_to_wait(run, monkeypatch):
+    """Neither for its end; nor is a file fetched again that it has fetched since this one began."""
+    locks, text = run.folder / ".snakemake/locks", "results/second/data/texts/wikitext-2-test.txt"
+    shutil.rmtree(run.folder / "results/corpora")
+    locks.mkdir(exist_ok=True)
+    for kind in ("input", "output"):
+        (locks / f"0.{kind}.lock").write_text(f"{TEST}\nresults/corpora/google-analogies\n")
+    run.configure(with_keys({"run": "second"}), "own.yaml")
+    run.succeeds(text, config="own.yaml")
+    fetched = (run.folder / TEST).read_bytes(), run.record(TEST)["origin"]
+    monkeypatch.setenv("BIASFLOW_STARTED", "1")
+    with chdir(run.folder):
+        remove("mirror/wikitext-2/wiki.test.tokens")()
+    run.succeeds(TEST, "--force", config="own.yaml")
+    assert ((run.folder / TEST).read_bytes(), run.record(TEST)["origin"]) == fetched
+    with chdir(run.folder), (locks / "0.output.lock").open("w") as lock:
+        lock.write(f"{text}\n")
+    done = run.snakemake(text, "--force", config="own.yaml")
+    assert done.returncode and "another run is at work" in said(done)
+
+
+def test_a_result_that_cannot_be_read_is_named(run):
+    """Root reads everything, unless it gives that right away."""
+    scores = run.folder / f"{RUN}/scores/own/pretrained/inside.csv"
+    (run.folder / f"{RUN}/scores.csv").unlink()
+    scores.chmod(0)
+    without = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] * (os.geteuid() == 0)
+    command = run._command((f"{RUN}/scores.csv",), "own.yaml")
+    done = subprocess.run(**command | {"args": without + command["args"]}, capture_output=True, text=True, check=False)
+    assert done.returncode
+    assert re.search(r"^biasflow: rule scores: .*/inside.csv: cannot be read: Perm.*rights", said(done)), said(done)
 
 
 def test_what_was_touched_is_not_taken_for_what_is_planned(run):

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.records import RESULTS, contents, faults, read_record, record_file
+from biasflow.base.paths import CORPORA
+from biasflow.base.records import RESULTS, contents, faults, read_record, record_file, record_files, result_of
 
 CODE = "code"  # the parameter with the digest of a job's code
 
@@ -39,11 +40,11 @@ def planned_jobs(dag) -> dict[str, Planned]:
     }
 
 
-def made(jobs: Mapping[str, Planned]) -> tuple[dict[str, dict], dict[str, str]]:
-    """Return result -> record for the results of these jobs that have one, and result -> what is wrong with a record
-    that cannot be read."""
+def made(results: Iterable[str]) -> tuple[dict[str, dict], dict[str, str]]:
+    """Return result -> record for those of the results that have one, and result -> what is wrong with a record that
+    cannot be read."""
     records, damaged = {}, {}
-    for path in jobs:
+    for path in results:
         try:
             if record := read_record(path):
                 records[path] = record
@@ -52,21 +53,36 @@ def made(jobs: Mapping[str, Planned]) -> tuple[dict[str, dict], dict[str, str]]:
     return records, damaged
 
 
-def check_finished(run: str, jobs: Mapping[str, Planned], content: Callable[[str], str | None]) -> None:
-    """Raise BiasflowError, one line, if a result of the run that Snakemake takes as finished has no record, has files
-    that its job did not write, or was made by another job than the planned one, or of other contents. What is due is
-    made anew, and its record.
+def outdated(run: str, content: Callable[[str], str | None]) -> list[str]:
+    """Return the results of a run, and the external files, that were made of another content than lies there now, as
+    after a run that was killed when it had made a part of its results again. content: as of `check_finished`."""
+    folders = (Path(RESULTS, run), Path(CORPORA))
+    records, _ = made(result_of(file) for folder in folders for file in record_files(folder))
+    now = _content_now(records, content)
+    return [path for path, record in records.items() if edited_inputs(record, now)]
+
+
+def _content_now(records: Mapping[str, Mapping], content: Callable[[str], str | None]) -> Callable[[str], str | None]:
+    """The sha256 of a file now: as the record of the result says to which it belongs, or else its `content`."""
+    written = {file: digest for record in records.values() for file, digest in record["sha256"].items()}
+    return lambda file: written.get(file) or content(file)
+
+
+def check_finished(jobs: Mapping[str, Planned], content: Callable[[str], str | None]) -> None:
+    """Raise BiasflowError, one line, if a result that Snakemake takes as finished has no record, has files that its job
+    did not write, or was made by another job than the planned one, or of other contents. What is due is made anew, and
+    its record.
 
     content: the sha256 of a file of the user's, by its path; None for any other."""
     records, damaged = made(jobs)
-    written = {file: digest for record in records.values() for file, digest in record["sha256"].items()}
+    now = _content_now(records, content)
 
     def first_fault(path: str) -> str | None:
         if record := records.get(path):
-            return next(_faults(record, jobs[path], lambda file: written.get(file) or content(file)), None)
-        if path not in damaged and path.startswith(f"{RESULTS}/{run}/") and Path(path).exists():
+            return next(_faults(record, jobs[path], now), None)
+        if path not in damaged and Path(path).exists():
             return f"{path} has no record of what made it ({record_file(path)}); delete it and run again"
-        return damaged.get(path)  # of an external file without a record: it may have been laid where downloads lie
+        return damaged.get(path)
 
     wrong = [fault for path, job in jobs.items() if not job.due and (fault := first_fault(path))]
     if wrong:

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.files import sha256, write_json
+from biasflow.base.files import read_json, sha256, write_json
 
 RESULTS = "results"
 STORED = (".snakemake", "storage")  # where Snakemake's storage plugins put the files of a job
@@ -79,11 +79,11 @@ def read_record(path: str | Path) -> dict | None:
         return None
     advice = f"delete {path} and run again"
     try:
-        record = json.loads(file.read_text(encoding="utf-8"))
+        record = read_json(file)
         seal = record.pop(SEAL)
-        if missing := set() if SHARED in record else KEYS - set(record):
+        if missing := ({"output", "sha256"} if SHARED in record else KEYS) - set(record):
             raise KeyError(*missing)
-    except (ValueError, KeyError, TypeError) as error:
+    except (BiasflowError, AttributeError, KeyError, TypeError) as error:
         raise BiasflowError(f"{file} does not say what {path} holds; {advice}") from error
     if seal != digest_of(record):
         raise BiasflowError(f"{file} is not as its job wrote it; {advice}")
@@ -94,6 +94,15 @@ def read_record(path: str | Path) -> dict | None:
     if isinstance(record["sha256"], str):
         record["sha256"] = _shared(_shared_file(file, record["sha256"]), advice)
     return record
+
+
+def record_since(path: str | Path, since: float) -> dict | None:
+    """Return the record of a result that is as it says, if it was written after `since` (seconds); otherwise None."""
+    file = record_file(path)
+    if file is None or not file.is_file() or file.stat().st_mtime < since:
+        return None
+    record = read_record(path)
+    return None if any(faults(record)) else record
 
 
 def start_of(record: Mapping) -> dict:
@@ -125,8 +134,8 @@ def _shared(file: Path, advice: str) -> dict:
 def _read(file: Path) -> dict | None:
     """The contents of a shared file; None if it is absent or not JSON."""
     try:
-        return json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return read_json(file)
+    except BiasflowError:
         return None
 
 

@@ -18,6 +18,7 @@ from biasflow.base.progress import duration, job_name
 
 JOB_ERROR, GROUP_ERROR = "JOB_ERROR", "GROUP_ERROR"  # events of Snakemake
 _FAILED = re.compile(r"rule (?P<rule>\S+) failed: (?P<message>.*)")
+_BUILDING = "Building DAG of jobs..."
 _INTERRUPTED = ("Terminating processes on user request", "Will exit after finishing currently running jobs")
 _FULL = tuple(f"[Errno {number}]" for number in (errno.ENOSPC, errno.EDQUOT))
 _DENIED = tuple(f"[Errno {number}]" for number in (errno.EACCES, errno.EPERM, errno.EROFS))
@@ -40,12 +41,14 @@ class LastWord(logging.Filter):
     Otherwise it says `message`, or `plan`, what was found while planning, if nothing went wrong: Snakemake's own
     message of an error stays the last.
 
-    judged: called once, when Snakemake has judged which jobs are due, before it says so; also where none is."""
+    judging: called before Snakemake judges which jobs are due; judged: called once, when it has, before it says so;
+    also where none is."""
 
     def __init__(self):
         super().__init__()
         self.message, self.heard, self.plan = "", "", ""
         self.failed: list[logging.LogRecord] = []  # what Snakemake says of failed jobs, and of groups of them
+        self.judging: Callable[[], None] = lambda: None
         self.judged: Callable[[], None] | None = None
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -53,6 +56,8 @@ class LastWord(logging.Filter):
         text, raised, event = record.getMessage(), getattr(record, "exception", ""), event_of(record)
         if event in (JOB_ERROR, GROUP_ERROR):
             self.failed.append(record)
+        if text == _BUILDING:
+            self.judging()
         if self.judged and (event == "RUN_INFO" or text == NOTHING_TO_BE_DONE_MSG):
             judged, self.judged = self.judged, None
             judged()

@@ -1,7 +1,6 @@
 """What a download is checked against where its sha256 is not in the catalogue: its form, and the lock file, which has
 the contents of files at their first download; and the origin of an external file, as its record says it."""
 
-import json
 import logging
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING
 from filelock import FileLock
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.files import first_bytes, is_parquet, write_json
+from biasflow.base.files import first_bytes, is_parquet, read_json, write_json
 from biasflow.base.records import read_record
 
 if TYPE_CHECKING:  # slow to load, and a download needs none
@@ -62,9 +61,9 @@ def _read(lock_file: Path) -> dict:
     if not lock_file.exists():
         return {}
     try:
-        known = json.loads(lock_file.read_text(encoding="utf-8"))
+        known = read_json(lock_file)
         {(record["sha256"], record["bytes"], record["url"]) for record in known.values()}
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (BiasflowError, KeyError, TypeError, AttributeError) as error:
         raise BiasflowError(
             f"{lock_file}: not a lock file ({type(error).__name__}: {error}); restore it, or delete it to record anew."
         ) from error

@@ -11,7 +11,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.encoders.described import Description
 from biasflow.encoders.families import FAMILIES, HEADS
 from biasflow.encoders.sentence_transformers import FIRST_TOKEN
-from biasflow.encoders.stored import DEPTH, HIDDEN, SUFFIXES, size_of
+from biasflow.encoders.stored import DEPTH, HIDDEN, size_of, stored_files
 
 _NARROW = 256  # hidden sizes up to this gain nothing from a second thread
 _BERT = "bert"  # the model type where config.json names none, and of those that are pre-trained here
@@ -80,8 +80,7 @@ class Encoder:
     @property
     def local_files(self) -> list[str]:
         """The files of a local encoder that its results depend on, config.json first."""
-        other_files = (file for file in self.folder.glob("*") if file.suffix in SUFFIXES and file.name != "config.json")
-        return [str(self.folder / "config.json"), *sorted(map(str, other_files))]
+        return list(map(str, stored_files(self.folder)))
 
     @property
     def origin(self) -> "Encoder":

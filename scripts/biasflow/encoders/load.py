@@ -1,7 +1,10 @@
 """Encoders from local folders: always offline, always float32, never a head that was not trained."""
 
+import atexit
 import contextlib
 import re
+import shutil
+import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
@@ -32,7 +35,7 @@ from transformers.utils import logging as transformers_logging
 from biasflow.base.errors import AbsentError, BiasflowError
 from biasflow.base.files import read_json
 from biasflow.encoders.families import DECODER
-from biasflow.encoders.stored import check_stored
+from biasflow.encoders.stored import INDEX, WEIGHTS, check_stored, stored_files
 
 Head = Literal["pretraining", "next_sentence", "masked_lm", "classification", "none"]
 CLASSES = {  # by head: what loads it, and the configurations that can have it
@@ -45,7 +48,6 @@ CLASSES = {  # by head: what loads it, and the configurations that can have it
 
 RANDOM = "random"  # the training "random/seed<n>"
 OFFLINE = {"local_files_only": True, "trust_remote_code": False}  # no network, and no code from an encoder's folder
-NO_ADAPTER = {"subfolder": "no adapter"}  # with peft installed, transformers applies one that lies beside the weights
 UNUSED = "token_type_embeddings"  # may be zero: where there is one type, it says nothing
 SPECIAL = ("unk_token", "cls_token", "sep_token", "pad_token", "mask_token")
 WITH_SPECIAL = ("WordPiece", "BPE")  # kinds of vocabulary that hold them; to others the library adds them
@@ -168,23 +170,22 @@ def _weights(folder: Path, config: PretrainedConfig, head: Head, **options) -> t
     transformers_logging.set_verbosity_error()  # it lists weights that are not used; what is missing is checked here
     transformers_logging.disable_progress_bar()
     options |= {"config": config, "use_safetensors": True, "dtype": torch.float32, "output_loading_info": True}
-    options |= {"adapter_kwargs": NO_ADAPTER}
-    with _explained(folder, "the weights cannot be read", "get or make the encoder again"):
-        model, info = CLASSES[head][0].from_pretrained(folder, **OFFLINE, **options)
+    with _explained(folder, "the weights cannot be read", "get or make the encoder again") as files:
+        model, info = CLASSES[head][0].from_pretrained(files, **OFFLINE, **options)
+    model.name_or_path = model.config.name_or_path = str(folder)
     return model, sorted(info["missing_keys"]) + sorted(str(key) for key in info["mismatched_keys"])
 
 
 def _config(folder: Path, head: Head) -> PretrainedConfig:
     if not (folder / "config.json").is_file():
         raise BiasflowError(f"{folder}: no encoder there (no config.json); name a folder saved by transformers.")
-    weights = [path.name for path in folder.iterdir()]
-    if not any(name.endswith(".safetensors") for name in weights):
-        pickled = any(name.endswith((".bin", ".pt", ".pth")) for name in weights)
+    if not any((folder / name).exists() for name in (WEIGHTS, INDEX)):
+        pickled = any(path.suffix in (".bin", ".pt", ".pth") for path in folder.iterdir())
         hint = "pickled weights are never loaded: convert them to safetensors" if pickled else "the weights are missing"
-        raise BiasflowError(f"{folder}: no *.safetensors file; {hint}.")
+        raise BiasflowError(f"{folder}: no {WEIGHTS}; {hint}.")
     check_stored(folder)
-    with _explained(folder, "config.json is not that of a known encoder", "use another encoder"):
-        config = AutoConfig.from_pretrained(folder, **OFFLINE)
+    with _explained(folder, "config.json is not that of a known encoder", "use another encoder") as files:
+        config = AutoConfig.from_pretrained(files, **OFFLINE)
     is_causal = type(config) in MODEL_FOR_CAUSAL_LM_MAPPING and type(config) not in MODEL_FOR_MASKED_LM_MAPPING
     if config.is_encoder_decoder or is_causal:  # of a type whose name does not tell
         raise BiasflowError(f"{folder}: {config.model_type} is {DECODER}")
@@ -196,8 +197,9 @@ def _config(folder: Path, head: Head) -> PretrainedConfig:
 def _checked_tokenizer(folder: Path, model: PreTrainedModel, head: Head) -> PreTrainedTokenizerBase:
     """The tokenizer of a model whose weights and vocabulary are checked."""
     _check_values(folder, model)
-    with _explained(folder, "the tokenizer cannot be read", "add its files"):
-        tokenizer = AutoTokenizer.from_pretrained(folder, **OFFLINE)
+    with _explained(folder, "the tokenizer cannot be read", "add its files") as files:
+        tokenizer = AutoTokenizer.from_pretrained(files, **OFFLINE)
+    tokenizer.name_or_path = str(folder)
     rows = model.get_input_embeddings().num_embeddings
     if not set(tokenizer.get_vocab()) - set(tokenizer.all_special_tokens):
         raise BiasflowError(f"{folder}: the tokenizer's vocabulary is empty; add its vocab.txt or tokenizer.json.")
@@ -257,9 +259,17 @@ def _absent_special(folder: Path, tokenizer: PreTrainedTokenizerBase) -> list[st
 
 
 @contextlib.contextmanager
-def _explained(folder: Path, fault: str, advice: str) -> Iterator[None]:
-    """Whatever transformers raises, as one line."""
+def _explained(folder: Path, fault: str, advice: str) -> Iterator[Path]:
+    """A folder with links to the files of an encoder that records name, and to no other, so that transformers finds
+    none that stands in no record. Whatever it raises becomes one line.
+
+    The links stay until the process ends: some tokenizers copy their files when they are saved."""
+    files = Path(tempfile.mkdtemp(prefix="biasflow-"))
+    atexit.register(shutil.rmtree, files, ignore_errors=True)
+    for path in stored_files(folder):
+        (files / path.name).symlink_to(path.resolve())
     try:
-        yield
+        yield files
     except Exception as error:  # tokenizers raises nothing more special
-        raise BiasflowError(f"{folder}: {fault} ({' '.join(str(error).split())}); {advice}.") from error
+        message = " ".join(str(error).split()).replace(str(files), str(folder))
+        raise BiasflowError(f"{folder}: {fault} ({message}); {advice}.") from error

@@ -14,13 +14,14 @@ from biasflow.base.files import read_json, read_text, sha256
 from biasflow.encoders.families import DECODER, FAMILIES, sign_of_decoder
 
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"  # the second names files, in place of the first
-SUFFIXES = (".json", ".txt", ".safetensors", ".model")  # of the files that an encoder is made of
-CONFIG, TOKENIZER = "config.json", "tokenizer_config.json"
+CONFIG, TOKENIZER, SPECIAL_TOKENS = "config.json", "tokenizer_config.json", "special_tokens_map.json"
 ADAPTER = "adapter_config.json"
 # The files that are read here, and how many bytes they may have: real ones have some thousand.
-LARGEST = {CONFIG: 2**20, TOKENIZER: 2**24, "special_tokens_map.json": 2**20}
+LARGEST = {CONFIG: 2**20, TOKENIZER: 2**24, SPECIAL_TOKENS: 2**20}
 PIECES = ("tokenizer.json", "vocab.txt", "vocab.json")  # files of pieces: the first that is there counts
-OF_TOKENIZER = (*PIECES, "merges.txt", "added_tokens.json", "*.model")
+# All that the tokenizers of transformers are made of beside their settings (a test compares).
+OF_TOKENIZER = (*PIECES, "merges.txt", "added_tokens.json", "*.model", "bpe.codes", "dict.txt", "entity_vocab.json")
+OF_TOKENIZER += ("word_pronunciation.json", "word_shape.json")
 PIECE, BESIDE = 300, 2**22  # bytes of such a file for each piece, and for all else in it: real ones have a third
 # Keys that transformers obeys without a word -> what they stand for.
 REFUSED = {
@@ -84,10 +85,10 @@ def check_stored(folder: str | Path) -> None:
     numbers, of an adapter, or of more or fewer layers than config.json has; more pieces in the tokenizer than the
     encoder has vectors for; no whole file."""
     folder = Path(folder)
-    for path in sorted(path for path in folder.iterdir() if path.suffix in SUFFIXES):
+    for path in stored_files(folder):
         _check_regular(path)
     about = {name: _object(folder / name) for name in LARGEST}
-    for name in (TOKENIZER, "special_tokens_map.json"):
+    for name in (TOKENIZER, SPECIAL_TOKENS):
         _check_keys(folder / name, about[name])
     check_config(folder / CONFIG)
     _check_mask(folder, [about[name] for name in reversed(LARGEST)])
@@ -99,9 +100,20 @@ def check_stored(folder: str | Path) -> None:
         _check_pieces(folder, rows)
 
 
+def stored_files(folder: str | Path) -> list[Path]:
+    """The files that an encoder is made of, config.json first, then weights and tokenizer. These alone are loaded
+    (encoders.load), and all of them are in the records of what is made from it; nothing depends on any other file."""
+    folder = Path(folder)
+    weights = weight_files(folder)
+    index = [folder / INDEX] * (weights != [folder / WEIGHTS])
+    names = (TOKENIZER, SPECIAL_TOKENS, *OF_TOKENIZER)
+    tokenizer = sorted(path for path in folder.iterdir() if any(map(path.match, names)))
+    return list(dict.fromkeys([folder / CONFIG, *index, *weights, *tokenizer]))
+
+
 def digests_of(folder: str | Path) -> dict[str, str]:
     """The sha256 of all files that an encoder is made of (weights, configuration, tokenizer), by their names."""
-    return {path.name: sha256(path) for path in sorted(Path(folder).iterdir()) if path.suffix in SUFFIXES}
+    return {path.name: sha256(path) for path in stored_files(folder)}
 
 
 def check_config(path: Path) -> None:
@@ -169,7 +181,7 @@ def adapter_of(folder: Path) -> str:
 
 def has_mask(folder: Path) -> bool:
     """Whether an encoder's tokenizer has a mask token: one that its files name, or that its class has of itself."""
-    about = {**_object(folder / TOKENIZER), **_object(folder / "special_tokens_map.json")}
+    about = {**_object(folder / TOKENIZER), **_object(folder / SPECIAL_TOKENS)}
     if "mask_token" in about:
         return about["mask_token"] is not None
     return about.get("tokenizer_class") not in WITHOUT_TOKENS
@@ -248,6 +260,8 @@ def weight_files(folder: Path) -> list[Path]:
     if not (isinstance(shards, dict) and shards and all(isinstance(name, str) for name in shards.values())):
         raise BiasflowError(f"{index}: key 'weight_map' must say in which file each weight is; {AGAIN}")
     names = sorted(set(shards.values()))
+    if not names[0].endswith(".safetensors"):  # transformers goes by it, and would take all files for pickled weights
+        raise BiasflowError(f"{index}: names {names[0]}, not a *.safetensors; rename it, also in the index")
     for name in names:
         if not is_plain_name(name):
             raise BiasflowError(

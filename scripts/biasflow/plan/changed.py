@@ -1,6 +1,7 @@
 """What was changed since results were made: told before a run replaces finished results by others."""
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 from biasflow.base.errors import BiasflowError
@@ -24,25 +25,37 @@ def check_kept(config: Mapping, jobs: Mapping[str, Planned], content: Callable[[
         return
     scripts, package = {about.get("script") for about in config["given"].values()}, package_file("")
 
+    @cache
     def data(file: str) -> str | None:
+        if is_corpus_file(file):
+            return next((record["sha256"][file] for record in made([file])[0].values()), None)
         return None if file in scripts or file.startswith(package) else content(file)
 
-    due, _ = made({path: job for path, job in jobs.items() if job.due and not _is_shown(path) and Path(path).exists()})
+    due, _ = made(path for path, job in jobs.items() if job.due and not _is_shown(path) and Path(path).exists())
     keys, files = {}, []
     for path, record in due.items():
         keys |= _changed_keys(config, record, jobs[path])
-        files += edited_inputs(record, data)
+        files += [f"{file} has another content than before" for file in edited_inputs(record, data)]
+        files += _of_encoders(record, jobs[path])
     if keys:
         first = min(keys, key=lambda key: key.count("."))
         why = f"{first} {keys[first]}" + (f" (and {len(keys) - 1} other keys changed)" if len(keys) > 1 else "")
     elif files:
-        why = f"{files[0]} has another content than before"
+        why = files[0]
     else:
         return
     raise BiasflowError(
         f"{why}: {len(due)} finished results would be made again; to keep them, name another run (run=NAME), to "
         "replace them, add replace=true, both behind --config"
     )
+
+
+def _of_encoders(record: Mapping, job: Planned) -> Iterator[str]:
+    """What is told of files that lie in the folder of an encoder now and did not then, or the other way round."""
+    for file in other_inputs(record, job):
+        config = str(Path(file).with_name("config.json"))
+        if config in record["inputs"] and config in job.inputs and not file.startswith(package_file("")):
+            yield f"{file} was {'' if file in record['inputs'] else 'not '}read before"
 
 
 def _is_shown(path: str) -> bool:

@@ -4,16 +4,19 @@ found out about its jobs."""
 import atexit
 import gc
 import logging
+import math
 import os
 import sys
 import time
 from pathlib import Path
 from typing import NamedTuple
 
+from snakemake.jobs import Job
+
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import check_path, check_writable
-from biasflow.base.paths import CORPORA
-from biasflow.base.planned import check_finished, planned_jobs
+from biasflow.base.paths import CORPORA, is_corpus_file
+from biasflow.base.planned import check_finished, outdated, planned_jobs
 from biasflow.base.terminal import LastWord, shorten
 from biasflow.plan.asked import remember
 from biasflow.plan.changed import check_kept
@@ -26,8 +29,8 @@ from biasflow.plan.user_files import UserFiles
 
 class Start(NamedTuple):
     """A run before its first job. device: "cpu" or "cuda"; on_cluster: whether a scheduler starts the jobs; last: what
-    says the last line; since: when the run began, in seconds; user_files:
-    the files that no job makes, whose content decides what runs again."""
+    says the last line; since: when the run began, in seconds; user_files: the files that no job makes, whose content
+    decides what runs again; root: of the project."""
 
     prepared: Prepared
     device: str
@@ -35,6 +38,15 @@ class Start(NamedTuple):
     last: LastWord
     since: float
     user_files: UserFiles
+    root: Path
+
+    def follow_content(self, workflow) -> None:
+        """Have Snakemake, which has no jobs yet, make again what was made of another content, at whatever time."""
+        ignore_times(self.root)
+        with self.last.ending():
+            behind = outdated(self.prepared.setup.config["run"], self.user_files.content)
+        workflow.dag.forcefiles.update(behind)
+        share_corpora(workflow.persistence)
 
     def compare(self, dag) -> None:
         """Stop, also a dry run, if a GPU is asked for and there is none, or finished results are not as planned."""
@@ -42,7 +54,7 @@ class Start(NamedTuple):
         with self.last.ending():
             check_device(self.device, cluster=self.on_cluster)
             check_kept(config, jobs, self.user_files.content)
-            check_finished(config["run"], jobs, self.user_files.content)
+            check_finished(jobs, self.user_files.content)
 
     def begin(self, workflow) -> None:
         """Stop before the first job if nothing can be written, submitted or downloaded; note what is asked."""
@@ -75,4 +87,23 @@ def start(config, workflow, logger: logging.Logger, root: Path) -> Start:
             last.plan = announced(run, cores=settings.cores or 1, on_gpu=device == CUDA)
     except BiasflowError as error:
         sys.exit(f"biasflow: {error}")
-    return Start(run, device, on_cluster, last, float(since), UserFiles((run.setup.paths.root, CORPORA)))
+    return Start(run, device, on_cluster, last, float(since), UserFiles((run.setup.paths.root, CORPORA)), root)
+
+
+def share_corpora(persistence) -> None:
+    """Snakemake refuses a run that needs a file which another one makes. External files are shared: their jobs wait for
+    one another (scripts/download.py), and no run for another."""
+    for name in ("all_inputfiles", "all_outputfiles"):
+        files = getattr(persistence, name)
+        setattr(persistence, name, lambda files=files: (file for file in files() if not is_corpus_file(str(file))))
+
+
+def ignore_times(root: Path) -> None:
+    """Snakemake takes a file that is newer than a result of it for another content. Of the rules in `root` no result is
+    older than anything: what has changed is in their parameters, and in the records (`planned.outdated`)."""
+    oldest = Job.output_mintime.fget
+
+    async def time_of(job: Job) -> float | None:
+        return math.inf if Path(job.rule.snakefile).is_relative_to(root) else await oldest(job)
+
+    Job.output_mintime = property(time_of)

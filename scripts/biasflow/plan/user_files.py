@@ -5,14 +5,13 @@ that keeps times, a link, an unpacked archive). So the sha256 of these inputs is
 them."""
 
 import contextlib
-import json
 import time
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.files import sha256, write_json
+from biasflow.base.files import read_json, sha256, write_json
 
 REMEMBERED = ".snakemake/biasflow-sha256.json"
 LARGE = 1_000_000  # bytes: smaller files are read again in less time than it takes to remember them
@@ -43,10 +42,11 @@ class Digests:
 
     def _remembered(self) -> dict[str, dict]:
         try:
-            memory = json.loads(self._memory.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            memory = read_json(self._memory)
+        except BiasflowError:
             return {}
-        return memory if isinstance(memory, dict) else {}
+        entries, keys = (memory.items() if isinstance(memory, dict) else ()), {"state", "sha256"}
+        return {path: entry for path, entry in entries if isinstance(entry, dict) and entry.keys() == keys}
 
     def _remember(self, path: str, entry: Mapping[str, object]) -> None:
         with contextlib.suppress(OSError, BiasflowError):

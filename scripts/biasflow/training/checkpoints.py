@@ -71,7 +71,7 @@ def claim(work: Path, settings: Mapping[str, object]) -> None:
     if any(path != mark and not path.name.startswith(".") for path in work.glob("*")):  # hidden: a mark half written
         try:
             before, now = flat(json.loads(mark.read_text(encoding="utf-8"))), flat(settings)
-        except (OSError, ValueError, AttributeError) as error:
+        except (OSError, ValueError, AttributeError, RecursionError) as error:
             raise BiasflowError(f"{mark} does not say whose checkpoints these are; delete the folder {work}") from error
         other = [key for key in before | now if before.get(key) != now.get(key)]
         if other:
@@ -139,6 +139,6 @@ def _digests(folder: Path) -> dict[str, str]:
 def _named(folder: Path) -> dict[str, str]:
     try:
         named = json.loads((folder / COMPLETE).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return named if isinstance(named, dict) else {}

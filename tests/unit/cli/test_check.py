@@ -56,7 +56,7 @@ def jobs() -> dict[str, Planned]:
 
 
 def start() -> None:
-    check_finished("own", jobs(), lambda file: None if file.startswith(RUN) else sha256(file))
+    check_finished(jobs(), lambda file: None if file.startswith(RUN) else sha256(file))
 
 
 @pytest.fixture
@@ -103,6 +103,12 @@ def file_for_folder() -> None:
     Path(READOUT).write_text("")
 
 
+def damaged_parts(text: str) -> None:
+    """What records share."""
+    for file in Path(RUN, "provenance/shared").glob("*.json"):
+        file.write_text(text)
+
+
 def edited_start() -> None:
     """What says with what configuration all results were made."""
     file = Path(RUN, "provenance/shared", f"{read_record(SCORES)['start']}.json")
@@ -119,6 +125,10 @@ DAMAGE = {
     "no record": (RECORD.unlink, f"{MATRIX} has no record", True),
     "an edited record": (lambda: RECORD.write_bytes(another_digit(RECORD.read_bytes())), RECORD.name, True),
     "a cut record": (lambda: RECORD.write_text(RECORD.read_text()[:50]), f"{RECORD.name} does not say", True),
+    "a record that is null": (lambda: RECORD.write_text("null"), f"{RECORD.name} does not say", True),
+    "a record of brackets": (lambda: RECORD.write_text("[" * 100_000), f"{RECORD.name} does not say", True),
+    "a record of something else": (lambda: RECORD.write_text('{"x": 3}'), f"{RECORD.name} does not say", True),
+    "parts of records that are none": (lambda: damaged_parts("[" * 100_000), "shared/.*bring it back", False),
     "the record of another result": (
         lambda: shutil.copy(record_file(PLAIN), record_file(SCRUBBING)), f"record of {PLAIN}, not of {SCRUBBING}", True,
     ),
@@ -150,7 +160,7 @@ def test_what_was_made_of_another_content_than_lies_there_is_named(run):
 def test_what_was_made_of_other_files_than_planned_is_named_by_the_start(run, planned_inputs):
     now = jobs() | {READOUT: jobs()[READOUT]._replace(inputs=planned_inputs)}
     with pytest.raises(BiasflowError, match=rf"{READOUT} was (not )?made of ({SCRUBBING}|{WORDS})"):
-        check_finished("own", now, lambda file: None)
+        check_finished(now, lambda file: None)
 
 
 def test_deleted_results_and_inputs_are_counted(run):

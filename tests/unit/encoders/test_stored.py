@@ -8,10 +8,21 @@ import time
 import numpy as np
 import pytest
 import torch
+import transformers
 from safetensors.torch import load_file, save_file
-from transformers import BertForMaskedLM, BertForPreTraining, BertModel, DistilBertConfig, DistilBertForMaskedLM
+from transformers import (
+    BertForMaskedLM,
+    BertForPreTraining,
+    BertModel,
+    DistilBertConfig,
+    DistilBertForMaskedLM,
+    RobertaConfig,
+    RobertaForMaskedLM,
+)
 from transformers.integrations import peft
 from transformers.models.auto import auto_factory
+from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES
+from transformers.models.auto.tokenization_auto import TOKENIZER_MAPPING_NAMES
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import sha256
@@ -20,7 +31,7 @@ from biasflow.encoders import stored
 from biasflow.encoders.described import COLUMNS, describe, english_split, table_row
 from biasflow.encoders.families import FAMILIES
 from biasflow.encoders.load import load_encoder
-from biasflow.encoders.stored import check_stored, tokenizer_of
+from biasflow.encoders.stored import check_stored, digests_of, tokenizer_of
 from biasflow.plan.facts import gather
 from tests.unit.conftest import HIDDEN, MODELS, SIZES, save_random
 from tests.unit.encoders.families import model_of
@@ -180,8 +191,8 @@ HOSTILE = {
     "a pipe for config.json": (pipe("config.json"), "no regular file"),
     "a pipe for the weights": (pipe("model.safetensors"), "no regular file"),
     "a pipe for the vocabulary": (pipe("vocab.txt"), "no regular file"),
-    "a pipe beside them": (pipe("more.json"), "no regular file"),
     "a folder for a file": (lambda folder: (folder / "added_tokens.json").mkdir(), "no regular file"),
+    "shards that would be unpickled": (lambda folder: in_shards(folder, "a.bin", "b.safetensors"), r"a.bin"),
     "a link to nothing": (lambda folder: (folder / "vocab.txt").symlink_to(folder / "nowhere.txt"), "cannot be read"),
 }
 
@@ -205,6 +216,72 @@ def test_a_tokenizer_of_millions_of_pieces_is_refused_unread(folder):
     with pytest.raises(BiasflowError, match=r"tokenizer\.json: has [\d,]+ bytes"):
         check_stored(folder)
     assert time.process_time() - start < 0.1
+
+
+def in_shards(folder, *names):
+    """The weights of a folder in files of these names, as its index says."""
+    tensors = sorted(load_file(folder / "model.safetensors").items())
+    (folder / "model.safetensors").unlink()
+    parts = {name: dict(tensors[number :: len(names)]) for number, name in enumerate(names)}
+    for name, part in parts.items():
+        save_file(part, folder / name, {"format": "pt"})
+    index = {"metadata": {}, "weight_map": {key: name for name, part in parts.items() for key in part}}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+    return dict(tensors)
+
+
+@pytest.mark.parametrize("names", [("a.safetensors", "b.part"), ("a.safetensors", "b.SAFETENSORS", "c.bin")])
+def test_weights_that_are_loaded_are_recorded_however_their_files_are_called(folder, names):
+    tensors = in_shards(folder, *names)
+    model, _ = load_encoder(folder, head="pretraining")
+    assert all(torch.equal(model.get_parameter(name), tensor) for name, tensor in tensors.items())
+    recorded = digests_of(folder)
+    assert {name: recorded[name] for name in names} == {name: sha256(folder / name) for name in names}
+
+
+def test_every_file_of_a_tokenizer_of_transformers_is_recorded(tmp_path):
+    """Of all types that have a masked-LM head, as far as their tokenizers can be imported here."""
+    classes = {TOKENIZER_MAPPING_NAMES.get(kind) for kind in MODEL_FOR_MASKED_LM_MAPPING_NAMES} - {None}
+    classes |= {"BertweetTokenizer", "PhobertTokenizer"}  # which a folder may name
+    names = {file for name in classes for file in getattr(transformers, name).vocab_files_names.values()}
+    assert {"vocab.txt", "merges.txt", "spiece.model", "bpe.codes"} <= names
+    for name in names:
+        (tmp_path / name).touch()
+    assert names <= set(digests_of(folder_with_weights(tmp_path)))
+
+
+def folder_with_weights(folder):
+    for name in ("config.json", "model.safetensors"):
+        (folder / name).touch()
+    return folder
+
+
+def test_a_tokenizer_of_other_files_is_read_from_them(tmp_path):
+    """BertweetTokenizer has its merges in bpe.codes: other merges, other pieces, another record."""
+    vocabulary = [f"{piece} 1" for piece in ("he", "s@@", "he</w>", "n@@", "u@@", "r@@", "se")]
+    (tmp_path / "vocab.txt").write_text("\n".join(vocabulary) + "\n")
+    (tmp_path / "bpe.codes").write_text("h e</w> 1\ns e</w> 1\n")
+    (tmp_path / "tokenizer_config.json").write_text('{"tokenizer_class": "BertweetTokenizer"}')
+    sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 8}
+    RobertaForMaskedLM(RobertaConfig(**sizes, vocab_size=20, pad_token_id=1)).save_pretrained(tmp_path)
+    pieces = [load_encoder(tmp_path, head="masked_lm")[1].tokenize("nurse")]
+    before = digests_of(tmp_path)
+    (tmp_path / "bpe.codes").write_text("h e</w> 1\n")
+    pieces.append(load_encoder(tmp_path, head="masked_lm")[1].tokenize("nurse"))
+    assert pieces == [["n@@", "u@@", "r@@", "se"], ["n@@", "u@@", "r@@", "s@@", "e"]]
+    assert [name for name, digest in digests_of(tmp_path).items() if digest != before[name]] == ["bpe.codes"]
+
+
+def test_what_lies_beside_an_encoder_is_neither_read_nor_recorded(folder, tmp_path):
+    before, ids = digests_of(folder), load_encoder(folder, head="none")[1]("the nurse")["input_ids"]
+    for name in ("notes.txt", "README.md", "more.safetensors", "generation_config.json", "chat_template.jinja"):
+        (folder / name).write_text("{")
+    pipe("more.json")(folder)
+    model, tokenizer = load_encoder(folder, head="none")
+    assert digests_of(folder) == before and tokenizer("the nurse")["input_ids"] == ids
+    tokenizer.save_pretrained(tmp_path / "saved")
+    assert not (tmp_path / "saved/chat_template.jinja").exists()
+    assert model.config.name_or_path == tokenizer.name_or_path == str(folder)  # what messages call it
 
 
 def test_files_of_a_folder_may_be_links_and_several(folder, tmp_path):

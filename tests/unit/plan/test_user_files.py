@@ -1,5 +1,6 @@
 """Files of the user's: known by content, whatever their time; and the words that are read of their lists."""
 
+import json
 import os
 from hashlib import sha256
 from pathlib import Path
@@ -51,6 +52,15 @@ def test_a_file_of_the_same_size_and_time_in_its_place_is_read_anew(large, tmp_p
     (tmp_path / "third").write_bytes(b"thr checkpoint")
     large.symlink_to(tmp_path / "third")
     assert Digests(tmp_path / "memory.json").of(path) == sha256(b"thr checkpoint").hexdigest()
+
+
+@pytest.mark.parametrize("memory", ["null", "[" * 100_000, "{", '{"%s": 3}', '{"%s": {"state": null}}', "\xff"])
+def test_a_memory_that_is_none_is_read_past(large, tmp_path, memory):
+    path, file = str(large), tmp_path / "memory.json"
+    file.write_text(memory.replace("%s", path), encoding="latin-1")
+    digests = [Digests(file).of(path), Digests(file).of(path)]
+    assert digests == [sha256(b"one checkpoint").hexdigest()] * 2
+    assert path in json.loads(file.read_text())
 
 
 def test_what_changed_a_moment_ago_and_small_files_are_not_remembered(large, tmp_path, monkeypatch):
