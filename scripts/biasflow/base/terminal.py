@@ -24,7 +24,7 @@ _DENIED = tuple(f"[Errno {number}]" for number in (errno.EACCES, errno.EPERM, er
 # What Snakemake raises before the first job -> what to do.
 _RAISED = {
     "LockException": "another run is at work in this folder, or one was killed and left its lock; if none is at work, "
-    "add --unlock to the command, once, and run it again without",
+    "and squeue lists no job of this folder on a cluster, add --unlock to the command, once, and run it again without",
     "IncompleteFilesException": "a killed run left results that are not whole; add --rerun-incomplete to the command",
 }
 _PROTECTED = re.compile(r"affected files:\s+(?P<path>\S.*)")

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+from biasflow.base.at_work import begin_work, check_queue, name_of_jobs
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import check_path, check_writable
 from biasflow.base.paths import CORPORA
@@ -26,8 +27,8 @@ from biasflow.plan.user_files import UserFiles
 
 class Start(NamedTuple):
     """A run before its first job. device: "cpu" or "cuda"; on_cluster: whether a scheduler starts the jobs; last: what
-    says the last line; since: when the run began, in seconds; user_files:
-    the files that no job makes, whose content decides what runs again."""
+    says the last line; since: when the run began, in seconds; user_files: the files that no job makes, whose content
+    decides what runs again."""
 
     prepared: Prepared
     device: str
@@ -45,11 +46,17 @@ class Start(NamedTuple):
             check_finished(config["run"], jobs, self.user_files.content)
 
     def begin(self, workflow) -> None:
-        """Stop before the first job if nothing can be written, submitted or downloaded; note what is asked."""
+        """Stop before the first job if another start is at work on the same results, or nothing can be written,
+        submitted or downloaded; note what is asked."""
         setup = self.prepared.setup
         with self.last.ending():
             check_writable(setup.paths.root)
+            begin_work(setup.paths.root)
             check_scheduler(workflow.executor_plugin.name)
+            check_queue(setup.paths.root)
+            executor = workflow.scheduler._executor
+            if hasattr(executor, "run_uuid"):  # which Slurm's calls its jobs, and finds them by
+                executor.run_uuid = f"{name_of_jobs(setup.paths.root)}_{executor.run_uuid}"
             check_network(workflow.dag.needrun_jobs(), setup.config)
             remember(setup.paths.asked, self.prepared.plan.blocks, setup.facts.asked)
             self.last.say()
