@@ -121,13 +121,25 @@ class Job:
 
 
 def test_jobs_go_to_the_partition_of_their_resources(project):
-    """As the executor chooses it, at the first try and at the second, of which memory is doubled."""
-    partitions = read_partition_file(SLURM / "partitions.yaml")
+    """As the executor chooses it, at the first try and at the second, of which memory is doubled. A dry run says which
+    partitions these are, and for how long, and refuses the names to fill in, if a job would go there."""
+    project.configure({**TINY, "device": "cuda"})
+    path, in_slurm = project.folder / "profiles/slurm/partitions.yaml", ("-n", "--workflow-profile", "profiles/slurm")
+    unfilled = project.snakemake(*in_slurm)
+    assert "partitions.yaml: CPU_PARTITION stands for the name" in unfilled.stderr and unfilled.returncode == 1
+    path.write_text(path.read_text().replace("CPU_PARTITION", "short"))
+    unfilled = project.snakemake(*in_slurm)
+    assert "partitions.yaml: GPU_PARTITION stands for the name" in unfilled.stderr and unfilled.returncode == 1
+    path.write_text(path.read_text().replace("GPU_PARTITION", "gpu"))
+    partitions = read_partition_file(path)
     chosen = set()
     for hidden in (32, 512):  # what is read together, and readout by readout
         encoders = {**TINY["encoders"], "tiny-bert": {**TINY["encoders"]["tiny-bert"], "hidden": hidden}}
         project.configure({**TINY, "device": "cuda", "encoders": encoders})
-        done = project.succeeds("-n", "--verbose", "--workflow-profile", str(SLURM))
+        done = project.succeeds("--verbose", *in_slurm)
+        told = re.search(r"jobs for Slurm: \d+ to the partition (.*), \d+ to the partition (.*)", done.stderr)
+        assert [text.partition(" ")[0] for text in sorted(told.groups())] == ["gpu", "short"]
+        assert "GB and a GPU each" in done.stderr and re.search(r"\d hours together\)$", done.stderr.strip())
         for job in (Job(*match.groups()) for match in JOB.finditer(done.stdout + done.stderr)):
             for factor in (1, 2):
                 job.resources["mem_mb"] *= factor
@@ -135,7 +147,7 @@ def test_jobs_go_to_the_partition_of_their_resources(project):
                 chosen.add((job.name, job.resources.get("gpu", 0), partition))
     with_gpu = {rule for rule, gpus, _ in chosen if gpus}
     assert len(with_gpu) >= len(READOUTS)
-    assert {(gpus, partition) for _, gpus, partition in chosen} == {(0, "CPU_PARTITION"), (1, "GPU_PARTITION")}
+    assert {(gpus, partition) for _, gpus, partition in chosen} == {(0, "short"), (1, "gpu")}
 
 
 def test_groups_of_the_slurm_profile_are_rules():

@@ -22,6 +22,7 @@ from biasflow.plan.compiled import Prepared, prepared
 from biasflow.plan.device import CUDA, check_device, check_scheduler, planned_device, submits_jobs
 from biasflow.plan.external import check_network
 from biasflow.plan.listing import announced
+from biasflow.plan.partitions import asked_of_slurm, partition_file, submitted
 from biasflow.plan.user_files import UserFiles
 
 
@@ -38,12 +39,16 @@ class Start(NamedTuple):
     user_files: UserFiles
 
     def compare(self, dag) -> None:
-        """Stop, also a dry run, if a GPU is asked for and there is none, or finished results are not as planned."""
+        """Stop, also a dry run, if a GPU or a partition is asked for and there is none, or finished results are not as
+        planned."""
         config, jobs = self.prepared.setup.config, planned_jobs(dag)
         with self.last.ending():
             check_device(self.device, cluster=self.on_cluster)
             check_kept(config, jobs, self.user_files.content)
             check_finished(config["run"], jobs, self.user_files.content)
+            if self.on_cluster and (file := partition_file()):
+                asked = asked_of_slurm(submitted(dag), file)
+                self.last.plan = "\nbiasflow: ".join(filter(None, [self.last.plan, asked]))
 
     def begin(self, workflow) -> None:
         """Stop before the first job if another start is at work on the same results, or nothing can be written,
