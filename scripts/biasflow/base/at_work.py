@@ -35,7 +35,7 @@ def begin_work(folder: str | Path) -> None:
 
 
 def _take(path: Path, *, keep: bool) -> bool:
-    lock = FileLock(path, timeout=0, mode=0o666, fallback_to_soft=False)  # for all who may write there
+    lock = FileLock(path, timeout=0, mode=0o666)  # for all who may write there
     try:
         lock.acquire()
     except Timeout:

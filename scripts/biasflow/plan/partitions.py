@@ -3,6 +3,7 @@
 The executor decides when it submits a job; a dry run has no executor, so the same functions of it are asked here."""
 
 import contextlib
+import importlib
 import io
 import logging
 import math
@@ -36,11 +37,12 @@ def submitted(dag) -> list:
 def asked_of_slurm(jobs: Iterable, file: Path) -> str:
     """Return which partitions jobs go to, with the time and memory that they ask for, in one line; "" if there are
     none. BiasflowError if a partition has no name of the user's, or no partition takes a job."""
-    from snakemake_executor_plugin_slurm.partitions import get_best_partition, read_partition_file
-
-    partitions, jobs_by_name = read_partition_file(file), {}
+    executor = importlib.import_module(
+        "snakemake_executor_plugin_slurm.partitions"
+    )  # is there, as the profile names it
+    partitions, jobs_by_name = executor.read_partition_file(file), {}
     for job in jobs:
-        name = job.resources.get("slurm_partition") or get_best_partition(partitions, job, QUIET)
+        name = job.resources.get("slurm_partition") or executor.get_best_partition(partitions, job, QUIET)
         if name is None:
             raise BiasflowError(
                 f"{file}: no partition takes rule {job.name}, which asks for {_asked([job])}; raise their limits, or "

@@ -15,7 +15,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.files import check_path, check_writable
 from biasflow.base.paths import CORPORA
 from biasflow.base.planned import check_finished, planned_jobs
-from biasflow.base.terminal import LastWord, shorten
+from biasflow.base.terminal import LastWord, ended, shorten
 from biasflow.plan.asked import remember
 from biasflow.plan.changed import check_kept
 from biasflow.plan.compiled import Prepared, prepared
@@ -66,6 +66,15 @@ class Start(NamedTuple):
             remember(setup.paths.asked, self.prepared.plan.blocks, setup.facts.asked)
             self.last.say()
             self.last.plan = ""
+
+    def end(self, workflow) -> None:
+        """Say what a successful run has found, and what it could not measure; also where results lie in a storage."""
+        summary, reasons = (f"{self.prepared.setup.paths.root}/{name}" for name in ("summary.txt", "reasons.csv"))
+        stored = [file for job in workflow.dag.jobs for file in job.output if file.is_storage]
+        for file in (file for file in stored if file.endswith((f"/{summary}", f"/{reasons}"))):
+            workflow.async_run(file.retrieve_from_storage())
+            summary, reasons = (file, reasons) if file.endswith(summary) else (summary, file)
+        self.last.message = ended(summary, reasons, since=self.since)
 
 
 def start(config, workflow, logger: logging.Logger, root: Path) -> Start:
