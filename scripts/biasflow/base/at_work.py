@@ -54,9 +54,9 @@ def name_of_jobs(folder: str | Path) -> str:
     return f"biasflow_{re.sub(r'[^A-Za-z0-9-]', '-', Path(folder).name)}"
 
 
-def check_queue(folder: str | Path) -> None:
-    """BiasflowError, with their numbers, if jobs that an earlier start of the run submitted from here are in Slurm's
-    queue. Says nothing where Slurm cannot be asked."""
+def check_queue(folder: str | Path, submitted_from: str) -> None:
+    """BiasflowError, with their numbers, if jobs that an earlier start of the run submitted from the same folder are in
+    Slurm's queue. Says nothing where Slurm cannot be asked."""
     if shutil.which("squeue") is None:
         return
     command = ["squeue", "--noheader", f"--states={IN_QUEUE}", "--format=%i|%j|%Z"]
@@ -65,8 +65,8 @@ def check_queue(folder: str | Path) -> None:
     except (OSError, subprocess.TimeoutExpired):
         return
     rows = [line.split("|", 2) for line in said.splitlines() if line.count("|") >= 2]
-    here = str(Path.cwd())
-    if jobs := [number for number, name, at in rows if name[:-UUID] == name_of_jobs(folder) and at == here]:
+    ours = name_of_jobs(folder)
+    if jobs := [number for number, name, place in rows if name[:-UUID] == ours and place == submitted_from]:
         raise BiasflowError(
             f"{len(jobs)} jobs of an earlier start of this run are in Slurm's queue, and would write the same results; "
             f"cancel them (scancel {' '.join(jobs)}), and run the same command again"

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from biasflow.base.errors import BiasflowError
+from biasflow.base.errors import BiasflowError, headline
 
 TO_FILL_IN = ("CPU_PARTITION", "GPU_PARTITION")  # as profiles/slurm/partitions.yaml comes
 QUIET = logging.Logger("partitions", logging.CRITICAL)
@@ -40,7 +40,12 @@ def asked_of_slurm(jobs: Iterable, file: Path) -> str:
     executor = importlib.import_module(
         "snakemake_executor_plugin_slurm.partitions"
     )  # is there, as the profile names it
-    partitions, jobs_by_name = executor.read_partition_file(file), {}
+    try:
+        partitions, jobs_by_name = executor.read_partition_file(file), {}
+    except Exception as error:  # of many kinds
+        raise BiasflowError(
+            f"{file}: lists no partitions ({headline(error)}); write them as profiles/slurm does"
+        ) from error
     for job in jobs:
         name = job.resources.get("slurm_partition") or executor.get_best_partition(partitions, job, QUIET)
         if name is None:
@@ -60,8 +65,10 @@ def asked_of_slurm(jobs: Iterable, file: Path) -> str:
 
 def _asked(jobs: list) -> str:
     """What jobs ask for, in words."""
-    minutes = [job.resources.get("runtime", 0) for job in jobs]
-    memory = math.ceil(max(job.resources.get("mem_mb", 0) for job in jobs) / 1000)
+    minutes, memory = (
+        [value for job in jobs if isinstance(value := job.resources.get(name), int | float)] or [0]
+        for name in ("runtime", "mem_mb")  # of the user's, some may be known later only
+    )
     gpu = " and a GPU" if any(job.resources.get("gpu") for job in jobs) else ""
     together = f", {sum(minutes) / 60:.1f} hours together" if len(jobs) > 1 else ""
-    return f"up to {max(minutes) / 60:.1f} hours, {memory} GB{gpu} each{together}"
+    return f"up to {max(minutes) / 60:.1f} hours, {math.ceil(max(memory) / 1000)} GB{gpu} each{together}"

@@ -58,7 +58,7 @@ class Start(NamedTuple):
             check_writable(setup.paths.root)
             begin_work(setup.paths.root)
             check_scheduler(workflow.executor_plugin.name)
-            check_queue(setup.paths.root)
+            check_queue(setup.paths.root, str(workflow.workdir_init))
             executor = workflow.scheduler._executor
             if hasattr(executor, "run_uuid"):  # which Slurm's calls its jobs, and finds them by
                 executor.run_uuid = f"{name_of_jobs(setup.paths.root)}_{executor.run_uuid}"

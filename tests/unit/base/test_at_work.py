@@ -36,8 +36,7 @@ def test_a_second_start_is_refused_until_the_first_has_ended_in_whatever_way(tmp
 @pytest.mark.parametrize("run", ["ours", "v1.2"])
 def test_jobs_of_an_earlier_start_in_the_queue_are_named(tmp_path, monkeypatch, run):
     """Those of this run and folder: neither those of a run whose name begins alike, nor those of other programs."""
-    monkeypatch.chdir(tmp_path)
-    name, here = name_of_jobs(f"results/{run}"), Path.cwd()
+    name, here = name_of_jobs(f"results/{run}"), str(tmp_path)
     rows = [(41, f"{name}_{UUID}", here), (42, f"{name}_{UUID}", "/elsewhere"), (43, f"{name}-b_{UUID}", here)]
     rows += [(44, UUID, here), (45, "train", here), ("46_[1-3]", f"{name}_{UUID}", here)]
     lines = "".join(f"{number}|{job}|{at}\n" for number, job, at in rows)
@@ -45,9 +44,9 @@ def test_jobs_of_an_earlier_start_in_the_queue_are_named(tmp_path, monkeypatch, 
     (tmp_path / "squeue").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     with pytest.raises(BiasflowError, match=r"^2 jobs .*\(scancel 41 46_\[1-3\]\)"):
-        check_queue(f"results/{run}")
-    check_queue("results/another")
+        check_queue(f"results/{run}", here)
+    check_queue("results/another", here)
     (tmp_path / "squeue").write_text("#!/bin/sh\necho 'slurm_load_jobs error: Unable to contact' >&2; exit 1\n")
-    check_queue(f"results/{run}")
+    check_queue(f"results/{run}", here)
     monkeypatch.setattr(at_work.shutil, "which", lambda name: None)
-    check_queue(f"results/{run}")
+    check_queue(f"results/{run}", here)
