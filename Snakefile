@@ -44,7 +44,7 @@ onstart:
 
 
 onsuccess:
-    RUN.last.message = ended(f"{RESULTS}/summary.txt", f"{RESULTS}/reasons.csv", since=RUN.since)
+    RUN.end(workflow)
 
 
 onerror:

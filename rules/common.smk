@@ -13,13 +13,15 @@ sys.path.insert(0, str(ROOT / "scripts"))  # before an installed biasflow of ano
 
 from biasflow.base.paths import CORPORA, package_file
 from biasflow.base.code import code_digest, module_file
-from biasflow.base.terminal import ended, failures
+from biasflow.base.terminal import failures
+from biasflow.plan.demands import Demands
 from biasflow.plan.start import start
 from biasflow.registry import JOBS_OF_READOUTS, TASKS, rule_of
 
 RUN = start(config, workflow, logger, ROOT)
 SETUP, CATALOGUE, PLAN, JOBS = RUN.prepared.setup, RUN.prepared.catalogue, RUN.prepared.plan, RUN.prepared.jobs
 config, PATHS, RESULTS = SETUP.config, SETUP.paths, SETUP.paths.root
+DEMANDS = Demands(SETUP, CATALOGUE, JOBS, gpu=RUN.device == "cuda")
 DEVICE, GPUS = RUN.device, int(RUN.device == "cuda")  # of a job that computes with an encoder
 
 
@@ -76,6 +78,18 @@ def threads_for(wildcards):
 def memory(megabytes):
     """A second attempt gets more: only a scheduler's retries make one."""
     return lambda wildcards, attempt: megabytes * attempt
+
+
+def memory_of(rule, megabytes):
+    """As `memory`, by the size of the job's encoder and data; megabytes: for BERT base."""
+    return lambda wildcards, attempt: attempt * DEMANDS.memory(
+        JOBS.of(rule, wildcards), megabytes, wildcards.get("encoder")
+    )
+
+
+def minutes_of(rule, minutes):
+    """The time of a job by the size of its encoder and data; minutes: for BERT base and large data."""
+    return lambda wildcards: DEMANDS.minutes(JOBS.of(rule, wildcards), minutes, wildcards.get("encoder"))
 
 
 wildcard_constraints:

@@ -279,8 +279,8 @@ for KIND in TASKS:
                 "../envs/light.yaml"
             threads: 1
             resources:
-                mem_mb=memory(STEP.memory),
-                runtime=STEP.runtime,
+                mem_mb=memory_of(STEP.rule, STEP.memory),
+                runtime=minutes_of(STEP.rule, STEP.runtime),
             params:
                 code=code_of(STEP.rule, "prepare"),
                 own=user_files_of(STEP.rule),

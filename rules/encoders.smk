@@ -39,8 +39,8 @@ rule pretrain:
     # The only encoder takes both: everything else waits for it. Of several, two side by side are faster.
     threads: lambda wildcards: 2 if PRETRAINED == [wildcards.encoder] else threads_for(wildcards)
     resources:
-        mem_mb=memory(6000),
-        runtime=120,
+        mem_mb=memory_of("pretrain", 6000),
+        runtime=minutes_of("pretrain", 120),
         gpu=GPUS,
     params:
         code=code("pretrain"),
@@ -67,8 +67,8 @@ rule continue_encoder:
         "../envs/torch.yaml"
     threads: threads_for
     resources:
-        mem_mb=memory(12000),
-        runtime=240,
+        mem_mb=memory_of("continue_encoder", 12000),
+        runtime=minutes_of("continue_encoder", 240),
         gpu=GPUS,
     params:
         code=code("continue_encoder"),

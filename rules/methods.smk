@@ -15,8 +15,8 @@ rule fit_methods:
         "../envs/torch.yaml"
     threads: threads_for
     resources:
-        mem_mb=memory(8000),
-        runtime=120,
+        mem_mb=memory_of("fit_methods", 8000),
+        runtime=minutes_of("fit_methods", 120),
         gpu=GPUS,
     params:
         code=code_of("fit_methods", "fit_methods"),

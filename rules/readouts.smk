@@ -23,8 +23,8 @@ for NAME, READOUT in JOBS_OF_READOUTS.items():
             "../envs/torch.yaml"
         threads: threads_for
         resources:
-            mem_mb=memory(READOUT.memory),
-            runtime=READOUT.runtime,
+            mem_mb=memory_of(rule_of(NAME), READOUT.memory),
+            runtime=minutes_of(rule_of(NAME), READOUT.runtime),
             gpu=GPUS,
         params:
             code=code_of(rule_of(NAME), "read"),

@@ -23,8 +23,8 @@ for KIND in TASKS:
             "../envs/torch.yaml"
         threads: threads_for
         resources:
-            mem_mb=memory(12000),
-            runtime=720,
+            mem_mb=memory_of(f"finetune_{KIND}", 12000),
+            runtime=minutes_of(f"finetune_{KIND}", 720),
             gpu=GPUS,
         params:
             code=code_of(f"finetune_{KIND}", "finetune"),

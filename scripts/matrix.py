@@ -5,6 +5,7 @@ from pathlib import Path
 
 from _rule import by_role, rule
 from biasflow.base.provenance import git_commit
+from biasflow.base.records import record_file, result_of
 from biasflow.base.tabular import read_text_csv, write_csv
 from biasflow.corpora.verified import differing, remark
 from biasflow.overview import agreement
@@ -54,5 +55,5 @@ with rule(snakemake):
         ledger=read_text_csv(*snakemake.input.ledger).to_dict("records") if snakemake.input.ledger else [],
     )
     write_pictures(overview, snakemake.output.pictures)
-    ends = {"about": known, "run": run, "page": snakemake.output.page, "differing": differing(files)}
-    write_summary(overview, snakemake.output.summary, **ends)
+    page = result_of(record_file(snakemake.output.page))  # of a storage's, no copy that is deleted
+    write_summary(overview, snakemake.output.summary, about=known, run=run, page=page, differing=differing(files))

@@ -41,6 +41,9 @@ SchedulerParameters=batch_sched_delay=0,sched_interval=2
 SlurmdParameters=config_overrides
 CommunicationParameters=NoCtldInAddrAny,NoInAddrAny
 KillWait=2
+JobAcctGatherType=jobacct_gather/linux
+JobAcctGatherFrequency=task=1
+JobAcctGatherParams=OverMemoryKill
 MinJobAge=3600
 GresTypes=gpu
 """

@@ -6,11 +6,13 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterable, Iterator
-from importlib.metadata import packages_distributions
+from importlib.metadata import packages_distributions, requires
 from pathlib import Path
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from biasflow.base.code import OURS, code_files, module_file
 from biasflow.papers.paper import load
@@ -104,3 +106,19 @@ def test_environments_have_the_versions_of_the_lock_file(environment):
     packages = {name: version for name, version in installed(environment).items() if name != "python"}
     assert len(packages) > 10
     assert packages == {name: locked.get(name, "not in requirements.lock") for name in packages}
+
+
+def test_what_profiles_and_documents_name_of_snakemake_is_installed_with_it():
+    """Its plugins, with all that they need."""
+    text = "".join(path.read_text() for path in [*ROOT.glob("profiles/*/*.yaml"), *ROOT.glob("docs/**/*.md")])
+    plugins = {f"storage-plugin-{name}" for name in re.findall(r"--default-storage-provider (\w+)", text)}
+    plugins |= {f"executor-plugin-{name}" for name in re.findall(r"^executor: (\w+)", text, re.MULTILINE)}
+    assert plugins == {"storage-plugin-fs", "executor-plugin-slurm"}
+    locked = set(re.findall(r"^(\S+)==", (ROOT / "requirements.lock").read_text().lower(), re.MULTILINE))
+    waiting, needed = [f"snakemake-{name}" for name in plugins], set()
+    while waiting:
+        needed.add(package := waiting.pop())
+        of_package = [Requirement(text) for text in requires(package) or []]
+        names = {canonicalize_name(each.name) for each in of_package if not each.marker or each.marker.evaluate()}
+        waiting += names - needed
+    assert {"toml", "pandas"} <= needed <= locked

@@ -78,8 +78,15 @@ def test_a_missing_file_without_a_network(project, monkeypatch):
     assert not (project.folder / "results/corpora/logs").exists()  # no job was started
 
 
-def last_words(project: Project, target: str, number: signal.Signals) -> str:
-    """What is said last by a run that gets a signal, with all its jobs, while it pre-trains."""
+def start_again(project: Project, target: str) -> None:
+    """A second start of the same results, when another run of the folder has ended, which removes Snakemake's locks."""
+    for lock in (project.folder / ".snakemake/locks").iterdir():
+        lock.unlink()
+    assert "another start of this run is at work in results/tiny;" in last_line(project, target)
+
+
+def last_words(project: Project, target: str, number: signal.Signals, *, meanwhile=lambda *of_run: None) -> str:
+    """What is said last by a run that gets a signal, with all its jobs, while it pre-trains. meanwhile: done before."""
     log, words = project.folder / "results/tiny/logs/encoders/tiny-bert.log", project.folder / "said"
     log.unlink(missing_ok=True)
     with words.open("w") as said:
@@ -88,19 +95,21 @@ def last_words(project: Project, target: str, number: signal.Signals) -> str:
         while not log.exists():
             assert running.poll() is None and time.monotonic() < deadline, words.read_text()
             time.sleep(0.05)
+        meanwhile(project, target)
         os.killpg(running.pid, number)
         assert running.wait(300) != 0
     return [line for line in words.read_text().splitlines() if line.strip()][-1]
 
 
 def test_a_run_that_was_killed_and_one_that_was_interrupted(project):
-    """The first leaves a lock; the second says what happened. Then the same command goes on, and leaves nothing."""
+    """The first leaves a lock; the second, beside which none can be started, says what happened. Then the same command
+    goes on, and leaves nothing."""
     target = "results/tiny/encoders/tiny-bert"
     assert not last_words(project, target, signal.SIGKILL).startswith("biasflow: ")
     line = last_line(project, target)
     assert line.startswith("biasflow: ") and "--unlock" in line
     assert project.snakemake(target, "--unlock").returncode == 0
-    assert last_words(project, target, signal.SIGINT).startswith("biasflow: interrupted")
+    assert last_words(project, target, signal.SIGINT, meanwhile=start_again).startswith("biasflow: interrupted")
     done = project.snakemake(target)
     assert done.returncode == 0, done.stdout + done.stderr
     assert list((project.folder / "results").rglob("*.part")) == []

@@ -1,5 +1,6 @@
 """Dry runs: what would run, on what machine, and how a wrong configuration ends. The plan itself: tests/unit/plan."""
 
+import copy
 import logging
 import re
 import shutil
@@ -70,6 +71,35 @@ def test_it_can_be_started_from_another_folder(project, tmp_path):
     project.succeeds("-n", "--directory", str(tmp_path / "elsewhere"), config=str(project.folder / "tiny.yaml"))
 
 
+def test_the_code_of_a_group_is_read_only_and_results_lie_in_a_folder_of_each_person(project, tmp_path):
+    """As documented in docs/cluster.md."""
+    code, person = project.folder, copy.copy(project)
+    person.folder = tmp_path / "person"
+    person.folder.mkdir()
+    for file in ["tiny.yaml", *(file.name for file in code.glob("chinese*.txt"))]:
+        (code / file).rename(person.folder / file)
+    places = [code, *code.rglob("*")]
+    for place in places:
+        place.chmod(0o555 if place.is_dir() else 0o444)
+    before = {place: place.stat().st_mtime_ns for place in places if place.is_file()}
+    options = ("-s", str(code / "Snakefile"), "--workflow-profile", str(code / "profiles/default"))
+    try:
+        person.succeeds(*options, "results/tiny/data/stimuli/planted.csv")
+    finally:
+        for place in places:
+            place.chmod(0o755 if place.is_dir() else 0o644)
+    result = person.folder / "results/tiny/data/stimuli/planted.csv"
+    assert result.is_file() and (person.folder / "results/tiny/provenance").is_dir()
+    now = (place for place in code.rglob("*") if place.is_file() and place.suffix != ".pyc")  # root may write anywhere
+    assert before == {place: place.stat().st_mtime_ns for place in now}
+    assert (
+        "jobs for Slurm"
+        in person.succeeds(
+            "-n", "-s", str(code / "Snakefile"), "--workflow-profile", str(slurm_profile(project))
+        ).stderr
+    )
+
+
 def test_every_rule_says_what_it_needs():
     for path in (ROOT / "rules").glob("*.smk"):
         blocks = path.read_text().replace("    rule:", "\nrule:").split("\nrule")[1:]
@@ -121,13 +151,25 @@ class Job:
 
 
 def test_jobs_go_to_the_partition_of_their_resources(project):
-    """As the executor chooses it, at the first try and at the second, of which memory is doubled."""
-    partitions = read_partition_file(SLURM / "partitions.yaml")
+    """As the executor chooses it, at the first try and at the second, of which memory is doubled. A dry run says which
+    partitions these are, and for how long, and refuses the names to fill in, if a job would go there."""
+    project.configure({**TINY, "device": "cuda"})
+    path, in_slurm = project.folder / "profiles/slurm/partitions.yaml", ("-n", "--workflow-profile", "profiles/slurm")
+    unfilled = project.snakemake(*in_slurm)
+    assert "partitions.yaml: CPU_PARTITION stands for the name" in unfilled.stderr and unfilled.returncode == 1
+    path.write_text(path.read_text().replace("CPU_PARTITION", "short"))
+    unfilled = project.snakemake(*in_slurm)
+    assert "partitions.yaml: GPU_PARTITION stands for the name" in unfilled.stderr and unfilled.returncode == 1
+    path.write_text(path.read_text().replace("GPU_PARTITION", "gpu"))
+    partitions = read_partition_file(path)
     chosen = set()
     for hidden in (32, 512):  # what is read together, and readout by readout
         encoders = {**TINY["encoders"], "tiny-bert": {**TINY["encoders"]["tiny-bert"], "hidden": hidden}}
         project.configure({**TINY, "device": "cuda", "encoders": encoders})
-        done = project.succeeds("-n", "--verbose", "--workflow-profile", str(SLURM))
+        done = project.succeeds("--verbose", *in_slurm)
+        told = re.search(r"jobs for Slurm: \d+ to the partition (.*), \d+ to the partition (.*)", done.stderr)
+        assert [text.partition(" ")[0] for text in sorted(told.groups())] == ["gpu", "short"]
+        assert "GB and a GPU each" in done.stderr and re.search(r"\d hours together\)$", done.stderr.strip())
         for job in (Job(*match.groups()) for match in JOB.finditer(done.stdout + done.stderr)):
             for factor in (1, 2):
                 job.resources["mem_mb"] *= factor
@@ -135,7 +177,14 @@ def test_jobs_go_to_the_partition_of_their_resources(project):
                 chosen.add((job.name, job.resources.get("gpu", 0), partition))
     with_gpu = {rule for rule, gpus, _ in chosen if gpus}
     assert len(with_gpu) >= len(READOUTS)
-    assert {(gpus, partition) for _, gpus, partition in chosen} == {(0, "CPU_PARTITION"), (1, "GPU_PARTITION")}
+    assert {(gpus, partition) for _, gpus, partition in chosen} == {(0, "short"), (1, "gpu")}
+
+
+def slurm_profile(project) -> Path:
+    """The profile for Slurm, whose partitions are named as a user does it."""
+    path = project.folder / "profiles/slurm/partitions.yaml"
+    path.write_text(path.read_text().replace("CPU_PARTITION", "short").replace("GPU_PARTITION", "gpu"))
+    return path.parent
 
 
 def test_groups_of_the_slurm_profile_are_rules():

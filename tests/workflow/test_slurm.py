@@ -76,7 +76,7 @@ def wait_for(what, *, seconds: float = 180) -> None:
 
 
 def test_a_run_begun_here_goes_on_there_and_ends_with_the_same_bytes(slurm, small, tmp_path, capsys):
-    """It is interrupted there, and cancels its jobs."""
+    """It is interrupted there, and cancels its jobs; then it is killed, and a start names the jobs that it leaves."""
     done = small.snakemake(*BEGUN, timeout=LIMIT)
     assert done.returncode == 0, done.stdout + done.stderr
     there = small.copy(tmp_path / "there")
@@ -86,6 +86,22 @@ def test_a_run_begun_here_goes_on_there_and_ends_with_the_same_bytes(slurm, smal
     os.kill(run.pid, signal.SIGINT)
     assert run.wait(180) != 0
     assert not {"RUNNING", "PENDING"} & {state for (state,) in slurm.jobs("%T")}
+
+    known = {number for (number,) in slurm.jobs("%i")}
+    run = there.start(*ON_SLURM)
+    wait_for(lambda: slurm.jobs("%i", states="running"))
+    os.killpg(run.pid, signal.SIGKILL)
+    run.wait(60)
+    assert there.snakemake(*ON_SLURM, "--unlock").returncode == 0
+    again = there.snakemake(*ON_SLURM, timeout=LIMIT)
+    line = (again.stdout + again.stderr).strip().splitlines()[-1]
+    told = re.match(
+        r"biasflow: (\d+) jobs of an earlier start of this run are in Slurm's queue.*\(scancel ([\d ]+)\)", line
+    )
+    assert told and int(told[1]) == len(told[2].split()), line
+    assert not known & set(told[2].split())
+    slurm.ask("scancel", *told[2].split())
+    assert {name[:-37] for (name,) in slurm.jobs("%j")} == {"biasflow_small"}
 
     before = {number: (state, rule) for number, state, rule in slurm.jobs("%i|%T|%k")}
     local = small.start()  # side by side: Slurm's jobs wait for each other most of the time
@@ -115,22 +131,31 @@ def test_a_job_that_asks_for_a_gpu_gets_it_and_is_tried_once_more_with_twice_the
     assert said[-1].startswith("biasflow: rule pretrain: device 'cuda' was asked for"), "\n".join(said)
     jobs = [row for row in slurm.jobs("%i|%k|%P|%m") if row[0] not in known]
     tries = sorted((row for row in jobs if "pretrain" in row[1]), key=lambda row: int(row[0]))
-    assert [row[2:] for row in tries] == [["gpu", "6000M"], ["gpu", "12000M"]]
+    assert [row[2:] for row in tries] == [["gpu", "3100M"], ["gpu", "6200M"]]  # a small encoder
     assert all("gpu:1" in slurm.ask("scontrol", "show", "job", row[0]) for row in tries)
     assert {row[2] for row in jobs if row not in tries} == {"cpu"}
     log = (small.folder / RESULTS / "logs/encoders/tiny.log").read_text()
     assert log.count("rule pretrain failed") == 1 and "Traceback" in log
 
 
-def test_a_refused_submission_is_told_and_not_an_older_log(slurm, project):
-    """The names of the partitions were not filled in."""
-    project.configure(SMALL)
-    log = project.folder / RESULTS / "logs/data/stimuli-planted.log"
+def test_a_refused_submission_and_a_lack_of_memory_are_told_and_not_an_older_log(slurm, small):
+    """First there is no partition of such a name, then the job asks for too little."""
+    path = small.folder / "profiles/slurm/partitions.yaml"
+    partitions = path.read_text()
+    path.write_text(partitions.replace("cpu:", "nowhere:"))
+    log = small.folder / RESULTS / "logs/data/stimuli-planted.log"
     log.parent.mkdir(parents=True)
     log.write_text("2026-01-01 12:00:00 CRITICAL biasflow: rule stimuli_planted failed: of last time\n")
     os.utime(log, (1, 1))
-    done = project.snakemake(*ON_SLURM, BEGUN[1], timeout=LIMIT)
+    done = small.snakemake(*ON_SLURM, BEGUN[1], timeout=LIMIT)
     line = (done.stdout + done.stderr).strip().splitlines()[-1]
     assert done.returncode != 0
     assert line.startswith("biasflow: rule stimuli_planted: SLURM sbatch failed.")
-    assert "CPU_PARTITION" in line and "last time" not in line
+    assert "nowhere" in line and "last time" not in line
+
+    path.write_text(partitions)
+    little = ("--retries", "0", "--set-resources", "stimuli_planted:mem_mb=30")
+    done = small.snakemake(*ON_SLURM, BEGUN[1], *little, timeout=LIMIT)
+    line = (done.stdout + done.stderr).strip().splitlines()[-1]
+    assert line.startswith("biasflow: rule stimuli_planted needs more memory than it asks for: Slurm killed it;")
+    assert "--set-resources stimuli_planted:mem_mb=" in line

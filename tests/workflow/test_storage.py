@@ -48,7 +48,9 @@ def test_encoders_are_trained_read_and_scored_in_a_storage(project, tmp_path):
     }
     project.configure({**config, "ask": ask})
     target = "results/tiny/scores.csv"
-    project.succeeds(*options(tmp_path / "store"))
+    told = project.succeeds(*options(tmp_path / "store")).stderr
+    summary = (tmp_path / "store/results/tiny/summary.txt").read_text()
+    assert summary.endswith("overview: results/tiny/index.html\n") and summary.rstrip() in told  # as without a storage
     stored = (tmp_path / "store" / target).read_bytes()
     assert (tmp_path / "store" / "results/tiny/index.html").is_file()
     assert not (project.folder / "results/tiny/encoders").exists() and not (project.folder / target).exists()

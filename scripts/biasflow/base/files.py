@@ -13,6 +13,7 @@ import os
 import platform
 import re
 import shutil
+import stat
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -85,7 +86,7 @@ def _whole(path: Path, *, is_folder: bool) -> Iterator[Path]:
             temporary = Path(name)
         try:
             yield temporary
-            temporary.chmod((0o777 if is_folder else 0o666) & ~_umask())
+            _follow_umask(temporary)
             if is_folder and path.is_dir():
                 shutil.rmtree(path)
             os.replace(temporary, path)
@@ -133,10 +134,16 @@ def _is_gone(process: int) -> bool:
     return False
 
 
-def _umask() -> int:
+def _follow_umask(path: Path) -> None:
+    """Give a file, or a folder and all that is in it, the rights of the umask.
+
+    Temporary names are the owner's alone, and safetensors writes 0600. A folder keeps its setgid bit."""
     mask = os.umask(0)
     os.umask(mask)
-    return mask
+    for place in (path, *path.rglob("*")):
+        if not place.is_symlink():
+            inherited = place.stat().st_mode & stat.S_ISGID if place.is_dir() else 0
+            place.chmod(inherited | (0o777 if place.is_dir() else 0o666) & ~mask)
 
 
 def check_path(path: str | Path) -> None:

@@ -1,21 +1,20 @@
 """Give each job one GPU of this machine. Imports no torch, because it must be done before CUDA starts."""
 
+import errno
 import functools
 import logging
 import os
 import re
 import shutil
+import socket
 import subprocess
-import tempfile
 import time
 from collections.abc import Sequence
 from itertools import chain
-from pathlib import Path
-
-from filelock import FileLock, Timeout
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 KINDS = ("GPU-", "MIG-")  # how UUIDs begin
+TAKEN = "\0biasflow-"  # how names of sockets begin that are no files: Linux keeps them for all users of a machine
 EVERY = 1.0  # seconds between two looks at GPUs that are taken
 REMIND = 600.0  # seconds between two lines that say so
 
@@ -62,21 +61,25 @@ def chosen(gpus: Sequence[Sequence[str]], choice: str | None) -> list[str]:
 
 
 @functools.cache  # once in a process, which keeps the lock as long as it lives
-def take_gpu() -> FileLock | None:
-    """Wait for a GPU that no other job of this user has, and make it the only one that this process sees.
+def take_gpu() -> socket.socket | None:
+    """Wait for a GPU that no other job on this machine has, of whichever user, and make it the only one that this
+    process sees.
 
     Does nothing and returns None if `gpus_here` finds no GPU. Must be called before CUDA starts.
 
-    A GPU is taken by the lock on a file of its UUID in the system's folder for temporary files. The kernel frees it
-    when the process ends, also after SIGKILL. There is no limit to the wait: a training may have the GPU for hours."""
+    A GPU is taken by a socket of its UUID, which no second process can bind. The kernel frees it when the process ends,
+    also after SIGKILL. There is no limit to the wait: a training may have the GPU for hours."""
     gpus, log, last_message = gpus_here(), logging.getLogger("biasflow"), -REMIND
     while gpus:
         for uuid in gpus:
-            lock = FileLock(Path(tempfile.gettempdir()) / f"biasflow-{os.getuid()}-{uuid}.lock")
+            lock = socket.socket(socket.AF_UNIX)
             try:
-                lock.acquire(blocking=False)
-            except Timeout:
-                continue
+                lock.bind(TAKEN + uuid)
+            except OSError as error:
+                lock.close()
+                if error.errno == errno.EADDRINUSE:
+                    continue
+                raise
             os.environ[VISIBLE] = uuid
             log.info("computes on GPU %s", uuid)
             return lock

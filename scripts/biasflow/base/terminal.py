@@ -8,7 +8,7 @@ import logging
 import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from snakemake.common import NOTHING_TO_BE_DONE_MSG
@@ -25,11 +25,19 @@ _DENIED = tuple(f"[Errno {number}]" for number in (errno.EACCES, errno.EPERM, er
 # What Snakemake raises before the first job -> what to do.
 _RAISED = {
     "LockException": "another run is at work in this folder, or one was killed and left its lock; if none is at work, "
-    "add --unlock to the command, once, and run it again without",
+    "and squeue lists no job of this folder on a cluster, add --unlock to the command, once, and run it again without",
     "IncompleteFilesException": "a killed run left results that are not whole; add --rerun-incomplete to the command",
 }
 _PROTECTED = re.compile(r"affected files:\s+(?P<path>\S.*)")
 _ADVICE = "For further error details"  # with which every message of an executor ends
+# What Slurm, or its executor, writes of a job that asked for too little -> of what, and how to ask for more.
+_LIMITS = {
+    re.compile(r"OUT_OF_MEMORY|oom[_-]kill|exceeded (?:job |step )?memory limit", re.IGNORECASE): (
+        "memory",
+        "mem_mb=16000",
+    ),
+    re.compile(r"TIMEOUT|DUE TO TIME LIMIT"): ("time", "runtime=240"),
+}
 # Snakemake's events of single jobs, and what it says of itself.
 IN_LOG = "WORKFLOW_STARTED RESOURCES_INFO JOB_STARTED JOB_INFO JOB_FINISHED GROUP_INFO PROGRESS".split()
 ALSO = ("Select jobs to execute", "Using shell:", "Conda environments:", "Singularity containers:", "Group jobs:")
@@ -150,6 +158,8 @@ def _reasons(jobs: Iterable[logging.LogRecord], since: float) -> list[str]:
         key = logs[0] if logs else rule
         if from_job:
             reasons[key] = from_job[0]
+        elif short := _too_little(rule, message, [path for path in logs[1:] if path in fresh]):
+            reasons[key] = f"rule {rule} {short}"
         elif message:
             reasons[key] = f"rule {rule}: {message}" + (f" (log: {fresh[-1]})" if fresh else "")
         elif not job.indent:  # it is of no group
@@ -160,9 +170,21 @@ def _reasons(jobs: Iterable[logging.LogRecord], since: float) -> list[str]:
 
 def _reason_of_group(group: logging.LogRecord) -> str:
     """What is known of a group of jobs that failed as a whole: Snakemake does not say why."""
+    if short := _too_little("RULE", "", group.aux_logs):
+        return f"group {group.groupid} {short}"
     if group.aux_logs:
         return f"group {group.groupid} left no message: killed, or out of memory (log: {group.aux_logs[-1]})"
     return f"group {group.groupid}: the scheduler took no job of it; are the names of its partitions right?"
+
+
+def _too_little(rule: str, message: str, logs: Sequence[str]) -> str:
+    """What a job that Slurm has killed asked for too little of, and how to give it more; "" where it was not that.
+    message: of the executor; logs: of Slurm."""
+    text, where = message + "".join(map(_text, map(Path, logs))), f" (log: {logs[-1]})" if logs else ""
+    for written, (what, example) in _LIMITS.items():
+        if written.search(text):
+            return f"needs more {what} than it asks for: Slurm killed it; add --set-resources {rule}:{example}{where}"
+    return ""
 
 
 def _reasons_of_job(path: str | Path) -> Iterator[str]:

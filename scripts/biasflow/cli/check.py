@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from biasflow.base.at_work import is_at_work
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import no_folder, sha256
 from biasflow.base.records import START, faults, read_record, record_files, result_of, start_of, upstream
@@ -30,21 +31,12 @@ def check(run: Run, mirror: Mirror = None) -> None:
     mirror = mirror and str(Path(mirror).absolute())  # given from the folder where the command is
     with where_made(run) as folder:
         if is_at_work(folder):
-            raise BiasflowError(
-                f"a run is at work on {folder}: check again when it has ended; if none is at work, one was killed and "
-                "left its lock: add --unlock to its command, once"
-            )
+            raise BiasflowError(f"a run is at work on {folder}: check again when it has ended")
         lines, summary = check_run(folder, mirror)
     for line in lines:
         say(line)
     say(summary, err=bool(lines))
     raise typer.Exit(bool(lines))
-
-
-def is_at_work(folder: Path) -> bool:
-    """Whether Snakemake holds its lock on results in a run's folder."""
-    locks = Path(".snakemake", "locks").glob("*.output.lock")
-    return any(line.startswith(f"{folder}/") for lock in locks for line in lock.read_text("utf-8").splitlines())
 
 
 def check_run(folder: Path, mirror: str | None = None) -> tuple[list[str], str]:

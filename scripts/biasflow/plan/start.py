@@ -13,17 +13,19 @@ from typing import NamedTuple
 
 from snakemake.jobs import Job
 
+from biasflow.base.at_work import begin_work, check_queue, name_of_jobs
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import check_path, check_writable
 from biasflow.base.paths import CORPORA, is_corpus_file
 from biasflow.base.planned import check_finished, outdated, planned_jobs
-from biasflow.base.terminal import LastWord, shorten
+from biasflow.base.terminal import LastWord, ended, shorten
 from biasflow.plan.asked import remember
 from biasflow.plan.changed import check_kept
 from biasflow.plan.compiled import Prepared, prepared
 from biasflow.plan.device import CUDA, check_device, check_scheduler, planned_device, submits_jobs
 from biasflow.plan.external import check_network
 from biasflow.plan.listing import announced
+from biasflow.plan.partitions import asked_of_slurm, partition_file, submitted
 from biasflow.plan.user_files import UserFiles
 
 
@@ -49,23 +51,42 @@ class Start(NamedTuple):
         share_corpora(workflow.persistence)
 
     def compare(self, dag) -> None:
-        """Stop, also a dry run, if a GPU is asked for and there is none, or finished results are not as planned."""
+        """Stop, also a dry run, if a GPU or a partition is asked for and there is none, or finished results are not as
+        planned."""
         config, jobs = self.prepared.setup.config, planned_jobs(dag)
         with self.last.ending():
             check_device(self.device, cluster=self.on_cluster)
             check_kept(config, jobs, self.user_files.content)
             check_finished(jobs, self.user_files.content)
+            if self.on_cluster and (file := partition_file()):
+                asked = asked_of_slurm(submitted(dag), file)
+                self.last.plan = "\nbiasflow: ".join(filter(None, [self.last.plan, asked]))
 
     def begin(self, workflow) -> None:
-        """Stop before the first job if nothing can be written, submitted or downloaded; note what is asked."""
+        """Stop before the first job if another start is at work on the same results, or nothing can be written,
+        submitted or downloaded; note what is asked."""
         setup = self.prepared.setup
         with self.last.ending():
             check_writable(setup.paths.root)
+            begin_work(setup.paths.root)
             check_scheduler(workflow.executor_plugin.name)
+            check_queue(setup.paths.root, str(workflow.workdir_init))
+            executor = workflow.scheduler._executor
+            if hasattr(executor, "run_uuid"):  # which Slurm's calls its jobs, and finds them by
+                executor.run_uuid = f"{name_of_jobs(setup.paths.root)}_{executor.run_uuid}"
             check_network(workflow.dag.needrun_jobs(), setup.config)
             remember(setup.paths.asked, self.prepared.plan.blocks, setup.facts.asked)
             self.last.say()
             self.last.plan = ""
+
+    def end(self, workflow) -> None:
+        """Say what a successful run has found, and what it could not measure; also where results lie in a storage."""
+        summary, reasons = (f"{self.prepared.setup.paths.root}/{name}" for name in ("summary.txt", "reasons.csv"))
+        stored = [file for job in workflow.dag.jobs for file in job.output if file.is_storage]
+        for file in (file for file in stored if file.endswith((f"/{summary}", f"/{reasons}"))):
+            workflow.async_run(file.retrieve_from_storage())
+            summary, reasons = (file, reasons) if file.endswith(summary) else (summary, file)
+        self.last.message = ended(summary, reasons, since=self.since)
 
 
 def start(config, workflow, logger: logging.Logger, root: Path) -> Start:

@@ -61,13 +61,35 @@ def test_a_refused_submission_is_told_and_not_the_log_of_an_earlier_run(tmp_path
     assert "last time" not in line and "score.log" not in line and "further" not in line and "1 more" not in line
 
 
-def test_a_job_of_a_scheduler_has_two_logs_and_a_status(tmp_path):
+@pytest.mark.parametrize(
+    ("status", "in_log", "option"),
+    [
+        ("OUT_OF_MEMORY", "", "mem_mb"),
+        ("FAILED", "slurmstepd: error: Detected 1 oom_kill event in StepId=12.0.", "mem_mb"),
+        ("FAILED", "slurmstepd: error: Detected 1 oom-kill event(s) in step 12.0 cgroup.", "mem_mb"),
+        ("FAILED", "slurmstepd: error: StepId=12.0 exceeded memory limit (301 > 20), being killed", "mem_mb"),
+        ("FAILED", "slurmstepd: error: Exceeded job memory limit", "mem_mb"),
+        ("TIMEOUT", "", "runtime"),
+        ("FAILED", "error: *** JOB 12 ON gpu CANCELLED AT 2026-01-01T00:00:00 DUE TO TIME LIMIT ***", "runtime"),
+        ("CANCELLED", "", None),
+    ],
+)
+def test_a_job_that_slurm_ended_says_what_it_lacked(tmp_path, status, in_log, option):
+    """In whichever of the scheduler's words; what the job's own log says goes before."""
     own, theirs = tmp_path / "score.log", tmp_path / "12.log"
-    theirs.write_text("slurmstepd: error: Detected 1 oom-kill event\n")
-    status = "SLURM-job '12' failed, SLURM status is: 'OUT_OF_MEMORY'. For further error details see the log."
-    job = failed("score", own, theirs, message=status)
+    theirs.write_text(f"{in_log}\n")
+    message = f"SLURM-job '12' failed, SLURM status is: '{status}'. For further error details see the log."
+    job = failed("score", own, theirs, message=message)
+    said = f"needs more {'memory' if option == 'mem_mb' else 'time'} than it asks for: Slurm killed it"
+    said = (
+        f"{said}; add --set-resources score:{option}="
+        if option
+        else f"SLURM-job '12' failed, SLURM status is: '{status}'"
+    )
     line = failures([job])
-    assert line.startswith(f"rule score: SLURM-job '12' failed, SLURM status is: 'OUT_OF_MEMORY' (log: {theirs}).")
+    assert said in line and line.startswith("rule score") and f"(log: {theirs})" in line
+    group = SimpleNamespace(event=SimpleNamespace(name=GROUP_ERROR), groupid="scores", aux_logs=[str(theirs)])
+    assert (f"--set-resources RULE:{option}=" in failures([group])) == bool(in_log)
     fail(own, "score", BiasflowError("words missing"))
     assert failures([job]).startswith(f"rule score: words missing (log: {own}).")
 

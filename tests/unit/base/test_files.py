@@ -19,6 +19,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from safetensors import safe_open
+from safetensors.numpy import save_file
 
 from biasflow.base.code import code_digest, code_files
 from biasflow.base.errors import BiasflowError
@@ -90,6 +91,31 @@ def test_a_folder_takes_the_place_of_the_old_one_only_when_whole(tmp_path):
         (temporary / "new").touch()
     assert os.listdir(folder) == ["new"]
     assert os.listdir(tmp_path) == ["model"]
+
+
+@pytest.mark.parametrize(("mask", "file", "dir"), [(0o022, 0o644, 0o755), (0o002, 0o664, 0o775), (0o077, 0o600, 0o700)])
+def test_everything_that_is_published_follows_the_umask_and_keeps_the_group(tmp_path, mask, file, dir):
+    """As safetensors and the tokenizer of an encoder write it; of a group's folder (setgid) the group is handed on."""
+    (tmp_path / "group").mkdir()
+    (tmp_path / "group").chmod(0o2777)
+    before = os.umask(mask)
+    try:
+        with whole_folder(tmp_path / "group/encoder") as temporary:
+            (temporary / "1_Pooling").mkdir()
+            save_file({"x": np.zeros(2, np.float32)}, temporary / "model.safetensors")
+            for name in ("config.json", "1_Pooling/config.json"):
+                (temporary / name).write_text("{}")
+                (temporary / name).chmod(0o600)
+            (temporary / "link").symlink_to(tmp_path / "elsewhere")
+        with whole_file(tmp_path / "group/table.csv") as temporary:
+            temporary.write_text("x")
+        save_tensors({"x": np.zeros(2, np.float32)}, tmp_path / "group/methods.safetensors")
+    finally:
+        os.umask(before)
+    made = [path for path in (tmp_path / "group").rglob("*") if not path.is_symlink()]
+    assert len(made) == 7
+    for path in made:
+        assert path.stat().st_mode & 0o7777 == (dir | 0o2000 if path.is_dir() else file), path
 
 
 KILLED = """

@@ -20,7 +20,12 @@ import os, sys
 from biasflow.base import gpus
 from biasflow.base.provenance import rule_log
 gpus.EVERY = 0.02
+gpus.TAKEN += sys.argv[2]  # of this test alone
+listed = gpus.gpus_here()
+gpus.gpus_here = lambda: listed
 with rule_log(sys.argv[1], rule="job"):
+    if os.geteuid() == 0:
+        os.seteuid(int(sys.argv[3]))
     gpus.take_gpu()
     gpus.take_gpu()  # asked for twice, a job has one
     print(os.environ[gpus.VISIBLE], flush=True)
@@ -30,7 +35,7 @@ with rule_log(sys.argv[1], rule="job"):
 
 @pytest.fixture
 def nvidia_smi(tmp_path, monkeypatch):
-    """Make the stand-in list these lines; locks lie in a folder of the test."""
+    """Make the stand-in list these lines."""
 
     def lists(lines):
         (tmp_path / "bin").mkdir(exist_ok=True)
@@ -40,20 +45,23 @@ def nvidia_smi(tmp_path, monkeypatch):
 
     lists(TWO)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     return lists
 
 
 @pytest.fixture
 def job(tmp_path, nvidia_smi):
-    """Start a job that holds its GPU until it is told to end: its process and its log."""
+    """Start a job that holds its GPU until it is told to end: its process and its log. Each has another folder for
+    temporary files and, where the tests run as root, another user."""
     started = []
 
     def start():
-        log = tmp_path / f"{len(started)}.log"
+        folder = tmp_path / str(len(started))
+        folder.mkdir()
+        log, user = folder / "job.log", 60_000 + len(started)
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-        started.append(subprocess.Popen([sys.executable, "-c", JOB, str(log)], cwd=ROOT, **pipes))
+        command = [sys.executable, "-c", JOB, str(log), f"{os.getpid()}-", str(user)]
+        started.append(subprocess.Popen(command, cwd=ROOT, env=os.environ | {"TMPDIR": str(folder)}, **pipes))
         return started[-1], log
 
     yield start

@@ -7,6 +7,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 from typer.testing import CliRunner
 
 from biasflow.base.errors import BiasflowError
@@ -82,12 +83,9 @@ def test_a_run_that_is_as_it_was_made(run):
 
 
 def test_a_run_that_is_at_work_is_told(run):
-    lock = Path(".snakemake/locks/0.output.lock")
-    lock.parent.mkdir(parents=True)
-    lock.write_text("results/other/scores.csv\n")
-    assert len(said(0)) == 1
-    lock.write_text(f"results/other/scores.csv\n{MATRIX}\n")
-    assert "a run is at work" in str(CliRunner().invoke(app, ["check", "own"]).exception)
+    with FileLock(f"{RUN}/.lock"):
+        assert "a run is at work" in str(CliRunner().invoke(app, ["check", "own"]).exception)
+    assert len(said(0)) == 1  # the file of the lock is no result
 
 
 @pytest.mark.parametrize("path", [MATRIX, f"{READOUT}/planted.parquet"])
