@@ -189,7 +189,6 @@ MISTAKES = [
     (selection(masculine=["man", "boy"]), "tasks.nli.selections.few"),
     (selection(masculine=["man", "man"], feminine=["woman", "girl"]), "tasks.nli.selections.few"),
     (selection(templates=100_000), "tasks.nli.selections.few"),
-    (selection(verbs=["flew"]), "tasks.nli.selections.few"),
     (task("bios", top_words={"profession": "nurze"}), "tasks.bios.top_words.profession"),
     (
         task("bios", data={"files": ["bias-in-bios-dev"]}, top_words={"profession": "surgon"}),
