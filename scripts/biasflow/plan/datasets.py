@@ -34,7 +34,7 @@ SENTENCES = "sent-"  # how the names of tests of sentences begin
 SENTENCE_TESTS = ("sent-weat6", "sent-weat6b", "sent-weat7", "sent-weat7b", "sent-weat8", "sent-weat8b")
 SENTENCES_OF_PAGE = 40
 GEST = ("gest",)  # with the authors' corrections; the paper's own sentences are "gest-paper"
-CONTEXTS = ("n", "cap_per_word", "max_length", "batch_size")
+CONTEXTS = ("n", "max_length", "batch_size")
 CEAT, CEAT_WORDS = "ceat", package_file("data/ceat_words.csv")  # its own tests: the name of their contexts, their words
 # Texts, in all the forms in which rules write them, and stimuli -> the files of the catalogue that they are made from.
 TEXT_SOURCES = {
