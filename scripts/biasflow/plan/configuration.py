@@ -230,9 +230,6 @@ def _unfitting(config: Mapping) -> Faults:
                 yield key, "there is a set of this name already; choose another name"
             for number, name in enumerate(about["encoders"] or ()):
                 require(name, encoders, f"{key}.encoders.{number}", _ENCODERS)
-    fractions = config["metrics"]["compression"]["fractions"]
-    if sorted(fractions) != fractions or fractions[-1] != 100:
-        yield "metrics.compression.fractions", f"{fractions} must rise and end with 100, which is all of the data"
 
 
 # Metric -> the names of its sets, which none of the user's may have.

@@ -168,7 +168,6 @@ MISTAKES = [
     (grid(settings=["sent 7"]), "methods.mine.settings'.*sent 7"),
     # metrics and tasks
     (of(("metrics.strength.tops", [0.2])), "metrics.strength.tops"),
-    (of(("metrics.compression.fractions", [2, 50])), "metrics.compression.fractions"),
     (of(("metrics.ceat.text", "english-wiki")), "metrics.ceat.text'.*english-wikipedia"),
     (occupations(encoders=["own", "owm"]), "metrics.occtmp.own.french.encoders.1'.*owm.*'own'"),
     (task("bios", kind="regression"), "tasks.bios.kind"),
