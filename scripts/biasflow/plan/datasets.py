@@ -400,13 +400,12 @@ def token_scores(asked: Asked) -> list[Dataset]:
     return [Dataset("sentences", {"text": (file,)}, {"sentences": SENTENCES_OF_PAGE})]
 
 
-# Of these `limit` takes no sample: they are small, or parts of tasks, which have limits of their own.
-_WHOLE = {"word_tests", "sentence_tests", "words", "probed_words", "sentences", "trainings", "token_scores"}
-_NAMES = {entry.datasets for entry in METRICS.values()} | {token_scores.__name__}  # and those that only papers print
-DATASETS: Mapping[str, Callable[[Asked], list[Dataset]]] = {
-    name: globals()[name] for name in sorted(_NAMES) if name in globals()
-}
-SAMPLED = DATASETS.keys() - _WHOLE
+_ITEMS = (stimuli, occupations, planted_occupations, gest_sentences, crows_pairs, stereotype_pairs, stereoset_blanks)
+_ITEMS += (stereoset_sentences, bec_pro, disco, trait_ratings, winogender, context_tests, running_text, sample_of_text)
+# Of these `limit` takes no sample: they are small.
+_WHOLE = (word_tests, sentence_tests, words, probed_words, sentences, trainings, token_scores)
+DATASETS: Mapping[str, Callable[[Asked], list[Dataset]]] = {one.__name__: one for one in (*_ITEMS, *_WHOLE)}
+SAMPLED = {one.__name__ for one in _ITEMS}
 
 
 def datasets_of(metric: str, task: TaskPlan | None) -> Callable[[Asked], list[Dataset]] | None:

@@ -15,11 +15,12 @@ from biasflow.methods.fitted import Active
 from biasflow.methods.grid import PLACES, all_settings, edits_of, name_of_setting
 from biasflow.plan.cells import Plan, plan
 from biasflow.plan.configuration import resolve
+from biasflow.plan.datasets import DATASETS
 from biasflow.plan.facts import gather
 from biasflow.plan.methods import control_of, is_matched, methods_of_erasers, unseen_setting, with_variants
 from biasflow.plan.setup import Setup, kind_of
 from biasflow.readouts.states import reaching
-from biasflow.registry import FIRST_TOKEN, METRICS, SENTENCE, TRAINING, WORDS, rule_of
+from biasflow.registry import FIRST_TOKEN, METRICS, SENTENCE, TASKS, TRAINING, WORDS, rule_of
 from tests.unit.plan.configs import EVERYTHING, RUNS, SCHEMA, asking, changed, facts_of, of_file, plan_of, planned
 
 KEY = re.compile(r"\b(encoders|methods|metrics|tasks|ask|papers)\.[\w-]+|\bmirror\b")
@@ -393,3 +394,8 @@ def test_controls_are_known_by_their_names():
     assert of["leace-random-matched1"] == of["leace-random1"] == "leace"
     matched = {name for name, (step, *_) in methods.items() if step.get("matched")}
     assert {name for name in methods if is_matched(name)} == matched and len(matched) == len(of) / 2
+
+
+def test_the_datasets_of_every_metric_are_listed_by_a_function():
+    listed = {*DATASETS, *(name for kind in TASKS for name in kind_of(kind).datasets)}
+    assert {name: entry.datasets for name, entry in METRICS.items() if entry.datasets not in listed} == {}
