@@ -163,11 +163,11 @@ def test_gradients_of_pretraining_and_its_metrics(tmp_path):
         model.tie_weights()
         read = Sentences.of(tokenizer, sentences)
         pairs = pretrain.draw_pairs(read, n=8, max_length=24, rng=np.random.default_rng(0))
-        batch = pretrain.Collator(read, pairs, tokenizer, 0.5, np.random.default_rng(0))(range(8))
+        batch = pretrain.Collator(read, pairs, tokenizer, np.random.default_rng(0))(range(8))
         batch = {name: values.to(device) for name, values in batch.items()}
         here = SimpleNamespace(map=map)  # in this thread, the only one in which there is another device
         loss, found = pretrain.gradients(model, batch, parts=1, pool=here)
-        metrics = pretrain._evaluate(model, read, tokenizer, 0.5, 8, 24)
+        metrics = pretrain._evaluate(model, read, tokenizer, 8, 24)
         return [loss.cpu(), *(each.cpu() for each in found), *metrics.values()]
 
     on_both(run)

@@ -1,6 +1,6 @@
 """Check that all files of a run are as its jobs wrote them, from the recorded inputs."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Annotated
@@ -10,10 +10,22 @@ import typer
 from biasflow.base.at_work import is_at_work
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import no_folder, sha256
-from biasflow.base.records import START, faults, read_record, record_files, result_of, start_of, upstream
+from biasflow.base.records import (
+    PROVENANCE,
+    START,
+    contents,
+    faults,
+    read_record,
+    record_file,
+    record_files,
+    result_of,
+    start_of,
+    upstream,
+)
 from biasflow.cli.app import Run, app, say, where_made
-from biasflow.results.jobs import without_record
 
+# Contents of a run's folder besides results: logs, times and plans of jobs, and files of Snakemake.
+WITHOUT_RECORD = ("logs", "benchmarks", "checkpoints", PROVENANCE, "asked.json")
 Mirror = Annotated[
     str | None,
     typer.Option(metavar="FOLDER", help="compare the copies of external files with those in this mirror, too"),
@@ -64,7 +76,7 @@ def check_run(folder: Path, mirror: str | None = None) -> tuple[list[str], str]:
         wrong += faults(record, digest)
         wrong += _of_inputs(record, recorded, digest)
     wrong += _of_mirror(existing, mirror) if mirror is not None else []
-    wrong += without_record(folder, recorded)
+    wrong += _without_record(folder, recorded)
     wrong = list(dict.fromkeys(wrong))
     lost = {file for record in existing for file in record["inputs"] if not Path(file).exists()}
     gone = len(records) - len(existing)
@@ -91,6 +103,14 @@ def _of_inputs(record: dict, recorded: Mapping[str, str], digest: Callable[[str]
     for file in sorted(record["inputs"]):
         if Path(file).is_file() and (recorded.get(file) or digest(file)) != record["inputs"][file]:
             yield f"{record['output']} was made of another content of {file}; delete {record['output']} and run again"
+
+
+def _without_record(folder: Path, recorded: Container[str]) -> Iterator[str]:
+    """Files that a job has made, judged by their names, and that no record has."""
+    for path in contents(folder):
+        first = path.relative_to(folder).parts[0]
+        if first not in WITHOUT_RECORD and str(path) not in recorded:
+            yield f"{path} has no record of what made it ({record_file(path)}); delete it and run again"
 
 
 def _of_mirror(records: list[dict], mirror: str) -> Iterator[str]:

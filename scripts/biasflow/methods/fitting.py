@@ -86,7 +86,7 @@ class Intervention:
 def fitting_arguments(fit: Mapping, files: Files) -> dict[str, object]:
     """Return the arguments of `fit_block`, without the models and the vectors of a task.
 
-    fit: methods, words ("planted", "family" or "own") and contexts (n, cap_per_word, max_length, batch_size); files by
+    fit: methods, words ("planted", "family" or "own") and contexts (n, max_length, batch_size); files by
     role: sentence_pairs, and where methods are fitted to words text and, unless the words are embedded, words."""
     arguments = {"methods": fit["methods"], **fit["contexts"]}
     arguments["sentence_pairs"] = load_sentence_pairs(files["sentence_pairs"][0])
@@ -106,7 +106,6 @@ def fit_block(
     words: tuple[Sequence[str], Sequence[str]] | None = None,
     groups: tuple[str, str] = OF_WORDS,
     n: int = 5000,
-    cap_per_word: int | None = None,
     max_length: int = 128,
     sentence_pairs: Mapping[str, pd.DataFrame] | None = None,
     task: TaskTexts | None = None,
@@ -117,7 +116,7 @@ def fit_block(
     methods: name -> list of interventions (see `Intervention`; [] is `none`), or a grid of paper B. Those with
     fitted_on: pretrained are fitted to the states of `origin`, the model before training. They are fitted to:
     words   the states of gendered words: n occurrences of `words` (masculine, feminine, or of two other `groups`) in
-            `sentences`, with cap_per_word and max_length as in `find_occurrences`;
+            `sentences`, with max_length as in `find_occurrences`;
     pairs   the states of `sentence_pairs` (see `load_sentence_pairs`); so are grids;
     task    X [n, hidden], z [n] and y [n] of `task`: the first token's states in the last layer for a task's texts,
             their genders, and their classes (for erasers that need labels).
@@ -131,7 +130,7 @@ def fit_block(
     plans, reasons = _all_planned(model, methods)
     models = {MODEL: model, PRETRAINED: origin}
     reading = {"batch_size": batch_size}
-    context = {"groups": groups, "n": n, "cap_per_word": cap_per_word, "max_length": max_length}
+    context = {"groups": groups, "n": n, "max_length": max_length}
     sources: dict[str, Callable[[nn.Module], VectorSource]] = {
         WORDS: lambda fitted_on: word_states(fitted_on, tokenizer, sentences, words, **context, **reading),
         PAIRS: lambda fitted_on: pair_states(fitted_on, tokenizer, sentence_pairs, "interventions", **reading),

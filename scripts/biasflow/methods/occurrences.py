@@ -41,7 +41,6 @@ def find_occurrences(
     feminine: Sequence[str],
     *,
     n: int,
-    cap_per_word: int | None = None,
     max_length: int,
     groups: tuple[str, str] = OF_WORDS,
 ) -> Occurrences:
@@ -49,17 +48,16 @@ def find_occurrences(
 
     The sentences are read in order, and no further than until the rarer gender has n/2 occurrences: its last one ends
     the range. There the commoner gender's m occurrences are thinned to those numbered floor(i m / (n/2)), evenly spread
-    over the range, without chance. With `cap_per_word`, a word counts at most so often towards n/2, and more of its
-    occurrences are thinned to that number in the same way, first. (The released code reads on for each gender by
-    itself, so that the genders come from different text.)
+    over the range, without chance. (The released code reads on for each gender by itself, so that the genders come from
+    different text.)
 
     An occurrence is a whole word that is one piece of the vocabulary, as listed or capitalised; what lies beyond the
     first max_length tokens of a sentence is not seen. Words that are no single piece, or unknown, are left out and
-    listed. `groups` names the two, where they are not genders. BiasflowError: an odd n or a wrong cap, a word of both
+    listed. `groups` names the two, where they are not genders. BiasflowError: an odd n, a word of both
     groups, a list without a usable word, a tokenizer that does not know where words begin, or too few occurrences (with
     how many there are)."""
-    if n < 2 or n % 2 or (cap_per_word is not None and cap_per_word < 1):
-        raise BiasflowError(f"occurrences: n is {n}, cap_per_word {cap_per_word}; n must be even, and both above 0.")
+    if n < 2 or n % 2:
+        raise BiasflowError(f"occurrences: n is {n}; it must be even and above 0.")
     require_offsets(tokenizer)
     words, left_out = _single_pieces(tokenizer, dict(zip(groups, (masculine, feminine), strict=True)))
 
@@ -69,21 +67,19 @@ def find_occurrences(
         rows.append(row)
         sentence, *_, word, gender = row
         occurred[word] += 1
-        counted[gender] += cap_per_word is None or occurred[word] <= cap_per_word
+        counted[gender] += 1
         if min(counted[gender] for gender in groups) == half:
             sentences_read = sentence + 1
             break
     else:
         have = ", ".join(f"{counted[gender]} {gender}" for gender in groups)
-        cap = "" if cap_per_word is None else f" (at most {cap_per_word} per word)"
         raise BiasflowError(
-            f"occurrences: {half} of each gender asked for, {have}{cap} in {len(sentences)} sentences; give more text."
+            f"occurrences: {half} of each gender asked for, {have} in {len(sentences)} sentences; give more text."
         )
 
     table = pd.DataFrame(rows, columns=["sentence", "position", "token", "word", "gender"])
-    if cap_per_word is not None:
-        table = _thin(table, "word", cap_per_word)
-    table = _thin(table, "gender", half).reset_index(drop=True)
+    kept = [group.iloc[evenly(len(group), half)] for _, group in table.groupby("gender")]
+    table = pd.concat(kept).sort_index().reset_index(drop=True)
     gender_of = dict(words.values())
     counts = pd.DataFrame({"word": list(gender_of), "gender": list(gender_of.values())})
     counts["found"] = counts["word"].map(occurred).astype(int)
@@ -142,12 +138,6 @@ def _candidates(
                 for position in positions:
                     if pieces[word_of[position]] == 1:
                         yield start + number, position, ids[position], *words[ids[position]]
-
-
-def _thin(table: pd.DataFrame, column: str, most: int) -> pd.DataFrame:
-    """At most `most` rows for each value of `column`, spread evenly over its rows; the order of the rows stays."""
-    kept = [group.iloc[evenly(len(group), most)] for _, group in table.groupby(column)]
-    return pd.concat(kept).sort_index()
 
 
 def evenly(available: int, most: int) -> np.ndarray:

@@ -96,9 +96,7 @@ def fairness_score(
     *,
     parity: Literal["majority", "templates"] = "majority",
 ) -> FairnessScore:
-    """Return accuracy, parity and eta of one model from one row per pair, in any order.
-
-    The formulas are those of `by_occupation`, and eta = accuracy * parity.
+    """Return accuracy, parity and eta of one model from one row per pair, in any order, as `by_occupation` has them.
 
     predictions  the predicted class, by name (CLASSES) or number
     occupation, template  what the row is about: any names
@@ -106,48 +104,33 @@ def fairness_score(
     parity  which reading; "templates" compares, for each occupation and template, the k-th masculine row with the
             k-th feminine one
 
-    Raises BiasflowError, naming the row (counted from 0) or the cell: no rows or unequal lengths, an unknown class or
-    gender, a missing value, an occupation and template with one gender only, and, with parity "templates", one with
-    more rows of one gender than of the other."""
+    Raises BiasflowError, naming the row (counted from 0) or the occupation: no rows or unequal lengths, an unknown
+    class or gender, a missing value, an occupation that has not every template in both genders as often as others."""
     check_choice("parity", parity, PARITIES)
     columns = {"predictions": predictions, "occupation": occupation, "gender": gender, "template": template}
     lengths = {name: len(values) for name, values in columns.items()}
     if len(set(lengths.values())) > 1 or not lengths["predictions"]:
         raise BiasflowError(f"rows of lengths {lengths}: give lists of one length, with at least one row")
     rows = pd.DataFrame({name: pd.Series(list(values), dtype=object) for name, values in columns.items()})
-    for name in ("occupation", "template"):
-        if rows[name].isna().any():
-            raise BiasflowError(f"{name}: row {rows[name].isna().argmax()} has no value; name the {name} of every row")
-    for name, numbers, names in (("predictions", _CLASS_NUMBERS, CLASSES), ("gender", _GENDER_NUMBERS, OF_WORDS)):
-        known = rows[name].map(numbers)
-        if known.isna().any():
-            row = known.isna().argmax()
-            raise BiasflowError(f"{name}: row {row} holds {rows[name][row]!r}; give one of {', '.join(names)}")
-        rows[name] = known.astype(int)
-    cells = rows.groupby(["occupation", "template"], sort=False)
-    alone = cells["gender"].transform("nunique") < len(GENDERS)
-    if alone.any():
-        row = rows.loc[alone.argmax()]
+    rows = rows.assign(predictions=rows["predictions"].map(_CLASS_NUMBERS), gender=rows["gender"].map(_GENDER_NUMBERS))
+    for name, unknown in rows.isna().items():
+        if unknown.any():
+            known = {"predictions": CLASSES, "gender": OF_WORDS}.get(name, ("a name",))
+            row = unknown.argmax()
+            raise BiasflowError(f"{name}: row {row} holds {columns[name][row]!r}; give one of {', '.join(known)}")
+    cells = rows.groupby(["occupation", "template", "gender"])["predictions"].agg(list).unstack(["template", "gender"])
+    cells = cells.reindex(columns=pd.MultiIndex.from_product([rows["template"].unique(), range(len(GENDERS))]))
+    words = cells.map(lambda cell: len(cell) if isinstance(cell, list) else 0)
+    odd = (words != words.max(axis=None)).any(axis=1)
+    if odd.any():
         raise BiasflowError(
-            f"row {row.name}: occupation {row['occupation']} has no {OF_WORDS[1 - row['gender']]} row in template "
-            f"{row['template']}; give both genders"
+            f"occupation {odd.idxmax()}: it has not every template in both genders, {words.max(axis=None)} rows each; "
+            "give the missing rows"
         )
-    if parity == "majority":
-        counts = np.zeros((rows["occupation"].nunique(), len(GENDERS), len(CLASSES)), dtype=int)
-        np.add.at(counts, (pd.factorize(rows["occupation"])[0], rows["gender"], rows["predictions"]), 1)
-        same = float(_same_majority(counts).mean())
-    else:
-        sides = rows.groupby(["occupation", "template", "gender"], sort=False)["predictions"].agg(tuple)
-        sides = sides.unstack(sort=False)[[0, 1]]
-        for (name, text), masculine, feminine in sides.itertuples():
-            if len(masculine) != len(feminine):
-                raise BiasflowError(
-                    f"occupation {name}, template {text}: {len(masculine)} masculine rows and {len(feminine)} feminine "
-                    "ones; the reading 'templates' compares them in pairs"
-                )
-        same = float((sides[0] == sides[1]).groupby("occupation").all().mean())
-    accuracy = float((rows["predictions"] == _CLASS_NUMBERS[NEUTRAL]).mean())
-    return FairnessScore(accuracy, same, accuracy * same)
+    table = np.array(cells.to_numpy().tolist(), dtype=int).reshape(len(cells), -1, len(GENDERS), words.max(axis=None))
+    scores = _of_means(by_occupation(table).mean(axis=0))
+    names = ("nli_accuracy", "-"), ("nli_parity", parity), ("nli_fairness", parity)
+    return FairnessScore(*(float(scores[name, "-", variant]) for name, variant in names))
 
 
 def nli_scores(axis: Sequence[tuple[str, str]], predictions: ArrayLike) -> pd.DataFrame:

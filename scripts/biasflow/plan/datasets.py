@@ -37,7 +37,7 @@ SENTENCES = "sent-"  # how the names of tests of sentences begin
 SENTENCE_TESTS = ("sent-weat6", "sent-weat6b", "sent-weat7", "sent-weat7b", "sent-weat8", "sent-weat8b")
 SENTENCES_OF_PAGE = 40
 GEST = ("gest",)  # with the authors' corrections; the paper's own sentences are "gest-paper"
-CONTEXTS = ("n", "cap_per_word", "max_length", "batch_size")
+CONTEXTS = ("n", "max_length", "batch_size")
 CEAT, CEAT_WORDS = "ceat", package_file("data/ceat_words.csv")  # its own tests: the name of their contexts, their words
 # Texts, in all the forms in which rules write them, and stimuli -> the files of the catalogue that they are made from.
 TEXT_SOURCES = {
@@ -423,13 +423,12 @@ def token_scores(asked: Asked) -> list[Dataset]:
     return [Dataset("sentences", {"text": (file,)}, {"sentences": SENTENCES_OF_PAGE})]
 
 
-# Of these `limit` takes no sample: they are small, or parts of tasks, which have limits of their own.
-_WHOLE = {"word_tests", "sentence_tests", "words", "probed_words", "sentences", "trainings", "token_scores"}
-_NAMES = {entry.datasets for entry in METRICS.values()} | {token_scores.__name__}  # and those that only papers print
-DATASETS: Mapping[str, Callable[[Asked], list[Dataset]]] = {
-    name: globals()[name] for name in sorted(_NAMES) if name in globals()
-}
-SAMPLED = DATASETS.keys() - _WHOLE
+_ITEMS = (stimuli, occupations, planted_occupations, gest_sentences, crows_pairs, stereotype_pairs, stereoset_blanks)
+_ITEMS += (stereoset_sentences, bec_pro, disco, trait_ratings, winogender, context_tests, running_text, sample_of_text)
+# Of these `limit` takes no sample: they are small.
+_WHOLE = (word_tests, sentence_tests, words, probed_words, sentences, trainings, token_scores)
+DATASETS: Mapping[str, Callable[[Asked], list[Dataset]]] = {one.__name__: one for one in (*_ITEMS, *_WHOLE)}
+SAMPLED = {one.__name__ for one in _ITEMS}
 
 
 def datasets_of(metric: str, task: TaskPlan | None) -> Callable[[Asked], list[Dataset]] | None:

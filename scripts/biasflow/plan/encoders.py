@@ -9,7 +9,7 @@ from biasflow.encoders.configured import Encoder
 from biasflow.encoders.recipes import PLANTED_BIAS, RECIPES, SWAPPED
 from biasflow.matrix import NA, RANDOM, Model
 from biasflow.plan.datasets import BIOGRAPHIES, CEAT, CEAT_WORDS, ceat_tests, text_file, text_name
-from biasflow.plan.estimate import seconds_of_pretraining
+from biasflow.plan.estimate import of_pretraining
 from biasflow.plan.jobs import Job
 from biasflow.plan.setup import Setup
 
@@ -70,7 +70,7 @@ def _pretrained(setup: Setup, encoder: Encoder) -> Job:
         [setup.paths.encoder(encoder.name)],
         {"texts": texts, "vocabulary": encoder.about["vocabulary"] or []},
         {"encoder": _without(encoder.about, ("source", "corpus", "bias", "documents", "vocabulary"))},
-        seconds=seconds_of_pretraining(encoder),
+        operations=of_pretraining(encoder),
     )
 
 
@@ -92,7 +92,7 @@ def _continued(setup: Setup, encoder: Encoder) -> Job:
         [setup.paths.encoder(encoder.name)],
         inputs,
         {"encoder": _without(about, ("source", "from", "text", "labour"))},
-        seconds=seconds_of_pretraining(encoder),
+        operations=of_pretraining(encoder),
     )
 
 

@@ -102,7 +102,7 @@ class Job:
 
     wildcards: their values, in the order of the rule's output; outputs: files and folders; inputs: role -> a file or a
     list of files; params: what the script is told, by the name of the parameter; modules: those that the script imports
-    by name; seconds: the time in which a job computes that trains, fits or reads (plan.estimate), else None."""
+    by name; operations: about how many a job takes that trains, fits or reads (plan.estimate), else None."""
 
     rule: str
     wildcards: Sequence[str]
@@ -110,7 +110,7 @@ class Job:
     inputs: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
     params: Mapping[str, object] = field(default_factory=dict)
     modules: Sequence[str] = ()
-    seconds: float | None = None
+    operations: float | None = None
 
     @cached_property
     def files(self) -> list[str]:

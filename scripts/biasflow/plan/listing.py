@@ -1,7 +1,6 @@
 """The tables plan.csv (every cell, and why some cannot be measured) and names.csv (what every name stands for)."""
 
 import json
-import os
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +13,6 @@ from biasflow.corpora.catalogue import Catalogue
 from biasflow.encoders.described import FOREIGN, english_split
 from biasflow.plan.compiled import Prepared, tasks_of_plan
 from biasflow.plan.estimate import estimate
-from biasflow.plan.external import files_read
 from biasflow.plan.jobs import Plan
 from biasflow.plan.methods import VARIANT, resolved
 from biasflow.plan.own_words import warnings
@@ -40,10 +38,10 @@ def announced(prepared: Prepared, *, cores: int, on_gpu: bool) -> str:
     are not applied, which vocabularies split most English words, which words of the user's are split, what tasks leave
     out of their data, and what cannot be measured. BiasflowError for such data that cannot be used."""
     setup, plan = prepared.setup, prepared.plan
-    files = map(setup.paths.corpus, files_read(setup, prepared.catalogue, prepared.jobs))
-    left = None if on_gpu else estimate(prepared.jobs.needed, files, os.path.exists).sentence(cores)
+    left = [job for job in prepared.jobs.needed if not Path(job.outputs[0]).exists()]
+    time = "" if on_gpu else estimate(left, cores)
     beside = not_applied(setup) + foreign(setup) + warnings(setup, plan) + dropped(setup, plan, prepared.catalogue)
-    lines = [left, *beside, not_measured(plan, f"{setup.paths.root}/plan.csv")]
+    lines = [time, *beside, not_measured(plan, f"{setup.paths.root}/plan.csv")]
     return "\nbiasflow: ".join(filter(None, lines))
 
 

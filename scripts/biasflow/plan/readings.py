@@ -11,7 +11,7 @@ from biasflow.corpora.catalogue import Catalogue
 from biasflow.encoders.configured import VECTORS, GivenFile
 from biasflow.matrix import Dataset, Files
 from biasflow.plan.encoders import model_files
-from biasflow.plan.estimate import seconds_of_reading
+from biasflow.plan.estimate import of_reading
 from biasflow.plan.jobs import Job, Plan, Reading, ReadingJob, ReadingKey, Score
 from biasflow.plan.setup import Setup
 from biasflow.registry import METRICS, READOUTS, TOGETHER, TRAINING, external_module, module_of, rule_of
@@ -92,7 +92,7 @@ def _reading_job(setup: Setup, plan: Plan, catalogue: Catalogue, job: ReadingJob
         inputs,
         {"readout": params},
         sorted(modules),
-        seconds=sum(seconds_of_reading(setup, catalogue, reading) for reading in readings),
+        operations=sum(of_reading(setup, catalogue, reading) for reading in readings),
     )
 
 

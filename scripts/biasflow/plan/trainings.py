@@ -7,7 +7,7 @@ from biasflow.corpora.catalogue import Catalogue
 from biasflow.matrix import NA, Model
 from biasflow.plan.datasets import fitting_contexts, fitting_files, fitting_words
 from biasflow.plan.encoders import encoder_files, head_of, model_files
-from biasflow.plan.estimate import seconds_of_fits, seconds_of_training
+from biasflow.plan.estimate import TOKENS, of_training, operations
 from biasflow.plan.jobs import FitJob, Job, Plan, Reading
 from biasflow.plan.methods import eraser_modules, needs_origin, resolved, sources
 from biasflow.plan.setup import Setup
@@ -51,7 +51,7 @@ def training_jobs(setup: Setup, plan: Plan, catalogue: Catalogue) -> Iterator[Jo
             inputs,
             {"training": training},
             sorted(modules),
-            seconds=seconds_of_training(task, catalogue, setup.encoders[model.encoder]),
+            operations=of_training(task, catalogue, setup.encoders[model.encoder]),
         )
 
 
@@ -86,7 +86,7 @@ def _fit(setup: Setup, fit: FitJob, names: list[str], reading: Reading) -> Job:
         inputs | files,
         {"fit": params},
         sorted(modules),
-        seconds=seconds_of_fits(setup, setup.encoders[model.encoder], names),
+        operations=operations(setup.encoders[model.encoder], TOKENS * setup.config["fitting"]["n"]),
     )
 
 

@@ -36,8 +36,8 @@ def read(source: Source, output: Path, **words) -> dict:
 def read_words(source: Source, reader: Reader, *, words: str = PLANTED, batch_size: int = 64, **contexts) -> WordStates:
     """The states of gendered words in context.
 
-    Data: text (sentences), words (the file that the list `words` is in; none for the embedded one). contexts: n,
-    cap_per_word and max_length of `find_occurrences`: the same as in fitting, to describe what was fitted to.
+    Data: text (sentences), words (the file that the list `words` is in; none for the embedded one). contexts: n
+    and max_length of `find_occurrences`: the same as in fitting, to describe what was fitted to.
     BiasflowError: words without contexts, see there."""
     found = read_sentences(source.file("text")), read_gendered_words(words, source.data.get("words", ()))
     return word_states(reader.model, reader.tokenizer, *found, batch_size=batch_size, **contexts)

@@ -24,23 +24,20 @@ from biasflow.readouts.states import States
 from biasflow.tasks.cuts import Cut
 
 
-def read(
-    source: Source, output: Path, *, cuts: str, fractions: Sequence[float], epochs: int, hidden: int = 0, **options
-) -> dict:
+def read(source: Source, output: Path, *, cuts: str, epochs: int, hidden: int = 0, **options) -> dict:
     """Send the genders of the rows of vectors under every method of the block.
 
     Roles: `vectors` (a file that readouts.states reads), and those of the cuts. cuts: the full name of a module;
-    options: of its `cuts`. Beside each code stands its control, the same with labels in random order. fractions: ends
-    of the portions, in per cent; hidden: units of the probe's hidden layer, 0 for a linear probe. The probes of as many
-    methods as memory holds, of all readings, splits and seeds, are trained together. BiasflowError: whatever the cuts
-    and `probe.send` refuse, and a method that changes nothing."""
+    options: of its `cuts`. Beside each code stands its control, the same with labels in random order. hidden: units of
+    the probe's hidden layer, 0 for a linear probe. The probes of as many methods as memory holds, of all readings,
+    splits and seeds, are trained together. BiasflowError: whatever the cuts and `probe.send` refuse, and a method that
+    changes nothing."""
     device = resolve_device(source.device)
     labels, all_cuts = import_module(cuts).cuts(source.data, **options)
     vectors = States(source.file("vectors"), load_for(source))
     used = np.unique(np.concatenate([cut.rows for cut in all_cuts]))
     codes, names = _codes(labels, used, all_cuts)
-    shares = [round(share / 100, 10) for share in fractions]  # 67.6 / 100 is just below 0.676
-    options = {"fractions": shares, "epochs": epochs, "hidden": hidden, "device": device}
+    options = {"epochs": epochs, "hidden": hidden, "device": device}
     groups = vectors.in_groups(used, device=device)
     tables = [_table(axis, names, send(X, codes, **options)) for axis, X in groups]
     write_parquet(pd.concat(tables, ignore_index=True), output)

@@ -140,39 +140,23 @@ def select(
     known: Sequence[tuple[str, str]],
     *,
     templates: int | None,
-    verbs: Sequence[str] | None = None,
-    objects: Sequence[str] | None = None,
     masculine: Sequence[str],
     feminine: Sequence[str],
     form: str,
 ) -> OccupationPairs:
     """Combine all occupations with some of the `known` templates (see `all_templates`).
 
-    verbs, objects: words; only templates with these are left (None: with any). templates: how many of the M templates
-    left; N of them are the numbers floor(i M / N), i = 0 .. N - 1, so they are spread evenly over verbs and objects
-    and the choice needs no chance (None: all). The paper's 10,824 pairs are 164 occupations x 66; it does not say
-    which 66: 33 templates x {man, woman} is our reading. BiasflowError: a verb or object that no list has, no template
-    left, more templates than there are, and what OccupationPairs refuses."""
-    for name, position, wanted in (("verb", 0, verbs), ("object", 1, objects)):
-        unknown = sorted(set(wanted or ()) - {template[position] for template in known})
-        if unknown:
-            raise BiasflowError(f"occupation pairs: {name} {unknown[0]!r} is in no template; check the word lists.")
-    left = [
-        (verb, noun)
-        for verb, noun in known
-        if (verbs is None or verb in verbs) and (objects is None or noun in objects)
-    ]
-    if not left:
-        raise BiasflowError(
-            "occupation pairs: no template has one of these verbs and one of these objects; name others."
-        )
+    templates: how many of the M templates; N of them are the numbers floor(i M / N), i = 0 .. N - 1, so they are spread
+    evenly over verbs and objects and the choice needs no chance (None: all). The paper's 10,824 pairs are 164
+    occupations x 66; it does not say which 66: 33 templates x {man, woman} is our reading. BiasflowError: more
+    templates than there are, and what OccupationPairs refuses."""
     if templates is not None:
-        if not 1 <= templates <= len(left):
+        if not 1 <= templates <= len(known):
             raise BiasflowError(
-                f"occupation pairs: templates: {templates} asked for; give a number from 1 to {len(left)}."
+                f"occupation pairs: templates: {templates} asked for; give a number from 1 to {len(known)}."
             )
-        left = [left[number * len(left) // templates] for number in range(templates)]
-    return OccupationPairs(tuple(occupations), tuple(left), tuple(masculine), tuple(feminine), form)
+        known = [known[number * len(known) // templates] for number in range(templates)]
+    return OccupationPairs(tuple(occupations), tuple(known), tuple(masculine), tuple(feminine), form)
 
 
 def save_pairs(pairs: OccupationPairs, path: str | Path) -> None:

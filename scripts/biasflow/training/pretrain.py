@@ -35,7 +35,9 @@ HELD_OUT_PAIRS = 2000
 PARTS = 2  # of a batch, computed side by side, or after one another where there is one thread: the bytes are the same
 BETAS = (0.9, 0.98)  # as RoBERTa (Liu et al. 2019): a short memory suits a short run and rare words
 WARM_UP = 0.1  # share of the steps until the one-cycle schedule reaches its top
-NAME, RATES = "pre-training", "learning_rate or initializer_range"
+NAME, RATES = "pre-training", "learning_rate"
+MASK_SHARE = 0.15  # of the tokens
+INITIALIZER_RANGE = 0.05  # with BERT's own 0.02 an encoder this narrow stays on the unigram plateau
 
 
 def pretrain(
@@ -52,8 +54,6 @@ def pretrain(
     steps: int,
     batch_size: int,
     learning_rate: float = 1.0e-3,
-    initializer_range: float = 0.05,
-    mask_share: float = 0.15,
     vocabulary: str | Path | None = None,
     device: str = "cpu",
     threads: int | None = None,
@@ -73,7 +73,6 @@ def pretrain(
     killed run stopped; the next call with the same arguments goes on from there, ends with the same bytes, and
     removes it at the end. None: there are none.
 
-    The default initializer_range is 0.05: with BERT's own 0.02 an encoder this narrow stays on the unigram plateau.
     BiasflowError: too few documents, an unusable vocabulary, a loss that is not finite (nothing is saved then), or
     checkpoints of another training."""
     check_documents(documents, "pre-training corpus")
@@ -90,7 +89,7 @@ def pretrain(
         num_attention_heads=heads,
         intermediate_size=intermediate,
         max_position_embeddings=max_length,
-        initializer_range=initializer_range,
+        initializer_range=INITIALIZER_RANGE,
     )
     with _shared_out(threads or torch.get_num_threads()) as pool:
         set_seed(seed)
@@ -98,15 +97,15 @@ def pretrain(
         sentences = Sentences.of(tokenizer, train)
         pairs = draw_pairs(sentences, n=steps * batch_size, max_length=max_length, rng=rng)
         pairs = by_length(pairs, batch_size=batch_size, rng=rng)
-        collator = Collator(sentences, pairs, tokenizer, mask_share, np.random.default_rng([seed, 1]))
+        collator = Collator(sentences, pairs, tokenizer, np.random.default_rng([seed, 1]))
         course = {"seed": seed, "steps": steps, "batch_size": batch_size, "learning_rate": learning_rate}
-        decided = course | {"mask_share": mask_share, "documents": digest_of_each(documents)}
+        decided = course | {"mask_share": MASK_SHARE, "documents": digest_of_each(documents)}
         decided |= {"config": config.to_dict(), "vocabulary": digest_of(tokenizer.get_vocab())}
         decided |= computed_by(model.device, [__file__])
         with checkpoints(work, decided) as work:
             PreTraining(model, collator, pool, work=work, **course).run()
             held_out = Sentences.of(tokenizer, held_out)
-            metrics = _evaluate(model, held_out, tokenizer, mask_share, batch_size, max_length)
+            metrics = _evaluate(model, held_out, tokenizer, batch_size, max_length)
             if not all(map(math.isfinite, metrics.values())):
                 raise DivergedError(NAME, metrics["masked_lm_loss"], steps, RATES)
             metrics |= {"steps": steps, "seed": seed, "vocabulary": len(tokenizer)}
@@ -135,12 +134,11 @@ class Collator:
     sentences: Sentences
     pairs: Pairs
     tokenizer: PreTrainedTokenizerBase
-    mask_share: float
     rng: np.random.Generator
 
     def __call__(self, numbers: Sequence[int]) -> dict[str, torch.Tensor]:
         arrays = pack(self.sentences, self.pairs, np.asarray(numbers), self.tokenizer)
-        return masked_batch(arrays, self.tokenizer, share=self.mask_share, rng=self.rng)
+        return masked_batch(arrays, self.tokenizer, share=MASK_SHARE, rng=self.rng)
 
 
 def losses(
@@ -253,14 +251,13 @@ def _evaluate(
     model: BertForPreTraining,
     sentences: Sentences,
     tokenizer: PreTrainedTokenizerBase,
-    mask_share: float,
     batch_size: int,
     max_length: int,
 ) -> dict[str, float]:
     """Metrics on held-out pairs, drawn and masked with a generator of their own: the same for every training seed."""
     rng = np.random.default_rng(0)
     pairs = draw_pairs(sentences, n=HELD_OUT_PAIRS, max_length=max_length, rng=rng)
-    collator = Collator(sentences, pairs, tokenizer, mask_share, rng)
+    collator = Collator(sentences, pairs, tokenizer, rng)
 
     def sums(batch: dict[str, torch.Tensor]) -> dict[str, tuple[float, int]]:
         masked_lm, _, relation = losses(model, batch)

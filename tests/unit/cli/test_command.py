@@ -23,7 +23,7 @@ def command(*words: str, cwd: Path, start=(sys.executable, "-m", "biasflow")) ->
 def test_it_starts_without_what_it_does_not_need(tmp_path):
     code = "import sys, biasflow.cli; print(*sys.modules)"
     loaded = command(cwd=tmp_path, start=(sys.executable, "-c", code)).stdout.split()
-    assert "biasflow.cli.pack" in loaded
+    assert "biasflow.cli.export" in loaded
     assert not {"numpy", "pandas", "torch", "snakemake", "yaml", "jsonschema"} & set(loaded)
 
 
@@ -35,7 +35,7 @@ def runs(tmp_path, monkeypatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("name", ["check", "crate", "pack", "compare", "export"])
+@pytest.mark.parametrize("name", ["check", "compare", "export"])
 def test_a_run_that_there_is_not_is_told_with_the_nearest_name(runs, name):
     words = {"compare": ["demo"], "export": ["--format", "json"]}.get(name, [])
     for run in ("dmo", "results/dmo", "/no/where/demo"):  # not the last part of a path

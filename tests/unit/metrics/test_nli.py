@@ -104,5 +104,9 @@ def test_nli_fairness_of_rows_in_any_order_is_that_of_the_table(parity):
 def test_nli_rows_that_cannot_be_compared_are_named():
     with pytest.raises(BiasflowError, match="gender: row 1 holds 'x'; give one of masculine, feminine"):
         fairness_score(["neutral"] * 2, ["nurse"] * 2, ["man", "x"], [0, 0])
-    with pytest.raises(BiasflowError, match="row 0: occupation nurse has no feminine row"):
+    with pytest.raises(BiasflowError, match="occupation nurse: it has not every template in both genders"):
         fairness_score(["neutral"], ["nurse"], ["man"], [0])
+    with pytest.raises(BiasflowError, match="occupation nurse: it has not every template in both genders, 2 rows"):
+        fairness_score([N] * 6, ["chef"] * 4 + ["nurse"] * 2, ["M", "F", "M", "F", "M", "F"], [0] * 6)
+    with pytest.raises(BiasflowError, match="predictions: row 1 holds 3; give one of entailment"):
+        fairness_score([1, 3], ["nurse"] * 2, ["M", "F"], [0, 0])

@@ -15,11 +15,12 @@ from biasflow.methods.fitted import Active
 from biasflow.methods.grid import PLACES, all_settings, edits_of, name_of_setting
 from biasflow.plan.cells import Plan, plan
 from biasflow.plan.configuration import resolve
+from biasflow.plan.datasets import DATASETS
 from biasflow.plan.facts import gather
 from biasflow.plan.methods import control_of, is_matched, is_permuted, methods_of_erasers, unseen_setting, with_variants
 from biasflow.plan.setup import Setup, kind_of
 from biasflow.readouts.states import reaching
-from biasflow.registry import FIRST_TOKEN, METRICS, SENTENCE, TRAINING, WORDS, rule_of
+from biasflow.registry import FIRST_TOKEN, METRICS, SENTENCE, TASKS, TRAINING, WORDS, rule_of
 from tests.unit.plan.configs import EVERYTHING, RUNS, SCHEMA, asking, changed, facts_of, of_file, plan_of, planned
 
 KEY = re.compile(r"\b(encoders|methods|metrics|tasks|ask|papers)\.[\w-]+|\bmirror\b")
@@ -396,4 +397,9 @@ def test_controls_are_known_by_their_names():
     matched = {name for name, (step, *_) in methods.items() if step.get("matched")}
     assert {name for name in methods if is_matched(name)} == matched and "leace-random-matched4" in matched
     of_tasks = {name for name in of if is_permuted(name)}
-    assert of_tasks == {f"splince-permuted{seed}" for seed in range(5)} and not of_tasks & matched
+    assert of_tasks == {f"splince-permuted{draw}" for draw in ("", *range(5))} and not of_tasks & matched
+
+
+def test_the_datasets_of_every_metric_are_listed_by_a_function():
+    listed = {*DATASETS, *(name for kind in TASKS for name in kind_of(kind).datasets)}
+    assert {name: entry.datasets for name, entry in METRICS.items() if entry.datasets not in listed} == {}

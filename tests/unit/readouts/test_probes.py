@@ -23,10 +23,9 @@ OPTIONS = {
     "data": ["paper"],
     "split_seeds": [0],
     "probe_seeds": [0, 1],
-    "fractions": [10.0, 30.0, 60.0, 100.0],
     "epochs": 20,
 }
-TRAINING = {"fractions": (0.1, 0.3, 0.6, 1.0), "epochs": 8}
+TRAINING = {"epochs": 8}
 # Takes out the dimension that holds the gender, and nothing else.
 GENDER = Eraser.projection(torch.eye(6)[4:5])
 NAMES = ("none", "erased")

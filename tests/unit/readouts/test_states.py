@@ -207,7 +207,7 @@ def tokenizer():
 
 @pytest.fixture
 def states_of_words(bert, tokenizer):
-    options = {"n": 8, "cap_per_word": None, "max_length": 32, "batch_size": 3}
+    options = {"n": 8, "max_length": 32, "batch_size": 3}
     return word_states(bert, tokenizer, GENDERED, WORDS, **options)
 
 

@@ -158,7 +158,6 @@ def test_checkpoints_of_another_pretraining_are_refused_and_kept(tmp_path, monke
     for change, named in (
         ({"seed": 2}, "seed"),
         ({"learning_rate": 2e-3}, "learning_rate"),
-        ({"initializer_range": 0.02}, "config.initializer_range"),
         ({"documents": DOCUMENTS[::-1]}, "documents"),
     ):
         asked = {"documents": DOCUMENTS, "seed": 1, **TINY, **change}

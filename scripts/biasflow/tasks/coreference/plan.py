@@ -60,7 +60,7 @@ def probed_texts(asked: Asked) -> list[Dataset]:
     name = f"{task.name}-professions{part_suffix(task)}"
     vectors = Dataset(name, files, {"word_prefix_space": space})
     options = {"cuts": task.cuts, "split_seeds": asked.split_seeds}
-    options |= {key: probe[key] for key in ("orders", "fractions", "epochs")}
+    options |= {key: probe[key] for key in ("orders", "epochs")}
     options["data"] = [reading for reading in probe["data"] if reading != SAME_SEED]
     made_from = {"vectors": ("professions", vectors)}
     return [Dataset(vectors.name, options=options, modules=(task.cuts,), made_from=made_from, reads_states=WORDS)]

@@ -36,7 +36,7 @@ def probed_texts(asked: Asked) -> list[Dataset]:
     """Return the vectors from which probes predict gender, with their splits and seeds."""
     probe = asked.options["compression"]
     options = {"cuts": asked.task.cuts, "split_seeds": asked.split_seeds, "probe_seeds": probe["seeds"]}
-    options |= {key: probe[key] for key in ("data", "fractions", "epochs")}
+    options |= {key: probe[key] for key in ("data", "epochs")}
     return [_made_of_vectors(asked, text, options, modules=(asked.task.cuts,)) for text in _texts(asked)]
 
 
