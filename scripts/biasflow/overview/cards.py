@@ -263,10 +263,10 @@ def _distinct(key: str, entry: Metric) -> Iterator[tuple[str, str]]:
     """Whether what moves the measure is the planted bias alone: a dose also changes which gender is preferred whatever
     the occupation is."""
     rows = stored("calibration")
-    rows = rows[rows["measure"] == GENERAL]
+    rows = rows[(rows["measure"] == GENERAL) & (rows["slope_low"] * rows["slope_high"] > 0)]
     if entry.readout in READOUTS and READOUTS[entry.readout].head == "masked_lm" and len(rows_of("calibration", key)):
         moved = ", ".join(f"{_number(row.slope)} nats in {row.encoder}" for row in rows.itertuples())
-        yield "tells bias from preference", f"not known: the preference for one pronoun moves, too ({moved})"
+        yield "tells bias from preference", f"not known: a dose moves the preference for one pronoun, too ({moved})"
 
 
 def _printed(key: str) -> str:
