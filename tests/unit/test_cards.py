@@ -154,8 +154,8 @@ def test_the_kind_of_an_encoder_is_that_of_the_one_it_continues():
         columns=["name", "attribute", "value"],
     ).assign(kind="encoder")
     heads = pd.DataFrame({"encoder": list("abcdef"), "masked_lm_head": ["yes", "yes", "yes", "no", "ours", "yes"]})
-    kinds = {name: calibrated.kind_of(names, heads, name) for name in "abcdef"}
-    assert kinds == {"a": "embedded", "b": "embedded", "c": "head", "d": "", "e": "head", "f": "embedded"}
+    kinds = {name: calibrated.kind_of(names, heads, name) for name in "abcdefg"}
+    assert kinds == {"a": "embedded", "b": "embedded", "c": "head", "d": "", "e": "head", "f": "embedded", "g": None}
 
 
 @pytest.fixture()

@@ -66,10 +66,10 @@ def smallest_dose(rows: pd.DataFrame) -> pd.Series:
     return rows["smallest_dose"].where(follows(rows))
 
 
-def kind_of(names: pd.DataFrame, encoders: pd.DataFrame, encoder: str) -> str:
+def kind_of(names: pd.DataFrame, encoders: pd.DataFrame, encoder: str) -> str | None:
     """The kind of an encoder of a run, as calibrations tell kinds apart: "embedded" (pre-trained on the embedded
-    language), "head" (any other with a masked-LM head) or "" (without one). names, encoders: the CSV files, as texts;
-    an encoder that continues another is of that one's kind."""
+    language), "head" (any other with a masked-LM head), "" (without one) or None (not listed). names, encoders: the CSV
+    files, as texts; an encoder that continues another is of that one's kind."""
     about = names[(names["kind"] == "encoder") & (names["name"] == encoder)].set_index("attribute")["value"]
     if "parent" in about:
         return kind_of(names, encoders, about["parent"]) or _head(encoders, encoder)
@@ -77,9 +77,9 @@ def kind_of(names: pd.DataFrame, encoders: pd.DataFrame, encoder: str) -> str:
     return OF_LANGUAGE if of_language else _head(encoders, encoder)
 
 
-def _head(encoders: pd.DataFrame, encoder: str) -> str:
+def _head(encoders: pd.DataFrame, encoder: str) -> str | None:
     heads = encoders.loc[encoders["encoder"] == encoder, "masked_lm_head"]
-    return "head" if heads.isin(["yes", "ours"]).any() else ""
+    return None if heads.empty else "head" if heads.isin(["yes", "ours"]).any() else ""
 
 
 @cache
