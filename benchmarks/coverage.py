@@ -21,12 +21,24 @@ from biasflow.metrics.intrasentence import LABELS, NAMES, TARGETS, summary
 from biasflow.metrics.occupation import GAP, PEOPLE, Tables, correlation_interval, intervals
 from biasflow.metrics.stereoset import mean_of_top, top_interval
 from biasflow.overview.agreement import agreement, conflicts
-from biasflow.papers.judge import spearman_interval, trend_within_seeds
+from biasflow.papers.judge import spearman_interval
 from biasflow.papers.planted.designs import ratio_interval, welch_interval
+from biasflow.registry import INSIDE
 from biasflow.results.bootstrap import interval, percentiles, share_interval, weighted_mean
 from biasflow.results.changes import distance_differences
 from biasflow.results.comparison import difference_interval, distances, with_items
 from biasflow.results.differences import with_seeds
+from biasflow.results.evidence import (
+    ALL,
+    COULD_NOT_TELL,
+    DID_NOT,
+    IN_ALL,
+    IN_SOME,
+    REFERENCE,
+    SEES,
+    evidence,
+    follows,
+)
 from biasflow.results.statistics import (
     LEAST_RANKS,
     cluster_interval,
@@ -192,25 +204,75 @@ def claims_from_noise(*, units: int, measures: int, methods: int, replications: 
     return pd.Series(hits / replications, index=["a pair", "a contradiction", "single pairs"])
 
 
+SIZES = {  # of the slopes of measures that say nothing, by encoder, in standard deviations of the noise
+    "normal": lambda rng, size: rng.normal(size=size),
+    "up or down": lambda rng, size: rng.choice([-1.0, 1.0], size=size),
+}
+
+
 def claims_of_calibrations(
-    slope: float, *, seeds: int, measures: int = 38, followers: int = 4, replications: int, seed: int = 0
-) -> pd.Series:
-    """Of calibrations on five doses in which `followers` of the measures change by `slope` standard deviations for each
-    unit of dose, and the others not at all: the share in which a measure that does not change is said to follow (`a
-    false claim`), and the share of the others that are (`power`). The values of a seed share an error three times as
-    large as that of single encoders."""
-    rng, false, found = np.random.default_rng(seed), 0, 0
-    doses = np.linspace(-1, 1, 5)
-    slopes = np.where(np.arange(measures) < followers, slope, 0.0)[:, None, None]
-    for _ in range(replications):
-        noise = rng.normal(0, 3, (measures, seeds, 1)) + rng.normal(size=(measures, seeds, len(doses)))
-        values = slopes * doses + noise
-        q = false_discovery_rates([trend_within_seeds(table, doses)[1] for table in values])
-        low = np.array([t_interval(table @ doses / (doses**2).sum())[0] for table in values])
-        follows = (q <= 0.05) & (low > 0)
-        false += follows[followers:].any()
-        found += follows[:followers].mean()
-    return pd.Series({"a false claim": false / replications, "power": found / replications})
+    slope: float,
+    *,
+    encoders: int = 1,
+    seeds: int = 6,
+    doses: int = 5,
+    chance: float = 0.0,
+    sizes: str = "normal",
+    measures: int = 38,
+    followers: int = 4,
+    replications: int,
+) -> dict[str, float]:
+    """What `results.evidence` says of calibrations in which `followers` of the measures change by `slope` standard
+    deviations of the noise for each unit of dose, and the others say nothing: their slopes are drawn for each encoder
+    (SIZES, times `chance`). The values of a seed share an error three times as large as that of single encoders. Asked
+    for is the power for a slope of 1.
+
+    a false claim: the share of calibrations (of all encoders) in which a measure that says nothing follows; chance
+    followed in all, chance on a page: the share of such measures, and of calibrations with one, that are said to follow
+    in all encoders; and how many of the followers get each word (power: followed in any)."""
+    rng, pages = np.random.default_rng(0), []
+    at = np.linspace(-1, 1, doses)
+    ranks = at.argsort().argsort() - (doses - 1) / 2
+    dealt = rng.permuted(np.broadcast_to(ranks, (5000, seeds, doses)), axis=-1)  # of the test of `trend_within_seeds`
+    by_chance = np.sort((dealt @ ranks).mean(axis=-1))
+    names = [f"SEAT ({number})" for number in range(measures * replications)]
+    follower = np.arange(len(names)) % measures < followers
+    reference = {
+        "measure": REFERENCE[0],
+        "occupations": REFERENCE[1],
+        "slope": 1.0,
+        "slope_low": 0.9,
+        "slope_high": 1.1,
+    }
+    for encoder in range(encoders):
+        slopes = np.where(follower, slope, chance * SIZES[sizes](rng, len(names)))[:, None, None]
+        noise = rng.normal(0, 3, (len(names), seeds, 1)) + rng.normal(size=(len(names), seeds, doses))
+        values = slopes * at + noise
+        trends = ((values.argsort(axis=-1).argsort(axis=-1) - (doses - 1) / 2) @ ranks).mean(axis=-1)
+        p = (len(by_chance) - np.searchsorted(by_chance, trends - 1e-9) + 1) / (len(by_chance) + 1)
+        q = np.concatenate([false_discovery_rates(of_page) for of_page in np.split(p, replications)])
+        of_seeds = values @ at / (at**2).sum()
+        low, high = np.array([t_interval(one) for one in of_seeds]).T
+        table = {"measure": names, "occupations": ALL, "slope": of_seeds.mean(axis=-1), "q": q, "share_dose": 0.1}
+        table |= {"slope_low": low, "slope_high": high, "verdict": np.where(low > 0, SEES, "-")}
+        rows = pd.concat([pd.DataFrame(table), pd.DataFrame([reference])])
+        pages.append(rows.assign(encoder=str(encoder), group=INSIDE, seeds=seeds, mean_dose_0=1.0))
+    table = pd.concat(pages)
+    followed = follows(table).groupby(table["measure"]).sum().loc[names].to_numpy()
+    chosen = table["measure"].isin(
+        [REFERENCE[0], *np.array(names)[follower | (followed == encoders)]]
+    )  # as it takes long
+    found = evidence(table[chosen]).set_index("measure").reindex(names)
+    in_all = found["evidence"].eq(IN_ALL).to_numpy().reshape(replications, -1)
+    followed = followed.reshape(replications, -1) > 0
+    words = found["evidence"][follower].value_counts(normalize=True).reindex([IN_ALL, IN_SOME, DID_NOT, COULD_NOT_TELL])
+    return {
+        "a false claim": followed[:, followers:].any(axis=1).mean(),
+        "power": followed[:, :followers].mean(),
+        "chance followed in all": in_all[:, followers:].mean(),
+        "chance on a page": in_all[:, followers:].any(axis=1).mean(),
+        **words.fillna(0).to_dict(),
+    }
 
 
 def coverage_of_effect_sizes(
@@ -697,9 +759,16 @@ def _noise(replications: int) -> Iterator[dict]:
 
 
 def _calibrations(replications: int) -> Iterator[dict]:
-    for seeds, slope in product((3, 6), (0.0, 1.0, 2.0, 4.0)):
-        shares = claims_of_calibrations(slope, seeds=seeds, replications=replications)
-        yield {"what": "claims of a calibration", "seeds": seeds, "slope": slope, **shares}
+    settings = [{"slope": slope, "seeds": seeds} for seeds, slope in product((3, 6), (0.0, 1.0, 2.0, 4.0))]
+    for encoders, sizes, chance in product((1, 2, 3), SIZES, (0.0, 0.5, 1.0, 2.0, 4.0)):
+        settings += [{"slope": 1.0, "encoders": encoders, "sizes": sizes, "chance": chance}]
+    settings += [{"slope": slope, "encoders": encoders} for encoders, slope in product((2, 3), (0.0, 0.5, 2.0))]
+    for setting in settings:
+        yield {
+            "what": "claims of a calibration",
+            **setting,
+            **claims_of_calibrations(**setting, replications=replications),
+        }
 
 
 def _gaps(replications: int) -> Iterator[dict]:
@@ -725,7 +794,7 @@ TABLES = {
     "sums": (_sums, 300),
     "seeds": (_seeds, 2000),
     "noise": (_noise, 200),
-    "calibrations": (_calibrations, 200),
+    "calibrations": (_calibrations, 100),
     "weat": (_effect_sizes, 500),
     "targets": (_targets, 200),
     "people": (_people, 60),

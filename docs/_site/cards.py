@@ -17,7 +17,7 @@ from reference import DIRECTIONS, GROUPS, ROOT, markdown_table
 
 from biasflow.base.tabular import write_csv
 from biasflow.overview.calibrated import CARDS, LABELS, rows_of, runs, stored, units_of
-from biasflow.overview.cards import NOT_RUN, card, in_short
+from biasflow.overview.cards import NOT_RUN, NOT_SHOWN, card, in_short
 from biasflow.papers.planted.blocks import BESIDE
 from biasflow.registry import COST, METRICS, Measure
 from biasflow.results.evidence import BY_LABEL, LEVEL, label_of
@@ -41,15 +41,14 @@ def cards() -> dict[str, str]:
 def _index(metrics: dict[str, list[str]]) -> str:
     text = """# A card for every measure
 
-**Which one?** `biasflow measure` runs all of them: report those that are trusted. In both encoders that we calibrated
-GEST and SEAT 6 and 6b followed. For a fine-tuned classifier take TPR gaps, for your own words
-[WEAT or SEAT](../howto/words.md).
+**Which one?** `biasflow measure` runs all of them. Report each with what is known of it: GEST alone
+[followed in all](../trust.md#what-is-calibrated-and-what-is-not) encoders that we calibrated, in agreeing size. For a
+fine-tuned classifier take TPR gaps, for your own words [WEAT or SEAT](../howto/words.md).
 
 The tables show whether a measure followed a bias that we planted:
 
-* *Real*: in how many tests it followed the *dose* of a bias that further training planted in [the two
-  calibrated encoders](../findings/calibrated.md). A cost should not follow: if it does, the dose also
-  changed the quality.
+* *Real*: in which of [the calibrated encoders](../findings/calibrated.md) it followed the *dose* of a bias that further
+  training planted; in brackets: how many tests of it. A cost should not change.
 * *Artificial*: the smallest dose that it tells from none in [the study of planted bias](../findings/planted.md); one
   for each row of the study. *no dose*: not shown to follow.
 * *Other words*: whether it detects the full bias in [artificial text of other
@@ -57,8 +56,8 @@ The tables show whether a measure followed a bias that we planted:
 * –, or no such column: not run. Models that are trained on a task are not calibrated.
 
 This holds for those encoders: [calibrate the measures on yours](../howto/calibrate.md) before you rely on one. In the
-evidence of a card, *dose/seed/items* are shares of the variance, *seeds needed* is how many tell the slope from 0 (80 %
-power, 5 %), and brackets hold 95 % intervals.
+evidence of a card are the slopes (change for a dose of 1) with 95 % intervals, and *moves with* names the measures that
+change alike when the dose does.
 
 *Made by `make cards` from [these runs](../../scripts/biasflow/data/cards/runs.yaml).*
 """
@@ -93,7 +92,7 @@ def _card(key: str, names: Sequence[str]) -> str:
     what = meanings("measures")[key]
     text = f"# {measure.label}\n\n{what[0].upper()}{what[1:].rstrip('.')}.\n\n"
     text += _list(fields)
-    compared = ("on artificial", "follows", "share", "with other words", "moves with")  # all in docs/findings
+    compared = ("on artificial", "follows", "share", "with other words")  # all in docs/findings
     if evidence := _list((field, about) for field, about in known.items() if not field.startswith(compared)):
         text += '\n<details markdown="1"><summary>Evidence</summary>\n\n'
         text += f"{evidence}\n</details>\n"
@@ -108,7 +107,7 @@ def _published(key: str) -> str:
 
 def _list(fields: Iterable[tuple[str, str]]) -> str:
     """A line for each field that has something to say."""
-    rows = [(field, about) for field, about in fields if not about.startswith((NOT_RUN, "none known"))]
+    rows = [(field, about) for field, about in fields if not about.startswith((NOT_RUN, NOT_SHOWN, "none known"))]
     return "".join(f"* **{field}**: {' '.join(about.split())}\n" for field, about in rows)
 
 

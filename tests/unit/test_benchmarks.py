@@ -20,3 +20,10 @@ def test_every_simulation_of_coverage_runs(tmp_path):
     coverage.main(str(tmp_path / "coverage.csv"), scale=0.0)  # two replications of each
     rows = pd.read_csv(tmp_path / "coverage.csv")
     assert rows["what"].nunique() >= len(coverage.TABLES) and (rows["replications"] == 2).all()
+
+
+def test_a_measure_that_moves_at_random_is_rarely_said_to_follow_in_all_encoders():
+    for encoders, most in ((1, 0.0), (2, 0.05), (3, 0.02)):
+        found = coverage.claims_of_calibrations(2.0, encoders=encoders, chance=2.0, replications=10)
+        assert found["chance followed in all"] <= most and found["power"] > 0.9
+    assert found["followed in all"] > 0.5  # of those that do follow

@@ -154,8 +154,8 @@ def test_the_kind_of_an_encoder_is_that_of_the_one_it_continues():
         columns=["name", "attribute", "value"],
     ).assign(kind="encoder")
     heads = pd.DataFrame({"encoder": list("abcdef"), "masked_lm_head": ["yes", "yes", "yes", "no", "ours", "yes"]})
-    kinds = {name: calibrated.kind_of(names, heads, name) for name in "abcdef"}
-    assert kinds == {"a": "embedded", "b": "embedded", "c": "head", "d": "", "e": "head", "f": "embedded"}
+    kinds = {name: calibrated.kind_of(names, heads, name) for name in "abcdefg"}
+    assert kinds == {"a": "embedded", "b": "embedded", "c": "head", "d": "", "e": "head", "f": "embedded", "g": None}
 
 
 @pytest.fixture()
@@ -165,13 +165,13 @@ def folders(cards, tmp_path, monkeypatch):
     shutil.copytree(calibrated.CARDS, stored)
     for module in (cards, calibrated):
         monkeypatch.setattr(module, "CARDS", stored)
-    calibrated.stored.cache_clear()
-    calibrated.runs.cache_clear()
+    for cached in (calibrated.stored, calibrated.stored_evidence, calibrated.runs):
+        cached.cache_clear()
     (run / "tables").mkdir(parents=True)
     (run / "index.html").write_text("Made on 2026-01-02 at commit <code>0123456789ab</code>.", encoding="utf-8")
     yield run
-    calibrated.stored.cache_clear()
-    calibrated.runs.cache_clear()
+    for cached in (calibrated.stored, calibrated.stored_evidence, calibrated.runs):
+        cached.cache_clear()
 
 
 def test_a_calibration_is_stored_beside_others_and_its_cards_say_what_it_found(cards, folders):
@@ -188,7 +188,14 @@ def test_a_calibration_is_stored_beside_others_and_its_cards_say_what_it_found(c
         "share_dose": 0.8,
         "seeds": 3,
     }
-    numbers |= {"spearman": 0.9, "q": 0.01, "verdict": SEES, "smallest_dose": 1.0, "occupations": "all"}
+    numbers |= {
+        "spearman": 0.9,
+        "q": 0.01,
+        "verdict": SEES,
+        "smallest_dose": 1.0,
+        "occupations": "all",
+        "group": "inside",
+    }
     rows = [{"measure": "SEAT (sent-weat6)"} | numbers, {"measure": "SEAT (sent-weat7)"} | numbers | {"q": 0.3}]
     pd.DataFrame(rows).to_csv(run / "tables/calibrated_calibration.csv", index=False)
     pairs = [("SEAT (sent-weat6)", other, 0.9, 0.5, 1.0, q) for other, q in (("GEST rate", 0.01), ("WEAT (C6)", 0.2))]
@@ -198,8 +205,8 @@ def test_a_calibration_is_stored_beside_others_and_its_cards_say_what_it_found(c
     pd.DataFrame(pairs, columns=columns).to_csv(run / "tables/calibrated_agreement.csv", index=False)
     for _ in range(2):  # a second time it replaces its rows
         cards.store(run, "config/calibrate.yaml", "tiny")
-        calibrated.stored.cache_clear()
-        calibrated.runs.cache_clear()
+        for cached in (calibrated.stored, calibrated.stored_evidence, calibrated.runs):
+            cached.cache_clear()
     table = calibrated.stored("calibration")
     assert table.loc[table["encoder"] == "tiny", "card"].tolist() == ["seat_effect_size"] * 2
     assert dict(cards.card("seat_effect_size"))["moves with, on tiny"] == "sent-weat6: GEST rate 0.90 [0.50, 1.00]"
@@ -209,11 +216,11 @@ def test_a_calibration_is_stored_beside_others_and_its_cards_say_what_it_found(c
     assert (about["commit"], about["date"], about["sha256"]) == ("0123456", "2026-01-02", "a" * 64)
     assert about["units"].startswith("3 encoders at each of the doses 0, 1,")
     fields = dict(cards.card("seat_effect_size"))
-    evidence = "rank correlation 0.90, q {q}; slope 0.50 [0.10, 0.90]{smallest}; dose/seed/items 0.80/0.10/0.10"
-    assert fields["on tiny (sent-weat6)"] == (
-        f"yes ({evidence.format(q=0.01, smallest='; smallest dose 1')}; 4 seeds needed)"
-    )
-    assert fields["on tiny (sent-weat7)"] == f"no ({evidence.format(q=0.3, smallest='')}; 4 seeds needed)"
+    own = "tiny 0.50 [0.10, 0.90])"
+    assert "followed in 3 of 3 encoders" in fields["on real encoders (sent-weat6)"]
+    assert "followed in 1 of 3 encoders" in fields["on real encoders (sent-weat7)"]  # q is too large
+    assert all(fields[f"on real encoders (sent-weat{test})"].endswith(own) for test in (6, 7))
+    assert fields["in short"] == "real encoders: followed in some (6)"
     assert dict(cards.card("gest_stereotype_rate"))["price"].startswith(
         "13 processor minutes on BERT-base (computed: 297,"
     )

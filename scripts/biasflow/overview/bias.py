@@ -8,11 +8,11 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from biasflow.base.sample import SUFFIX
-from biasflow.overview.calibrated import MEASURES, evidence_for, published
+from biasflow.overview.calibrated import evidence_for, published
 from biasflow.overview.judgements import DIFFERS, LARGE, NO_CLAIM
 from biasflow.overview.measured import Measured
 from biasflow.registry import Measure
-from biasflow.results.evidence import Evidence, evidence_of
+from biasflow.results.evidence import MEASURES, Evidence, evidence_of
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ from biasflow.base.sample import SUFFIX
 from biasflow.base.shipped import shipped
 from biasflow.overview.judgements import brief
 from biasflow.papers.calibrated.values import SEEN, TEXTS
-from biasflow.registry import COST
 from biasflow.results.evidence import (
     ALL,
     BY_LABEL,
@@ -22,7 +21,6 @@ from biasflow.results.evidence import (
     IN_ALL,
     IN_SOME,
     KEYS,
-    MEASURES,
     THIS,
     evidence,
     follows,
@@ -68,10 +66,10 @@ def smallest_dose(rows: pd.DataFrame) -> pd.Series:
     return rows["smallest_dose"].where(follows(rows))
 
 
-def kind_of(names: pd.DataFrame, encoders: pd.DataFrame, encoder: str) -> str:
+def kind_of(names: pd.DataFrame, encoders: pd.DataFrame, encoder: str) -> str | None:
     """The kind of an encoder of a run, as calibrations tell kinds apart: "embedded" (pre-trained on the embedded
-    language), "head" (any other with a masked-LM head) or "" (without one). names, encoders: the CSV files, as texts;
-    an encoder that continues another is of that one's kind."""
+    language), "head" (any other with a masked-LM head), "" (without one) or None (not listed). names, encoders: the CSV
+    files, as texts; an encoder that continues another is of that one's kind."""
     about = names[(names["kind"] == "encoder") & (names["name"] == encoder)].set_index("attribute")["value"]
     if "parent" in about:
         return kind_of(names, encoders, about["parent"]) or _head(encoders, encoder)
@@ -79,9 +77,15 @@ def kind_of(names: pd.DataFrame, encoders: pd.DataFrame, encoder: str) -> str:
     return OF_LANGUAGE if of_language else _head(encoders, encoder)
 
 
-def _head(encoders: pd.DataFrame, encoder: str) -> str:
+def _head(encoders: pd.DataFrame, encoder: str) -> str | None:
     heads = encoders.loc[encoders["encoder"] == encoder, "masked_lm_head"]
-    return "head" if heads.isin(["yes", "ours"]).any() else ""
+    return None if heads.empty else "head" if heads.isin(["yes", "ours"]).any() else ""
+
+
+@cache
+def stored_evidence() -> pd.DataFrame:
+    """`evidence` of the stored calibrations of real encoders."""
+    return evidence(stored("calibration"))
 
 
 def evidence_for(kind: str | None, of_run: pd.DataFrame | None = None) -> pd.DataFrame:
@@ -89,7 +93,7 @@ def evidence_for(kind: str | None, of_run: pd.DataFrame | None = None) -> pd.Dat
     of `results.evidence`, for `evidence_of`. of_run: the calibration of this very encoder. It counts alone, unless a
     measure followed in it: then all encoders say whether it does so in agreeing size."""
     if of_run is None and kind is not None:
-        return _of_study() if kind == OF_LANGUAGE else evidence(stored("calibration"))
+        return _of_study() if kind == OF_LANGUAGE else stored_evidence()
     if of_run is None or not learnt(of_run):
         return pd.DataFrame(columns=COLUMNS)
     others, own = stored("calibration"), of_run.assign(encoder=of_run.get("encoder", THIS))
@@ -108,15 +112,6 @@ def _of_study() -> pd.DataFrame:
     said = found + " encoders of artificial text with a known bias"
     table = pd.DataFrame({"evidence": found, "sentence": said, "measure": found.index.map(LABELS)}).reset_index()
     return table.assign(occupations=ALL, against=0).reindex(columns=COLUMNS)
-
-
-def moved_against(rows: pd.DataFrame, measure: str) -> Sequence[str]:
-    """The encoders in which a measure of bias fell with the dose (rose, where a low score is more bias) by its whole
-    interval. rows: those of the measure in a calibration."""
-    if "slope_low" not in rows or "encoder" not in rows:
-        return ()
-    against = rows["slope_low"] > 0 if MEASURES[measure].better == "high" else rows["slope_high"] < 0
-    return () if MEASURES[measure].group == COST else tuple(rows.loc[against, "encoder"].unique())
 
 
 def moved_by_seeds(measure: str, test: str) -> dict[str, float]:

@@ -7,17 +7,29 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from biasflow.overview.calibrated import moved_against, rows_of, runs, smallest_dose
+from biasflow.overview.calibrated import LABELS, rows_of, runs, smallest_dose, stored, stored_evidence
+from biasflow.papers.calibrated.values import GENERAL
 from biasflow.plan.cells import name_of_head
 from biasflow.plan.datasets import DATASETS, kinds_of
 from biasflow.registry import ALWAYS, COST, METRICS, OUTSIDE, READOUTS, Measure, Metric
-from biasflow.results.evidence import ALL, BY_LABEL, follows
-from biasflow.results.statistics import sd_of_interval, seeds_needed
+from biasflow.results.evidence import (
+    ALL,
+    BY_LABEL,
+    COULD_NOT_TELL,
+    DID_NOT,
+    IN_ALL,
+    IN_SOME,
+    KEYS,
+    MEASURES,
+    follows,
+    label_of,
+)
+from biasflow.results.statistics import seeds_needed
 
-NOT_RUN = "not run: "
+NOT_RUN, NOT_SHOWN = "not run: ", "not shown "
 _METHODS = {"densray": "DensRay", "hard": "hard debiasing", "leace": "LEACE", "densray-random0": "random"}
 _AGREEMENT = "no calibration of it with six seeds is stored; the page of your run has a table of agreement"
-_MOST = 3  # others that a card names
+_MOST = 1  # others that a card names
 _NOT_JUDGED = "the stored study of planted bias has no such row (documents: the study of planted bias)"
 _NO_PRICE = "the speed of a BERT-base was not measured for it"
 _NO_NUMBERS = (
@@ -40,15 +52,16 @@ def card(key: str) -> list[tuple[str, str]]:
         *_sources(key, measure, entry),
         *_erased(key, measure),
         *_agrees(key),
+        *_distinct(key, entry),
         ("printed numbers reproduced", _printed(key)),
         ("known problems", _problems(measure, entry)),
     ]
 
 
 class InShort(NamedTuple):
-    """What a measure followed: in how many tests on real encoders ("2 of 12"), from which dose on in encoders of the
-    embedded language, by row of the study ("0.25 / no dose"), and whether in the held-out world ("yes"). "–": not run.
-    """
+    """What a measure followed: in calibrated encoders (its class of `results.evidence`, with the number of tests if
+    there are several; of a cost, how many rows changed), from which dose on in encoders of the embedded language, by
+    row of the study ("0.25 / no dose"), and whether in the held-out world ("yes"). "–": not run."""
 
     real: str
     embedded: str
@@ -56,32 +69,39 @@ class InShort(NamedTuple):
 
 
 def in_short(key: str) -> InShort:
-    real = _whole(rows_of("calibration", key))
     doses = smallest_dose(rows_of("planted_calibration", key))
     held_out = follows(rows_of("held_out_calibration", key))
     return InShort(
-        f"{follows(real).sum()} of {len(real)}" if len(real) else "–",
+        _in_real(key) or "–",
         " / ".join("no dose" if pd.isna(dose) else f"{dose:g}" for dose in doses) or "–",
         " / ".join("yes" if seen else "no" for seen in held_out) or "–",
     )
+
+
+def _in_real(key: str) -> str:
+    """The real encoders in short; "" if it was not tried in any."""
+    rows = _whole(rows_of("calibration", key))
+    if len(rows) and MEASURES[key].group == COST:
+        return f"changed in {follows(rows).sum()} of {len(rows)}"
+    counts = _whole(_evidence(key))["evidence"].value_counts()
+    counts = counts.reindex([name for name in (IN_ALL, IN_SOME, DID_NOT, COULD_NOT_TELL) if name in counts])
+    return ", ".join(f"{name} ({n})" if counts.sum() > 1 else name for name, n in counts.items())
 
 
 def _short(key: str) -> str:
     real, embedded, other_words = in_short(key)
     if (real, embedded, other_words) == ("–",) * 3:
         return "never tested with a bias that we planted"
-    followed, _, tests = real.partition(" of ")
-    verdict = "yes" if followed == tests else "not shown" if followed == "0" else "in some tests"
-    said = [f"{verdict}: {real} tests on real encoders{_reversed(key)}" if tests else "not tested on real encoders"]
+    said = [f"real encoders: {real}"] * (real != "–")
     said += [f"artificial text: smallest dose {embedded}"] * (embedded != "–")
     said += [f"other words: {other_words}"] * (other_words != "–")
     return "; ".join(said)
 
 
-def _reversed(key: str) -> str:
-    """Where a measure of bias moved against the dose, beyond its interval; "" if nowhere."""
-    moved = moved_against(_whole(rows_of("calibration", key)), key)
-    return f" (it moved against the dose in {', '.join(moved)})" if moved else ""
+def _evidence(key: str) -> pd.DataFrame:
+    """What the stored calibrations say of the tests of a measure; empty of a cost."""
+    table = stored_evidence()
+    return table[table["card"] == key]
 
 
 def _whole(rows: pd.DataFrame) -> pd.DataFrame:
@@ -126,21 +146,19 @@ def _on_real(key: str, measure: Measure, entry: Metric) -> Iterator[tuple[str, s
             why = "the metric is not in the calibrations that are stored; name it under papers.calibrated.metrics"
         yield "on real encoders", NOT_RUN + why
         return
-    for encoder, of in rows.groupby("encoder", sort=False):
-        for row in of.assign(follows=follows(of), smallest_dose=smallest_dose(of)).itertuples():
-            yield f"on {encoder}{_where(row)}", _followed(row)
+    sentences = _evidence(key).set_index(KEYS)["sentence"]
+    for about, of in rows.assign(follows=follows(rows)).groupby(KEYS, sort=False):
+        rows_of_test = list(of.itertuples())
+        slopes = "; ".join(f"{row.encoder} {_followed(row)}" for row in rows_of_test)
+        said = f"{sentences[about]} ({slopes})" if about in sentences else slopes
+        yield f"on real encoders{_where(rows_of_test[0])}", said
 
 
 def _followed(row) -> str:
     if pd.isna(row.slope):
         return "not defined"
-    slope = f"slope {_number(row.slope)}{_interval(row.slope_low, row.slope_high)}"
-    if pd.isna(row.spearman):
-        return f"not tested, for want of seeds ({slope})"
-    smallest = f"; smallest dose {row.smallest_dose:g}" if pd.notna(row.smallest_dose) else ""
-    said = "no" if not row.follows else "it changes" if row.group == COST else "yes"
-    evidence = f"rank correlation {row.spearman:.2f}, q {row.q:.2g}; {slope}{smallest}"
-    return f"{said} ({evidence}; {_shares(row)}; {_seeds_for_slope(row)} seeds needed)"
+    changes = " (it changes)" * (row.follows and row.group == COST)
+    return f"{_number(row.slope)}{_interval(row.slope_low, row.slope_high)}{changes}"
 
 
 def _where(row) -> str:
@@ -157,14 +175,6 @@ def _shares(row) -> str:
     parts = [(name, getattr(row, f"share_{name}")) for name in ("dose", "seed", "items")]
     known = [(name, f"{share:.2f}") for name, share in parts if pd.notna(share)]
     return " ".join("/".join(words) for words in zip(*known, strict=True)) or "too few seeds"
-
-
-def _seeds_for_slope(row) -> str:
-    if pd.isna(row.slope_low):
-        return "more"
-    return _number_of(
-        seeds_needed(sd_of_interval(row.slope_low, row.slope_high, row.seeds), abs(row.slope), paired=True)
-    )
 
 
 def _number_of(seeds: int | None) -> str:
@@ -238,14 +248,25 @@ def _agrees(key: str) -> Iterator[tuple[str, str]]:
     if not asked:
         yield "agrees with", NOT_RUN + _AGREEMENT
     rows = rows_of("calibration_agreement", key).sort_values("spearman", key=abs, ascending=False, kind="stable")
+    rows = rows[rows["other"].map(label_of) != LABELS[key]]  # not another test of the same measure
     for encoder in asked:
         claims = [
             f"{_test(row)}{': ' * bool(_test(row))}{row.other} {row.spearman:.2f}{_interval(row.low, row.high)}"
             for row in rows[rows["encoder"] == encoder].itertuples()
         ]
         more = [f"{len(claims) - _MOST} more"] if len(claims) > _MOST else []
-        said = "; ".join([*claims[:_MOST], *more]) or "no other measure is shown to"
+        said = "; ".join([*claims[:_MOST], *more]) or f"{NOT_SHOWN}with another measure"
         yield f"moves with, on {encoder}", said
+
+
+def _distinct(key: str, entry: Metric) -> Iterator[tuple[str, str]]:
+    """Whether what moves the measure is the planted bias alone: a dose also changes which gender is preferred whatever
+    the occupation is."""
+    rows = stored("calibration")
+    rows = rows[(rows["measure"] == GENERAL) & (rows["slope_low"] * rows["slope_high"] > 0)]
+    if entry.readout in READOUTS and READOUTS[entry.readout].head == "masked_lm" and len(rows_of("calibration", key)):
+        moved = ", ".join(f"{_number(row.slope)} nats in {row.encoder}" for row in rows.itertuples())
+        yield "tells bias from preference", f"not known: a dose moves the preference for one pronoun, too ({moved})"
 
 
 def _printed(key: str) -> str:

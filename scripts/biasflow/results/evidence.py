@@ -17,7 +17,7 @@ IN_ALL, IN_SOME = "followed in all", "followed in some"
 COULD_NOT_TELL, DID_NOT, NOT_TRIED = "could not tell", "did not follow", "not tried"
 ALL, HELD_OUT = "all", "held out"  # occupations: all, and those that the text is not about
 REFERENCE = ("log-odds slope", HELD_OUT)  # whose relative change a measure must be able to show
-POWER = 0.8
+POWER, AGREE = 0.8, 0.2
 THIS = "this very encoder"  # the name of one whose calibration does not name it
 MEASURES = {name: measure for entry in METRICS.values() for name, measure in entry.measures.items()}
 BY_LABEL = {measure.label: name for name, measure in MEASURES.items()}
@@ -85,7 +85,8 @@ def evidence(calibrations: pd.DataFrame) -> pd.DataFrame:
     the cases, both of the encoder that sees best. Rows of controls, of costs, and without any slope are left out."""
     rows = calibrations.assign(encoder=calibrations.get("encoder", THIS))
     rows = rows[rows["slope"].notna()].reset_index(drop=True)
-    rows = _with_power(rows.assign(follows=follows(rows), card=rows["measure"].map(label_of).map(BY_LABEL)))
+    cards = rows["measure"].map(label_of).map(BY_LABEL)
+    rows = _with_power(rows.assign(follows=follows(rows), card=rows.get("card", cards).fillna(cards)))
     rows = rows[rows["group"].eq(INSIDE)]
     found = [{**dict(zip(KEYS, keys, strict=True)), **_judged(block)} for keys, block in rows.groupby(KEYS, sort=False)]
     return pd.DataFrame(found, columns=COLUMNS)
@@ -105,14 +106,15 @@ def pooled(slopes: Sequence[float], errors: Sequence[float], freedom: Sequence[f
     agree.
 
     They agree if Cochran's Q, the sum of squared differences from their mean in standard errors, is no larger than in
-    95 % of the cases in which all are equal. Then the mean is weighted by 1 / error^2, and its interval Student's, with
-    the degrees of freedom of all; if not, all count alike, and the interval says what a further encoder would add
-    (Student's over encoders). One encoder agrees with nothing; its interval is its own."""
+    80 % of the cases in which all are equal (1 - AGREE; with 95 %, two that are drawn at random would agree too often).
+    Then the mean is weighted by 1 / error^2, and its interval Student's, with the degrees of freedom of all. If not,
+    all count alike, and the interval says what a further encoder would add (Student's over encoders). One encoder
+    agrees with nothing; its interval is its own."""
     slopes, errors, n = np.asarray(slopes, dtype=float), np.asarray(errors, dtype=float), len(slopes)
     known = np.isfinite(errors).all()
     weights = 1 / np.square(errors) if known else np.ones(n)
     mean = float(np.average(slopes, weights=weights))
-    agree = bool(known and n > 1 and chdtrc(n - 1, (weights * (slopes - mean) ** 2).sum()) > LEVEL)
+    agree = bool(known and n > 1 and chdtrc(n - 1, (weights * (slopes - mean) ** 2).sum()) > AGREE)
     if agree or (known and n == 1):
         half = stdtrit(np.sum(freedom), 0.975) / np.sqrt(weights.sum())
         return Pooled(mean, mean - float(half), mean + float(half), agree)
@@ -165,11 +167,11 @@ def _sentence(row: dict, rows: pd.DataFrame, could: Sequence[str], against: Sequ
         said = [f"followed in 0 of {of}, though it could have in {', '.join(could)}"]
     else:
         power = "not known" if np.isnan(row["power"]) else f"at most {100 * row['power']:.0f} %"
-        said = [f"could not tell: followed in 0 of {of}, with a power of {power}"]
+        said = [f"could not tell: followed in 0 of {of}, power {power}"]
     if row["evidence"] in (DID_NOT, COULD_NOT_TELL) and row["smallest_slope"] > 0:
         said += [f"would have been seen: {row['smallest_slope']:.2g} a dose"]
     said += [f"moved against the dose in {', '.join(against)}"] * bool(len(against))
-    return "; ".join(said + [f"the dose explains {_range(shares)} of the variance"] * bool(len(shares)))
+    return "; ".join(said + [f"{_range(shares)} of the variance"] * bool(len(shares)))
 
 
 def _range(shares: pd.Series) -> str:

@@ -159,11 +159,6 @@ def split_interval(values: ArrayLike) -> tuple[float, float]:
     return t_interval(values.mean() + wider * (values - values.mean()))
 
 
-def sd_of_interval(low: float, high: float, n: int) -> float:
-    """The standard deviation of n values whose `t_interval` is [low, high]."""
-    return float((high - low) / 2 / stdtrit(n - 1, 0.975) * np.sqrt(n))
-
-
 def mean_of_units(values: ArrayLike) -> tuple[float, float, float, float]:
     """The mean of values [n], one a unit (encoder, seed), its 95 % t interval (low, high), and the two-sided p of the t
     test that the mean is 0. Interval and p are NaN for fewer than LEAST units: too few for a claim.

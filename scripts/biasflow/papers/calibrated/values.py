@@ -28,6 +28,7 @@ SEEN = "seen"  # occupations that the text is about
 KEYS = ["measure", "group", "sign", "occupations", "bias", "seed"]
 TEXTS = "typical gender in the texts"
 LOG_ODDS = Judged(Measure("log-odds", 0, "neutral", INSIDE), "occtmp")
+GENERAL = "log-odds mean"  # the preference for "she" over "he" whatever the occupation is
 LEAST_OCCUPATIONS = 4  # of a part; a correlation of fewer says nothing
 
 
@@ -129,7 +130,7 @@ def _of_parts(tables: dict[str, pd.DataFrame], trained: dict[str, float]) -> Ite
         others = tables["winogender"].drop_duplicates("occupation").set_index("occupation")["bls"]
         others = others[~is_seen(others.index.to_series(), set(trained))]
         odds = _log_odds(tables["professions"])
-        yield f"{LOG_ODDS.name} mean", CONTROL, 0, ALL, odds.mean()
+        yield GENERAL, CONTROL, 0, ALL, odds.mean()
         for part, shares in ((SEEN, pd.Series(trained)), (HELD_OUT, others)):
             shares = shares[shares.between(0, 1, inclusive="neither")]
             both = pd.concat([odds, shares], axis=1, join="inner")

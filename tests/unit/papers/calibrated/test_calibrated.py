@@ -176,7 +176,7 @@ def test_a_placebo_is_planted_in_every_encoder_and_says_nothing_of_measures_on_t
     config = resolve(changed(("papers.calibrated", {"encoder": "real"} | placebo)), SCHEMA)
     jobs = jobs_of(setup_of(config))
     trained = [jobs.of("continue_encoder", [name]) for name in calibrated_encoders(config["papers"]["calibrated"])]
-    assert [job.params["encoder"].get("placebo", False) for job in trained] == [bool(placebo)] * 15
+    assert [job.params["encoder"].get("placebo", False) for job in trained] == [bool(placebo)] * 30
     page = jobs.of("matrix")
     assert bool(page.params["calibrated"]) == bool(page.inputs["calibration"]) == (not placebo)
 
