@@ -108,7 +108,7 @@ def _by_occupations(run: Run) -> pd.DataFrame:
     trained, rows = dict(zip(units["occupation"].str.replace("_", " "), units["share_of_women"], strict=True)), []
     for encoder, (dose, seed) in _models(run).items():
         tables = {}  # of the items of a dataset, of all or limited
-        for key, path in run.files["masked_words"].items():
+        for key, path in run.files.get("masked_words", {}).items():
             if key.startswith(f"{encoder}/"):
                 table = read_parquet(path)
                 tables[key.removeprefix(f"{encoder}/").partition("-limit")[0]] = table[table["method"] == NONE]

@@ -181,6 +181,13 @@ def test_a_placebo_is_planted_in_every_encoder_and_says_nothing_of_measures_on_t
     assert bool(page.params["calibrated"]) == bool(page.inputs["calibration"]) == (not placebo)
 
 
+def test_a_calibration_without_measures_of_single_occupations_has_the_others(run):
+    files = {role: paths for role, paths in run.files.items() if role != "masked_words"}
+    found = calibration(replace(run, files=files)).set_index(["measure", "occupations"])
+    assert found.loc[("CrowS-Pairs", "all"), "verdict"] == SEES
+    assert not found.index.get_level_values("measure").str.startswith("log-odds").any()
+
+
 def test_the_table_of_what_was_planted_counts_units_and_examples(run, tmp_path):
     table = planted(run).set_index("occupation")
     assert table[["units", "held_out", "examples"]].loc["nurse"].tolist() == [1, 0, 3]
