@@ -391,7 +391,7 @@ def _check_names(folder: Path, names: Collection[str], kind: str) -> None:
     layers, prefix = f"{FAMILIES[kind].layers}.", f"{FAMILIES[kind].prefix or kind}."
     for name in names:
         before, found, _ = name.partition(layers)
-        if found and LAYER.search(name) and before.removeprefix(prefix) not in ("", "encoder."):  # of NomicBERT
+        if found and before.removeprefix(prefix) not in ("", *["encoder."] * (kind == "nomic_bert")):
             raise BiasflowError(
                 f"{folder}: names of its weights begin with {before!r} ({name}), where those of a {kind} encoder begin "
                 f"with {prefix!r} or nothing; save the encoder itself with save_pretrained, without what is around it"

@@ -190,6 +190,7 @@ HOSTILE = {
         "'model_type' is blenderbot",
     ),
     "weights of another class": (renamed("roberta."), "begin with 'roberta.bert.'"),
+    "weights of an encoder in an encoder": (renamed("encoder."), "begin with 'encoder.bert.'"),
     "weights of something around the encoder": (renamed("0.auto_model."), "begin with '0.auto_model.bert.'"),
     "an architecture that is a number": (keys(architectures=[3]), "architectures"),
     "masked by padding": (keys("tokenizer_config.json", mask_token="[PAD]"), "mask_token and pad_token"),
