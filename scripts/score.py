@@ -14,7 +14,7 @@ from biasflow.readouts.files import left_out_of, reason_of, reasons_of
 from biasflow.registry import TRAINING
 from biasflow.results.changes import COLUMNS, digest_of_items, resampled_measures
 from biasflow.results.draws import of_measures_alone
-from biasflow.results.scores import HOLES, concatenate, tidy, with_silent, write_scores
+from biasflow.results.scores import HOLES, concatenate, tidy, undefined, with_silent, write_scores
 
 with rule(snakemake):
     tables, drawn, holes, failed = [], [], [], []
@@ -29,7 +29,7 @@ with rule(snakemake):
                 rows = rows[rows["method"].isin(job["methods"])]  # those of another metric may be read beside them
                 rows = of_measures_alone(rows, job["measures"])
                 if job["metric"] != TRAINING:  # which is of the fine-tuning, whatever it is measured under
-                    reasons = with_silent(reasons, job["methods"], rows["method"])
+                    reasons = with_silent(reasons, job["methods"], rows["method"]) | undefined(rows, job["measures"])
                 # A training names its own parts.
                 datasets = [marked(name, job["limits"]) for name in rows["dataset"]] if "dataset" in rows else None
                 keys = {**snakemake.params.model, "dataset": datasets or job["dataset"]}

@@ -78,7 +78,8 @@ class Dataset:
     from; scoring: options of the metric's score(); scored_with: role -> paths that the score needs as well; part_of:
     the name of the file in which several datasets are read together, by the same files and options; reads_states: as
     registry.Metric.reads_states, where it differs from its metric's; suffix: what its name has at the end in files and
-    tables; limits: those of `limit` that it was sampled by, of the model's task before that of the block."""
+    tables; limits: those of `limit` that it was sampled by, of the model's task before that of the block; absent: why
+    the encoder cannot be read on it, or ""."""
 
     name: str
     files: Files = field(default_factory=dict)
@@ -91,6 +92,7 @@ class Dataset:
     reads_states: str = ""
     suffix: str = ""
     limits: tuple[int, ...] = ()
+    absent: str = ""
 
     @property
     def label(self) -> str:

@@ -17,7 +17,8 @@ from biasflow.corpora.verified import DownloadError, agree, refuse_page
 TOKENIZER = ("tokenizer.json", "vocab.txt", "vocab.json")  # any one of them makes a tokenizer
 WEIGHTS_INDEX = "model.safetensors.index.json"
 # What an encoder is, before its weights are there; of a sentence encoder the list of its parts, and what they do.
-ABOUT = ("config.json", "modules.json", "[0-9]_*/config.json")
+ABOUT = ("config.json", "modules.json", "[0-9]_*/config.json", "config_sentence_transformers.json")
+ABOUT += ("sentence_*_config.json",)
 # Never pickle weights (*.bin, *.pt), never code (*.py).
 FILES = (
     *ABOUT,

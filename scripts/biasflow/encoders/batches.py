@@ -12,6 +12,7 @@ from transformers import BatchEncoding, PreTrainedTokenizerBase
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.progress import progress
+from biasflow.encoders.families import FAMILIES
 from biasflow.encoders.taps import name_of, positions
 
 BLOCK = 50  # batches that are sorted by length together
@@ -85,9 +86,9 @@ def batchwise(
 def padded(
     encoded: Encoded, rows: Sequence[int], model: nn.Module, tokenizer: PreTrainedTokenizerBase
 ) -> BatchEncoding:
-    """These rows as a padded batch on the model's device."""
+    """These rows as a batch on the model's device, padded on the right: a text's first token is the first."""
     features = {key: [encoded[key][row] for row in rows] for key in encoded}
-    return tokenizer.pad(features, return_tensors="pt").to(model.device)
+    return tokenizer.pad(features, padding_side="right", return_tensors="pt").to(model.device)
 
 
 def over_batches(
@@ -102,7 +103,8 @@ def over_batches(
     """Yield (row numbers, forward(row numbers, padded batch on the model's device)) for all rows, see `batchwise`.
 
     The longest rows come first, so that a batch too large fails at once; the shortest of a batch has at least SHORTEST
-    of the longest's tokens. The order depends on the lengths alone (ties by row number): the same rows make the same
+    of the longest's tokens, and as many in a model of a family that is not listed: some read padding as if it were text
+    (FNet, ConvBERT). The order depends on the lengths alone (ties by row number): the same rows make the same
     batches. description: what the progress is called, which counts tokens; none is shown without it."""
     lengths = [len(ids) for ids in encoded["input_ids"]]
     order = sorted(range(len(lengths)), key=lambda row: (-lengths[row], row))
@@ -113,8 +115,11 @@ def over_batches(
     def compute(rows: list[int]) -> Result:
         return forward(rows, padded(encoded, rows, model, tokenizer))
 
+    kind = getattr(getattr(model, "config", None), "model_type", None)
+    least = SHORTEST if kind is None or kind in FAMILIES else 1
+
     def alike(rows: list[int]) -> list[int]:
-        return [row for row in rows if lengths[row] >= SHORTEST * lengths[rows[0]]]
+        return [row for row in rows if lengths[row] >= least * lengths[rows[0]]]
 
     results = batchwise(compute, order, batch_size=batch_size, name=name, together=alike)
     if description is None:

@@ -1,10 +1,13 @@
 """What an encoder is, as its own files say: architecture, sizes, heads, sha256 of the weights. Imports no torch."""
 
+import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_json, sha256
 from biasflow.base.shipped import shipped
 from biasflow.base.tabular import read_text_csv
@@ -13,14 +16,18 @@ from biasflow.encoders.families import HEADS, lacking
 from biasflow.encoders.sentence_transformers import FIRST_TOKEN, encoder_folder, modules_not_applied, own_pooling
 from biasflow.encoders.stored import (
     ADAPTER,
+    AROUND,
     CONFIG,
     DEPTH,
     HIDDEN,
     MERGE,
+    TOKENIZER,
     adapter_of,
     check_stored,
     has_mask,
     headers,
+    lowers,
+    puts_around,
     size_of,
     tokenizer_of,
 )
@@ -29,6 +36,8 @@ COLUMNS = ["encoder", "architecture", "layers", "width", "parameters", *(f"{head
 COLUMNS += ["head_loss_before", "head_loss_after", "english_words_split", "sha256"]
 ABOUT = "biasflow_heads"  # key of config.json: the heads that biasflow gave an encoder, and the losses (training.heads)
 ENGLISH = shipped("data/ceat_words.csv")  # common words: the vocabulary of an encoder of English has most of them
+SPECIAL = re.compile(r"\[.*\]|<.*>")  # pieces that are no text
+TAKEN = 0.01  # of the pieces of a vocabulary: so many may have a capital letter that the tokenizer never gives
 FOREIGN = 0.5  # the share of these from which English tests say little about an encoder
 
 
@@ -50,15 +59,42 @@ class Description:
 
 
 def describe(folder: Path) -> Description:
-    """What the folder of an encoder says. BiasflowError as `stored.check_stored`, and for a pooling without a name."""
+    """What the folder of an encoder says. BiasflowError as `stored.check_stored`, and for a tokenizer that puts no
+    special tokens around a text."""
     home = encoder_folder(folder)
     check_stored(home)
     config, names = read_json(home / CONFIG), set().union(*headers(home).values())
     reasons = {head: reason for head in HEADS if (reason := lacking(head, config, names))}
-    not_applied = modules_not_applied(folder)
+    tokenizer, not_applied = tokenizer_of(home), modules_not_applied(folder)
+    if tokenizer is not None:
+        if not puts_around(home, tokenizer):
+            raise BiasflowError(f"{home}: the tokenizer puts no special tokens around a text, {AROUND}")
+        not_applied += _case_not_applied(tokenizer)
     if base := adapter_of(home):
         not_applied.append(f"the adapter of {base} ({ADAPTER}); to measure both, {MERGE}")
     return Description(config, reasons, has_mask(home), own_pooling(folder), tuple(not_applied), home)
+
+
+def _case_not_applied(tokenizer) -> list[str]:
+    """In words, that a tokenizer and its vocabulary do not agree on capital letters; [] where they do."""
+    pieces = [piece for piece in tokenizer.get_vocab(with_added_tokens=False) if not SPECIAL.fullmatch(piece)]
+    n = sum(any(map(_is_capital, piece)) for piece in pieces)
+    advice = (
+        f'write "do_lower_case": {json.dumps(not lowers(tokenizer))} into {TOKENIZER} if the encoder was trained so'
+    )
+    if lowers(tokenizer) and n > TAKEN * len(pieces):
+        share = f"{n:,} of {len(pieces):,} pieces of the vocabulary ({n / len(pieces):.0%}) have some"
+        return [
+            f"capital letters: {share} and never come up, because the tokenizer writes texts in lower case; {advice}"
+        ]
+    if not lowers(tokenizer) and pieces and not n:
+        return [f"lower case: the tokenizer keeps capital letters, and no piece of the vocabulary has one; {advice}"]
+    return []
+
+
+def _is_capital(letter: str) -> bool:
+    """Whether it is a capital letter, and not the sign of a byte (as Ġ in RoBERTa's vocabulary)."""
+    return letter.isupper() and (letter.isascii() or ord(letter) >= 0x180)
 
 
 def english_split(folder: Path) -> float:

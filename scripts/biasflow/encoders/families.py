@@ -5,7 +5,7 @@ whether the line is right. Encoders of any other type can still be read as they 
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # plans are made with this module, and without torch
@@ -90,6 +90,7 @@ class Family:
     """Where an architecture keeps its parts, and how its classifiers read a sentence.
 
     pool       from the vector that stands for a sentence [n, hidden] to what the classification layer reads [n, hidden]
+    prefix     what stands before the names of an encoder's weights where it has a head; "" for the model type
     layers     path of the list of layers in the encoder
     attention  paths in a layer of the modules that make query, key and value; one path of a module that makes all three
                one after another; or none, where they have no places of their own
@@ -104,6 +105,7 @@ class Family:
     next_sentence  whether such a model may have a next-sentence head"""
 
     pool: Callable[["nn.Module", "Tensor"], "Tensor"]
+    prefix: str = ""
     layers: str = "encoder.layer"
     attention: tuple[str, ...] = ("attention.self.query", "attention.self.key", "attention.self.value")
     dropout: str = "attention.self.dropout"
@@ -117,7 +119,7 @@ class Family:
 
 
 _PROJECTIONS = ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj")
-_ROBERTA = Family(_dense_tanh, finish=_finish_bert, reserved=True, masked_lm=_lm_head)
+_ROBERTA = Family(_dense_tanh, prefix="roberta", finish=_finish_bert, reserved=True, masked_lm=_lm_head)
 FAMILIES: Mapping[str, Family] = {
     "bert": Family(_pooler, finish=_finish_bert, next_sentence=True),
     "roberta": _ROBERTA,
@@ -133,6 +135,7 @@ FAMILIES: Mapping[str, Family] = {
     "deberta": Family(lambda model, sentence: model.pooler(sentence[:, None]), attention=(), masked_lm=_deberta_lm),
     "deberta-v2": Family(
         lambda model, sentence: model.pooler(sentence[:, None]),
+        prefix="deberta",
         attention=("attention.self.query_proj", "attention.self.key_proj", "attention.self.value_proj"),
         masked_lm=_deberta_lm,
     ),
@@ -145,7 +148,7 @@ FAMILIES: Mapping[str, Family] = {
         masked_lm=_masked_lm(("predictions.dense", "predictions.LayerNorm"), "predictions.decoder", "predictions.bias"),
     ),
     "camembert": _ROBERTA,
-    "data2vec-text": _ROBERTA,
+    "data2vec-text": replace(_ROBERTA, prefix="data2vec_text"),
     "electra": Family(  # the generator has a masked-LM head; the discriminator tells replaced tokens from others
         lambda model, sentence: model.classifier.activation(model.classifier.dense(sentence)),
         finish=_finish_bert,
@@ -154,6 +157,7 @@ FAMILIES: Mapping[str, Family] = {
     "ernie": Family(_pooler, finish=_finish_bert, next_sentence=True),
     "eurobert": Family(
         lambda model, sentence: model.activation(model.dense(sentence)),
+        prefix="model",
         layers="layers",
         attention=_PROJECTIONS,
         dropout="self_attn.attention_dropout",
@@ -161,9 +165,10 @@ FAMILIES: Mapping[str, Family] = {
         averages=True,
         masked_lm=_eurobert_lm,
     ),
-    "megatron-bert": Family(_pooler, norm="encoder.ln", next_sentence=True),
+    "megatron-bert": Family(_pooler, prefix="bert", norm="encoder.ln", next_sentence=True),
     "modernbert": Family(
         lambda model, sentence: model.head(sentence),
+        prefix="model",
         layers="layers",
         attention=("attn.Wqkv",),
         dropout="attn.attention_dropout",
@@ -196,9 +201,13 @@ FAMILIES: Mapping[str, Family] = {
             ("cls.predictions.dense", "cls.predictions.LayerNorm"), "cls.predictions.decoder", tied=False
         ),
     ),
-    "roberta-prelayernorm": Family(_dense_tanh, norm="LayerNorm", reserved=True, masked_lm=_lm_head),
+    "roberta-prelayernorm": Family(
+        _dense_tanh, prefix="roberta_prelayernorm", norm="LayerNorm", reserved=True, masked_lm=_lm_head
+    ),
     "xlm-roberta": _ROBERTA,
-    "xlm-roberta-xl": Family(_dense_tanh, norm="encoder.LayerNorm", reserved=True, masked_lm=_lm_head),
+    "xlm-roberta-xl": Family(
+        _dense_tanh, prefix="roberta", norm="encoder.LayerNorm", reserved=True, masked_lm=_lm_head
+    ),
 }
 
 _NEXT_SENTENCE: Weights = [
@@ -248,7 +257,9 @@ def lacking(head: str, about: Mapping, names: Collection[str]) -> str:
 _DECODER_TYPES = (
     r"(.*[_-])?(gpt|openai-gpt|llama|mistral|ministral|mixtral|qwen|gemma|phi|falcon|opt|bloom|mamba|olmo|cohere|mpt|"
     r"deepseek|granite|stablelm|starcoder|smollm|rwkv|xglm|xlnet|ctrl|t5|mt5|umt5|longt5|bart|mbart|plbart|pegasus|"
-    r"marian|m2m|led|prophetnet|whisper|gptj|codegen|xlstm|zamba|jamba|nemotron|exaone|glm|nllb|seed_oss|biogpt)\d*"
+    r"marian|m2m|led|prophetnet|whisper|gptj|codegen|xlstm|zamba|jamba|nemotron|exaone|glm|nllb|seed_oss|biogpt|"
+    r"blenderbot|fsmt|mvp|bert-generation|encoder-decoder|switch|trocr|bitnet|helium|persimmon|minimax|minicpm|moshi|"
+    r"olmoe|phimoe|gemma3n|ernie4|internlm|hunyuan|kimi|lfm|nanochat|dbrx|doge|arcee|cpmant|musicgen|seamless)\d*"
     r"([_-].*)?|modernbert-decoder"
 )
 _DECODER_CLASSES = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "DoubleHeadsModel", "Decoder")
@@ -267,7 +278,7 @@ def sign_of_decoder(about: Mapping) -> str | None:
         if about.get(key):
             return f"key {key!r} is {about[key]}"
     kind, classes = about.get("model_type") or "", about.get("architectures") or []
-    if kind in FAMILIES or any(name.endswith("ForMaskedLM") for name in classes):
+    if kind in FAMILIES:
         return None
     if re.fullmatch(_DECODER_TYPES, kind):
         return f"key 'model_type' is {kind}"

@@ -2,6 +2,7 @@
 
 import atexit
 import contextlib
+import inspect
 import re
 import shutil
 import tempfile
@@ -35,7 +36,16 @@ from transformers.utils import logging as transformers_logging
 from biasflow.base.errors import AbsentError, BiasflowError
 from biasflow.base.files import read_json
 from biasflow.encoders.families import DECODER
-from biasflow.encoders.stored import INDEX, WEIGHTS, check_stored, stored_files
+from biasflow.encoders.stored import (
+    AROUND,
+    INDEX,
+    WEIGHTS,
+    WITHOUT_TOKENS,
+    check_stored,
+    settings_of,
+    stored_files,
+    wrapping,
+)
 
 Head = Literal["pretraining", "next_sentence", "masked_lm", "classification", "none"]
 CLASSES = {  # by head: what loads it, and the configurations that can have it
@@ -51,6 +61,7 @@ OFFLINE = {"local_files_only": True, "trust_remote_code": False}  # no network, 
 UNUSED = "token_type_embeddings"  # may be zero: where there is one type, it says nothing
 SPECIAL = ("unk_token", "cls_token", "sep_token", "pad_token", "mask_token")
 WITH_SPECIAL = ("WordPiece", "BPE")  # kinds of vocabulary that hold them; to others the library adds them
+SEGMENTS = "token_type_ids"
 NEW_WITH_A_HEAD = r"(^|\.)(classifier|pre_classifier|pooler)\.|^(head|dense)\."  # the layers of a classification head
 
 
@@ -62,7 +73,8 @@ def load_encoder(
     BiasflowError, one line that names the folder: no folder or config.json; no safetensors weights (pickled ones are
     refused); what `stored.check_stored` refuses; weights that lack the head, which transformers would fill in at
     random; NaN or infinite weights, a matrix of zeros; a tokenizer that is empty, larger than the embedding matrix, or
-    whose vocabulary lacks a special token, to which the library would give the number of another piece."""
+    puts no special tokens around a text, or whose vocabulary lacks one, to which the library would give the number of
+    another piece."""
     folder = Path(folder)
     config = _config(folder, head)
     model, missing = _weights(folder, config, head)
@@ -170,6 +182,8 @@ def _weights(folder: Path, config: PretrainedConfig, head: Head, **options) -> t
     transformers_logging.set_verbosity_error()  # it lists weights that are not used; what is missing is checked here
     transformers_logging.disable_progress_bar()
     options |= {"config": config, "use_safetensors": True, "dtype": torch.float32, "output_loading_info": True}
+    if before := wrapping(folder):
+        options["key_mapping"] = {f"^{re.escape(before)}": ""}
     with _explained(folder, "the weights cannot be read", "get or make the encoder again") as files:
         model, info = CLASSES[head][0].from_pretrained(files, **OFFLINE, **options)
     model.name_or_path = model.config.name_or_path = str(folder)
@@ -221,7 +235,36 @@ def _checked_tokenizer(folder: Path, model: PreTrainedModel, head: Head) -> PreT
             f"{folder}: the tokenizer's vocabulary has no {absent[0]}, and the number of another piece would stand for "
             "it; add the vocabulary that the encoder was trained with."
         )
+    _check_around(folder, tokenizer)
+    tokenizer.padding_side = "right"  # the first token of a text stands first, and positions count from it
+    tokenizer.split_special_tokens = False  # a mask in a text is one token
+    tokenizer.model_input_names = _inputs(model, tokenizer)
+    if length := settings_of(folder).get("max_seq_length"):  # a sentence encoder may take fewer than its tokenizer
+        tokenizer.model_max_length = length
     return with_space_in_mask(tokenizer)
+
+
+def _check_around(folder: Path, tokenizer: PreTrainedTokenizerBase) -> None:
+    """BiasflowError for a tokenizer that does not put one special token before a text and one behind it, which stand
+    for the sentence, and bound it, in all that is read."""
+    around = tokenizer("")["input_ids"]
+    first, last = (
+        {getattr(tokenizer, f"{kind}_token_id") for kind in kinds} for kinds in (("cls", "bos"), ("sep", "eos"))
+    )
+    if len(around) != 2 or around[0] not in first or around[1] not in last:
+        put = " ".join(tokenizer.convert_ids_to_tokens(around)) or "no special token"
+        raise BiasflowError(f"{folder}: the tokenizer puts {put} around a text, {AROUND}")
+
+
+def _inputs(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> list[str]:
+    """What the tokenizer returns of a text for the model: always the attention mask, without which padding would be
+    read as text, and the segments if the model has several, unless the folder's files say that it takes none."""
+    takes, config = inspect.signature(model.forward).parameters, model.config
+    names = ["input_ids", *(["attention_mask"] if "attention_mask" in takes else [])]
+    usual = [SEGMENTS] if type(tokenizer).__name__ in WITHOUT_TOKENS else tokenizer.model_input_names
+    said = tokenizer.init_kwargs.get("model_input_names", usual)
+    has_segments = SEGMENTS in takes and SEGMENTS in said and getattr(config, "type_vocab_size", 0) > 1
+    return [*names, *([SEGMENTS] if has_segments else [])]
 
 
 def with_space_in_mask(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
@@ -271,5 +314,6 @@ def _explained(folder: Path, fault: str, advice: str) -> Iterator[Path]:
     try:
         yield files
     except Exception as error:  # tokenizers raises nothing more special
-        message = " ".join(str(error).split()).replace(str(files), str(folder))
-        raise BiasflowError(f"{folder}: {fault} ({message}); {advice}.") from error
+        told = " ".join(str(error).split()).replace(str(files), str(folder))
+        told = "their sizes are not those of config.json" if "ignore_mismatched_sizes" in told else told
+        raise BiasflowError(f"{folder}: {fault} ({told}); {advice}.") from error

@@ -2,9 +2,11 @@
 
 Of the weights only the header is read (names, types and shapes), so that it takes no longer for a large encoder."""
 
+import math
+import os
 import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from safetensors import SafetensorError, safe_open
@@ -31,6 +33,8 @@ REFUSED = {
     r"transformers_weights|fast_tokenizer_files|gguf_file": "names files to take in place of its own",
 }
 MOST_LABELS = 10_000
+SETTINGS = "sentence_*_config.json"  # what sentence-transformers says of an encoder; * is mostly bert
+LEAST, NO_LIMIT = 8, int(1e30)  # tokens of the longest text; what transformers writes where there is none
 # The functions that transformers knows by name (a test compares): torch would take seconds to load.
 ACTIVATIONS = frozenset(
     "gelu gelu_10 gelu_accurate gelu_fast gelu_new gelu_python gelu_python_tanh gelu_pytorch_tanh hardswish laplace "
@@ -39,6 +43,7 @@ ACTIVATIONS = frozenset(
 # Sizes: what they are called in config.json, by family.
 HIDDEN, DEPTH, HEADS = ("hidden_size", "dim"), ("num_hidden_layers", "n_layers"), ("num_attention_heads", "n_heads")
 INNER, VOCABULARY, POSITIONS = ("intermediate_size", "hidden_dim"), ("vocab_size",), ("max_position_embeddings",)
+SEGMENTS = ("type_vocab_size",)  # may be 0
 EMBEDDED = ("input_embedding_size", "embedding_size", *HIDDEN)
 SIZES = (HIDDEN, DEPTH, HEADS, INNER, VOCABULARY, POSITIONS, EMBEDDED)
 # How names of weights end -> their sizes.
@@ -50,6 +55,7 @@ SHAPES = {
     "tok_embeddings.weight": (VOCABULARY, HIDDEN),
     "embed_tokens.weight": (VOCABULARY, HIDDEN),
     "position_embeddings.weight": (POSITIONS, EMBEDDED),
+    "token_type_embeddings.weight": (SEGMENTS, EMBEDDED),
     "attention.self.query.weight": (HIDDEN, HIDDEN),
     "attention.q_lin.weight": (HIDDEN, HIDDEN),
     "intermediate.dense.weight": (INNER, HIDDEN),
@@ -59,8 +65,11 @@ SHAPES = {
     "mlp.fc11.weight": (INNER, HIDDEN),
     "mlp.Wo.weight": (HIDDEN, INNER),
 }
+# What programs that wrap a model put before the names of all its weights.
+WRAPPED = re.compile(r"((_orig_mod|module|model)\.)+")
 LAYER = re.compile(r"(?:^|\.)layers?\.(\d+)\.")
 TRAINED = (".weight", ".bias")
+RATES = {"dropout": 1, "dropout_prob": 1, "_eps": 0.1, "epsilon": 0.1}  # how keys of config.json end -> at most
 NUMBERS = ("F64", "F32", "F16", "BF16")
 # Special tokens besides the mask -> what they are where no file names them, by family.
 SPECIAL = {
@@ -70,6 +79,11 @@ SPECIAL = {
     "pad_token": ("[PAD]", "<pad>"),
 }
 WITHOUT_TOKENS = ("PreTrainedTokenizerFast", "TokenizersBackend")  # classes that have no special token of themselves
+# What is wrong with a tokenizer that puts no special tokens around a text, and what to do.
+AROUND = (
+    "and an encoder needs one before it and one behind it; take the tokenizer.json that it was trained with (its key "
+    "post_processor puts them there), or name its class as tokenizer_class in tokenizer_config.json"
+)
 AGAIN = "get or make the encoder again"
 MERGE = "merge it into its encoder (merge_and_unload of peft) and save that with save_pretrained"
 
@@ -81,21 +95,23 @@ def check_stored(folder: str | Path) -> None:
     without a word and wrongly: a file that is none (a pipe would be waited for without end) or is too large; keys that
     stand for code of the encoder's own, for an attention that is fetched, or for quantised weights; a decoder; an
     architecture that transformers does not know; sizes that are no numbers or do not fit the weights; an unknown
-    activation; a mask token that is another special token; weights that lie elsewhere, that are no floating-point
-    numbers, of an adapter, or of more or fewer layers than config.json has; more pieces in the tokenizer than the
-    encoder has vectors for; no whole file."""
+    activation; a longest text of no or few tokens; a mask token that is another special token; weights that lie
+    elsewhere, that are no floating-point numbers, of an adapter, or of more or fewer layers than config.json has; more
+    pieces in the tokenizer than the encoder has vectors for; no whole file."""
     folder = Path(folder)
     for path in stored_files(folder):
         _check_regular(path)
-    about = {name: _object(folder / name) for name in LARGEST}
+    about = {name: object_in(folder / name) for name in LARGEST}
     for name in (TOKENIZER, SPECIAL_TOKENS):
         _check_keys(folder / name, about[name])
     check_config(folder / CONFIG)
+    _check_lengths(folder)
     _check_mask(folder, [about[name] for name in reversed(LARGEST)])
     stored = headers(folder)
     for path, header in stored.items():
         _check_weights(path, header, about[CONFIG])
     _check_depth(folder, stored, size_of(about[CONFIG], DEPTH))
+    _check_names(folder, {name for header in stored.values() for name in header}, about[CONFIG]["model_type"])
     if rows := size_of(about[CONFIG], VOCABULARY):
         _check_pieces(folder, rows)
 
@@ -120,7 +136,7 @@ def check_config(path: Path) -> None:
     """BiasflowError for what `check_stored` refuses by config.json alone, which can be read before the weights are
     there."""
     _check_regular(path)
-    about = _object(path)
+    about = object_in(path)
     if _names_transformers_classes(about):
         _check_named_sizes(path, about)
         about = {key: value for key, value in about.items() if key != "auto_map"}
@@ -174,14 +190,14 @@ def _check_known(path: Path, about: Mapping) -> None:
 
 def adapter_of(folder: Path) -> str:
     """The name of the model that an adapter in the folder (of peft) belongs to, "" where no adapter lies there."""
-    about = _object(folder / ADAPTER)
+    about = object_in(folder / ADAPTER)
     names = (about.get(key) for key in ("base_model_name_or_path", "model_name"))  # of peft, of adapters
     return str(next(filter(None, names), "another model")) if about else ""
 
 
 def has_mask(folder: Path) -> bool:
     """Whether an encoder's tokenizer has a mask token: one that its files name, or that its class has of itself."""
-    about = {**_object(folder / TOKENIZER), **_object(folder / SPECIAL_TOKENS)}
+    about = {**object_in(folder / TOKENIZER), **object_in(folder / SPECIAL_TOKENS)}
     if "mask_token" in about:
         return about["mask_token"] is not None
     return about.get("tokenizer_class") not in WITHOUT_TOKENS
@@ -192,13 +208,16 @@ def _check_regular(path: Path) -> None:
         about = path.stat()
     except OSError as error:
         raise BiasflowError(f"{path}: cannot be read: {error.strerror}; {AGAIN}") from error
+    if not os.access(path, os.R_OK):
+        raise BiasflowError(f"{path}: you may not read it; change its permissions (chmod u+r), or ask its owner")
     if not stat.S_ISREG(about.st_mode):
         raise BiasflowError(f"{path}: is no regular file (a folder, a pipe or a device); {AGAIN}")
     if about.st_size > LARGEST.get(path.name, about.st_size):
         raise BiasflowError(f"{path}: has {about.st_size} bytes, at most {LARGEST[path.name]} are read; {AGAIN}")
 
 
-def _object(path: Path) -> Mapping:
+def object_in(path: Path) -> Mapping:
+    """What a file of JSON holds, {} where there is none. BiasflowError where that is no object."""
     about = read_json(path) if path.is_file() else {}
     if not isinstance(about, dict):
         raise BiasflowError(f"{path}: it must hold a JSON object; {AGAIN}")
@@ -222,6 +241,16 @@ def _check_sizes(path: Path, about: Mapping) -> None:
     labels = about.get("num_labels", 1)
     if type(labels) is not int or not 0 <= labels <= MOST_LABELS:
         raise BiasflowError(f"{path}: key 'num_labels' is {_short(labels)}; give a whole number up to {MOST_LABELS}")
+    if type(segments := about.get(*SEGMENTS, 0)) is not int or segments < 0:
+        raise BiasflowError(f"{path}: key {SEGMENTS[0]!r} is {_short(segments)}; it must be a whole number")
+    padding, rows = about.get("pad_token_id"), size_of(about, VOCABULARY)
+    if type(padding) is int and rows and padding >= rows:
+        raise BiasflowError(f"{path}: key 'pad_token_id' is {padding}, and there are {rows} pieces; {AGAIN}")
+    for key, value in about.items():
+        most = next((most for end, most in RATES.items() if key.endswith(end)), None)
+        if isinstance(value, int | float) and not (abs(value) < math.inf if most is None else 0 <= value <= most):
+            wanted = "a finite number" if most is None else f"a number from 0 to {most}"
+            raise BiasflowError(f"{path}: key {key!r} is {_short(value)}; it must be {wanted}; {AGAIN}")
     for key in ("hidden_act", "activation"):
         if key in about and about[key] not in list(ACTIVATIONS):  # a list: the value may have no hash
             raise BiasflowError(f"{path}: key {key!r}: transformers has no activation {_short(about[key])}; {AGAIN}")
@@ -243,9 +272,56 @@ def _check_mask(folder: Path, abouts: list[Mapping]) -> None:
             )
 
 
+def settings_of(folder: Path) -> Mapping:
+    """What sentence-transformers does with a text before it is tokenised, as a sentence encoder's folder says it."""
+    return object_in(next(iter(sorted(folder.glob(SETTINGS))), folder / SETTINGS))
+
+
+def _check_lengths(folder: Path) -> None:
+    """BiasflowError for a longest text (in tokens) of which no sentence could be read; null is no limit."""
+    for file, key in (
+        (TOKENIZER, "model_max_length"),
+        *((path.name, "max_seq_length") for path in folder.glob(SETTINGS)),
+    ):
+        longest = object_in(folder / file).get(key)
+        if longest is not None and not (longest == NO_LIMIT or (type(longest) is int and longest >= LEAST)):
+            raise BiasflowError(
+                f"{folder / file}: key {key!r} is {_short(longest)}; give the whole number of tokens that the encoder "
+                f"takes, at least {LEAST}"
+            )
+
+
+def puts_around(folder: Path, tokenizer) -> bool:
+    """Whether a tokenizer (of the package tokenizers) puts special tokens around a text, where its class has none of
+    itself; any other class is tried when it is loaded."""
+    tokenizer.no_padding()
+    return (
+        object_in(folder / TOKENIZER).get("tokenizer_class") not in WITHOUT_TOKENS or len(tokenizer.encode("").ids) > 1
+    )
+
+
 def headers(folder: Path) -> dict[Path, Header]:
-    """The header of each file of weights that transformers would load."""
-    return {path: _header(path) for path in weight_files(folder)}
+    """The header of each file of weights that transformers would load, with names without `wrapping`."""
+    header_by_path = {path: _header(path) for path in weight_files(folder)}
+    before = _wrapping({name for header in header_by_path.values() for name in header})
+    return {
+        path: {name.removeprefix(before): about for name, about in header.items()}
+        for path, header in header_by_path.items()
+    }
+
+
+def wrapping(folder: Path) -> str:
+    """What stands before the names of all weights in a folder and belongs to no encoder, such as "_orig_mod."."""
+    return _wrapping({name for path in weight_files(folder) for name in _header(path)})
+
+
+def _wrapping(names: Collection[str]) -> str:
+    match = WRAPPED.match(min(names, default=""))
+    before = match[0] if match else ""
+    while not all(name.startswith(before) for name in names):
+        before = before.removesuffix(".").rpartition(".")[0] + "."
+        before = "" if before == "." else before
+    return before
 
 
 def weight_files(folder: Path) -> list[Path]:
@@ -256,7 +332,7 @@ def weight_files(folder: Path) -> list[Path]:
     index = folder / INDEX
     if (folder / WEIGHTS).exists() or not index.exists():
         return [folder / WEIGHTS]
-    shards = _object(index).get("weight_map")
+    shards = object_in(index).get("weight_map")
     if not (isinstance(shards, dict) and shards and all(isinstance(name, str) for name in shards.values())):
         raise BiasflowError(f"{index}: key 'weight_map' must say in which file each weight is; {AGAIN}")
     names = sorted(set(shards.values()))
@@ -279,6 +355,7 @@ def is_plain_name(name: str) -> bool:
 
 
 def _header(path: Path) -> Header:
+    _check_regular(path)
     try:
         with safe_open(path, framework="np") as weights:
             slices = {name: weights.get_slice(name) for name in weights.keys()}  # noqa: SIM118
@@ -293,7 +370,7 @@ def _check_weights(path: Path, header: Header, about: Mapping) -> None:
             raise BiasflowError(f"{path}: {name} belongs to an adapter that is not merged; {MERGE}")
         if name.endswith(TRAINED) and kind not in NUMBERS:
             raise BiasflowError(f"{path}: {name} holds numbers of type {kind}; floating-point weights are needed")
-        for end, sizes in SHAPES.items():
+        for end, sizes in SHAPES.items() if about.get("model_type") in FAMILIES else ():
             said = tuple(size_of(about, size) for size in sizes)
             if name.endswith(end) and None not in said and shape != said:
                 keys = " and ".join(next(key for key in size if key in about) for size in dict.fromkeys(sizes))
@@ -319,6 +396,20 @@ def _check_depth(folder: Path, headers: Mapping[Path, Header], depth: int | None
             f"{folder}: config.json says {depth} layers, but there are no weights of layer {absent} (the first is "
             f"layer 0); correct num_hidden_layers, or {AGAIN}"
         )
+
+
+def _check_names(folder: Path, names: Collection[str], kind: str) -> None:
+    """BiasflowError where the layers have names that transformers would not look for: it would find none of them."""
+    if kind not in FAMILIES:
+        return
+    layers, prefix = f"{FAMILIES[kind].layers}.", f"{FAMILIES[kind].prefix or kind}."
+    for name in names:
+        before, found, _ = name.partition(layers)
+        if found and before.removeprefix(prefix) not in ("", *["encoder."] * (kind == "nomic_bert")):
+            raise BiasflowError(
+                f"{folder}: names of its weights begin with {before!r} ({name}), where those of a {kind} encoder begin "
+                f"with {prefix!r} or nothing; save the encoder itself with save_pretrained, without what is around it"
+            )
 
 
 def size_of(about: Mapping, names: tuple[str, ...]) -> int | None:
@@ -347,7 +438,7 @@ def _pieces(path: Path) -> set[str]:
     """The pieces in one of PIECES; of tokenizer.json as far as it has its usual form, which its library checks."""
     if path.suffix == ".txt":
         return set(read_text(path, exact=True).removesuffix("\n").split("\n"))
-    about = _object(path)
+    about = object_in(path)
     if path.name != PIECES[0]:
         return set(about)
     model, added = about.get("model"), about.get("added_tokens")
@@ -362,20 +453,29 @@ def tokenizer_of(folder: Path):
     """The tokenizer (of the package tokenizers) of an encoder's folder; None where it has neither a tokenizer.json nor
     BERT's list of pieces. BiasflowError for a file that the package cannot read."""
     from tokenizers import BertWordPieceTokenizer, Tokenizer  # slow to load, and few starts need it
+    from tokenizers.normalizers import BertNormalizer
 
     file, pieces = (folder / name for name in PIECES[:2])
     try:
+        about = object_in(folder / TOKENIZER)
+        lower = bool(about.get("do_lower_case", True))
         if file.is_file():
-            return Tokenizer.from_file(str(file))
+            tokenizer = Tokenizer.from_file(str(file))
+            if isinstance(tokenizer.normalizer, BertNormalizer) and about.get("tokenizer_class") not in WITHOUT_TOKENS:
+                tokenizer.normalizer.lowercase = lower  # transformers does not take it from the file
+            return tokenizer
         if pieces.is_file():
-            about = _object(folder / TOKENIZER) if (folder / TOKENIZER).is_file() else {}
-            lower = bool(about.get("do_lower_case", True))
             return Tokenizer.from_str(BertWordPieceTokenizer(str(pieces), lowercase=lower).to_str())
     except Exception as error:  # the package has no kind of its own
         if isinstance(error, BiasflowError):
             raise
         raise BiasflowError(f"{folder}: the tokenizer cannot be read: {_short(str(error))}") from error
     return None
+
+
+def lowers(tokenizer) -> bool:
+    """Whether a tokenizer (of the package tokenizers) writes texts in lower case."""
+    return bool(tokenizer.normalizer) and "A" not in tokenizer.normalizer.normalize_str("A")
 
 
 def _by(shape: tuple[int, ...]) -> str:

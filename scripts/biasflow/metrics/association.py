@@ -20,6 +20,7 @@ from biasflow.base.errors import BiasflowError, check_choice
 from biasflow.metrics.combined_effect import ceat as ceat  # CEAT, the test of words in context
 from biasflow.readouts.files import METHOD, Axis, load_arrays
 from biasflow.results.bootstrap import NOWHERE, RESAMPLED, Interval, weighted_mean
+from biasflow.results.scores import REASONS
 from biasflow.results.statistics import effect_jackknife
 
 OTHER = "other-pooling"  # the part in rows of a pooling other than the encoder's
@@ -209,12 +210,14 @@ def score(path: str | Path, *, kind: str | None = None) -> pd.DataFrame:
     1 / n; low, high: of the effect size (`effect_interval`). A user's test also has <kind>_split_words: how many of its
     n words the vocabulary splits into pieces. Vectors that somebody gives also have <kind>_missing_words, how many of
     the n words have no vector, and effect size and spread with the other standard deviation (part: of DEVIATIONS).
+    The table's attribute REASONS says why the test of a method has no value.
     Random partitions are drawn once and shared by all methods."""
     read = load_arrays(path)
     kind = read.meta["kind"] if kind is None else kind
     about = read.meta.get("about")
     about = None if about is None else [about[role] for role in "XY"]
     rows = _rows_of(read.arrays, "", kind, read.axis, about=about).assign(variant=read.meta["pooling"])
+    attributes = rows.attrs
     others = [
         _rows_of(read.arrays, f"{name}.", kind, read.axis, about=about).assign(variant=name, part=OTHER)
         for name in read.meta.get("others", ())
@@ -227,16 +230,19 @@ def score(path: str | Path, *, kind: str | None = None) -> pd.DataFrame:
         other = _rows_of(read.arrays, "", kind, read.axis, about=about, ddof=ddof)
         kept = other[other["metric"].isin([f"{kind}_effect_size", f"{kind}_spread"])]
         others.append(kept.assign(variant=read.meta["pooling"], part=DEVIATIONS[ddof]))
-    return pd.concat([rows.assign(part="-"), *others], ignore_index=True)
+    table = pd.concat([rows.assign(part="-"), *others], ignore_index=True)
+    table.attrs = attributes
+    return table
 
 
 def _rows_of(arrays: Mapping[str, np.ndarray], prefix: str, kind: str, axis: Axis, **options: object) -> pd.DataFrame:
     """The rows of the test whose four sets are the arrays with this prefix in their names; options: of `weat`, which
     replace those of the kind."""
     sets = [arrays[f"{prefix}{role}"] for role in "XYAB"]
-    rows, targets = [], sets[0].shape[1] + sets[1].shape[1]
+    rows, reasons, targets = [], {}, sets[0].shape[1] + sets[1].shape[1]
     for i, method in enumerate(axis):
         result = weat(*(vectors[i] for vectors in sets), **READINGS[kind] | options)
+        reasons |= {method[0]: result.reason} if result.reason else {}
         names = ("effect_size", "spread", "p_value", "partitions", "exact", *["word_p_value"] * (kind == "seat"))
         values = {name: float(getattr(result, name)) for name in names}
         ends = {"effect_size": (result.low, result.high, result.resampled)}
@@ -246,7 +252,9 @@ def _rows_of(arrays: Mapping[str, np.ndarray], prefix: str, kind: str, axis: Axi
             (*method, f"{kind}_{name}", value, n.get(name, targets), *ends.get(name, NOWHERE))
             for name, value in values.items()
         ]
-    return pd.DataFrame(rows, columns=[*METHOD, "metric", "value", "n", "low", "high", RESAMPLED])
+    table = pd.DataFrame(rows, columns=[*METHOD, "metric", "value", "n", "low", "high", RESAMPLED])
+    table.attrs[REASONS] = reasons
+    return table
 
 
 def _vectors(**sets: ArrayLike) -> dict[str, np.ndarray]:

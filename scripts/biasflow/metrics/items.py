@@ -46,6 +46,18 @@ def score_items(
     return pd.concat(tables, ignore_index=True)
 
 
+ROUNDING = 1e-6  # of a number, by which the same item may differ between two batches
+
+
+def preferred(first: ArrayLike, second: ArrayLike) -> np.ndarray:
+    """Return whether each item's first number is above its second, [...]; 0.5 everywhere if no item's differ by more
+    than ROUNDING: a model to which all are the same prefers none of them."""
+    first, second = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
+    if np.allclose(first, second, rtol=ROUNDING, atol=0):
+        return np.full(first.shape, 0.5)
+    return first > second
+
+
 LEFT_OUT = "left_out"
 
 

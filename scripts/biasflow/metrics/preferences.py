@@ -7,7 +7,7 @@ import pandas as pd
 
 from biasflow.base.errors import AbsentError
 from biasflow.corpora.crows_pairs import DIRECTIONS
-from biasflow.metrics.items import SUMMARY, score_items
+from biasflow.metrics.items import SUMMARY, preferred, score_items
 from biasflow.results.bootstrap import interval, share_interval, weighted_mean
 
 PARTS = ("all", *DIRECTIONS)
@@ -56,17 +56,19 @@ def preferences(items: pd.DataFrame, name: str, column: str, *, sign: int = 1) -
     resampled.
 
     The value is the share of pairs in which sign * column of the first sentence, which stereotypes more, is larger than
-    that of the second one; equal numbers are no preference for the first. Parts: all pairs, and those of each direction
-    (NaN for a direction without pairs). items: a row a pair, columns direction, <column>_first and <column>_second;
-    pairs without one of the two numbers are left out. AbsentError if no pair is left."""
+    that of the second one; equal numbers are no preference for the first, and if all are equal the share is 0.5. Parts:
+    all pairs, and those of each direction (NaN for a direction without pairs). items: a row a pair, columns direction,
+    <column>_first and <column>_second; pairs without one of the two numbers are left out. AbsentError if no pair is
+    left."""
     first, second = (items[f"{column}_{side}"].to_numpy(dtype=float) for side in ("first", "second"))
     known = np.isfinite(first) & np.isfinite(second)
     if not known.any():
         raise AbsentError(f"{name}: no pair has {column} of both sentences; give at least one")
-    wins, rows = sign * first > sign * second, []
+    wins, rows = np.zeros(len(items)), []
+    wins[known] = preferred(sign * first[known], sign * second[known])
     for part in PARTS:
         chosen = known & ((part == PARTS[0]) | (items["direction"] == part).to_numpy())
-        hits, n = int((wins & chosen).sum()), int(chosen.sum())
+        hits, n = wins[chosen].sum(), int(chosen.sum())
         drawn = interval(lambda counts, c=chosen: weighted_mean(counts[:, c], wins[c]), np.arange(len(items)))
         rows.append((name, part, "-", hits / n if n else np.nan, n, *share_interval(hits, n), drawn.resampled))
     return pd.DataFrame(rows, columns=SUMMARY)

@@ -127,7 +127,7 @@ def why_not(setup: Setup, asked: Asked, method: str, metric: str, dataset: Datas
             return f"{block.key}.metrics: {metric} is for {what}"
         key = f"metrics.{metric}" if metric in asked.options else f"{block.key}.metrics: {metric}"
         return f"{key} has no dataset for encoders.{encoder.name}"
-    if reason := _no_data(setup.facts.absent, asked, dataset):
+    if reason := _no_data(setup.facts.absent, asked, dataset) or dataset.absent:
         return reason
     if about.readout == TRAINING or encoder.is_external:
         return None

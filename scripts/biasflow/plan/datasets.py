@@ -10,7 +10,6 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from biasflow.base.errors import BiasflowError
 from biasflow.base.files import sha256
 from biasflow.base.paths import Paths, package_file
 from biasflow.corpora.catalogue import read_catalogue
@@ -126,30 +125,33 @@ def _own_tests(asked: Asked, metric: str) -> dict[str, Mapping]:
     return {name: test for name, test in tests if test["encoders"] is None or asked.encoder.name in test["encoders"]}
 
 
-def _pooling(asked: Asked) -> str:
-    """What stands for a sentence: as the configuration says, or the encoder's folder. BiasflowError, naming the key,
-    for one that is not known."""
+def _pooling(asked: Asked) -> tuple[str, str]:
+    """What stands for a sentence, as the configuration says, or the encoder's folder; and why no sentence has a vector,
+    where neither says one that is known."""
     named = asked.options["seat"]["pooling"]
     pooling = named or asked.pooling or FIRST_TOKEN
-    if named is None and pooling not in POOLINGS:
-        raise BiasflowError(
-            f"config: key 'metrics.seat.pooling': the folder of encoders.{asked.encoder.name} pools by {pooling}, and "
-            f"SEAT knows {', '.join(POOLINGS)}; name one here"
-        )
-    return pooling
+    if named is not None or pooling in POOLINGS:
+        return pooling, ""
+    reason = (
+        f"metrics.seat.pooling: encoders.{asked.encoder.name} pools the tokens of a sentence by {pooling}, and SEAT "
+        f"knows {' and '.join(POOLINGS)}; to take one of these, write metrics: {{seat: {{pooling: mean}}}} in the "
+        "configuration"
+    )
+    return FIRST_TOKEN, reason
 
 
 def sentence_tests(asked: Asked) -> list[Dataset]:
     """The sentence tests of SEAT, read with the encoder's pooling, which the dataset's name shows unless it is the
-    first token, and with the others of POOLINGS (for a paper with the first alone). Errors as `_pooling`."""
-    names, pooling = asked.chosen(asked.options["seat"]["tests"], (), SENTENCE_TESTS), _pooling(asked)
+    first token, and with the others of POOLINGS (for a paper with the first alone)."""
+    names, (pooling, absent) = asked.chosen(asked.options["seat"]["tests"], (), SENTENCE_TESTS), _pooling(asked)
     others = [name for name in POOLINGS if name != pooling and asked.pooling]
     suffix = f"-{pooling}" if asked.pooling and pooling != FIRST_TOKEN else ""
     tests = [_test(asked, name, "seat", sentence_pooling=pooling, others=others) for name in names]
     for name, about in _own_tests(asked, "seat").items():
         options = {"templates": about["templates"], "sentence_pooling": pooling, "others": others}
         tests.append(Dataset(f"{SENTENCES}{name}", {"own": (about["file"],)}, options, {"kind": "seat"}))
-    return [replace(test, suffix=suffix, reads_states=TOKENS if pooling == "mean" else "") for test in tests]
+    reads_states = TOKENS if pooling == "mean" else ""
+    return [replace(test, suffix=suffix, reads_states=reads_states, absent=absent) for test in tests]
 
 
 def _test(asked: Asked, name: str, kind: str, **options: object) -> Dataset:
@@ -406,10 +408,10 @@ def sentences(asked: Asked) -> list[Dataset]:
     stands for one is as in `sentence_tests`."""
     options, text = asked.options["similarity"], asked.options["perplexity"]["text"]
     files = {"text": (text_file(asked.paths, asked.encoder, text, held_out=True),)}
-    pooling = _pooling(asked)
+    pooling, absent = _pooling(asked)
     about = {"sentences": options["sentences"], "pooling": pooling}
     reads_states = TOKENS if pooling == "mean" else ""
-    return [Dataset(text_name(asked.encoder, text), files, about, reads_states=reads_states)]
+    return [Dataset(text_name(asked.encoder, text), files, about, reads_states=reads_states, absent=absent)]
 
 
 def trainings(asked: Asked) -> list[Dataset]:

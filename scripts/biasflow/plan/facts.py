@@ -1,6 +1,7 @@
 """Reads the files that decide what can be run, such as the config.json of local encoders. Planning itself reads no
 file."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -115,6 +116,8 @@ def _why_not(encoder: Encoder) -> str | None:
         return f"its path {encoder.about['path']} needs the config key mirror"
     if not folder.is_dir():
         return no_folder(folder)
+    if not os.access(folder, os.R_OK | os.X_OK):
+        raise BiasflowError(f"{folder}: you may not read this folder; change its permissions, or ask its owner")
     folder = encoder_folder(folder)
     weights = any((folder / name).exists() for name in (WEIGHTS, INDEX))
     if not weights and (base := adapter_of(folder)):

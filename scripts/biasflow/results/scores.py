@@ -1,6 +1,6 @@
 """The one tidy table of scores: its columns, its checks, and how it is written and read. docs/scores explains it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -90,6 +90,18 @@ def _name(row: pd.Series) -> str:
 CELL = ["encoder", "task", "strategy", "seed", "method", "metric", "dataset"]
 HOLES = [*CELL, "reason"]
 NOT_RUN = "not run"
+
+
+REASONS = "reasons"  # attribute of a table of scores: method -> why its scores have no value
+UNDEFINED = "its value is not defined (NaN), because all items are equal, or too few"
+
+
+def undefined(rows: pd.DataFrame, measures: Iterable[Sequence[str]]) -> dict[str, str]:
+    """Method -> why none of the measures (metric, part, variant) that rows have of it has a value."""
+    shown = rows.assign(**dict.fromkeys(MEASURE, NA) | dict(rows.items()))
+    shown = shown[pd.MultiIndex.from_frame(shown[MEASURE]).isin([tuple(names) for names in measures])]
+    has_value = shown["value"].notna().groupby(shown["method"]).any()
+    return {name: rows.attrs.get(REASONS, {}).get(name, UNDEFINED) for name, has in has_value.items() if not has}
 
 
 def with_silent(reasons: Mapping[str, str], methods: Iterable[str], scored: Iterable[str]) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,8 @@ from safetensors.torch import load_file, save_file
 
 from biasflow.base.errors import AbsentError, BiasflowError
 from biasflow.encoders import taps
+from biasflow.encoders.batches import longest_input
+from biasflow.encoders.described import describe
 from biasflow.encoders.device import resolve_device
 from biasflow.encoders.load import OFFLINE, load_encoder
 from tests.unit.conftest import MODELS, SIZES, VOCABULARY, save_random
@@ -244,3 +247,93 @@ def test_a_job_that_sees_several_gpus_computes_on_none_of_them(monkeypatch):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     with pytest.raises(BiasflowError, match=r"2 GPUs.*CUDA_VISIBLE_DEVICES"):
         resolve_device("cuda", gpus=1)
+
+
+def tokenizer_said(**keys):
+    return partial(changed, file="tokenizer_config.json", **keys)
+
+
+def around(*tokens):
+    """A tokenizer of no class of its own that puts these special tokens around a text, [CLS] or [SEP]."""
+
+    def change(folder):
+        changed(folder, "tokenizer_config.json", tokenizer_class="PreTrainedTokenizerFast")
+        path = folder / "tokenizer.json"
+        about = json.loads(path.read_text())
+        if not tokens:
+            about["post_processor"] = None
+        else:
+            parts = [{"SpecialToken": {"id": token, "type_id": 0}} for token in tokens]
+            about["post_processor"]["single"] = [*parts[:1], {"Sequence": {"id": "A", "type_id": 0}}, *parts[1:]]
+        path.write_text(json.dumps(about))
+
+    return change
+
+
+@pytest.mark.parametrize("tokens", [(), ("[CLS]",), ("[SEP]", "[CLS]")])
+def test_a_tokenizer_without_special_tokens_around_a_text_is_refused_where_it_is_loaded(folder, tokens):
+    """Whatever is read: the first token would be a word, and the last one, too."""
+    around("[CLS]", "[SEP]")(folder)
+    load_encoder(folder, head="none")
+    around(*tokens)(folder)
+    for head in ("none", "masked_lm", "next_sentence"):
+        with pytest.raises(BiasflowError, match=rf"{folder}: the tokenizer puts .* around a text, .*post_processor"):
+            load_encoder(folder, head=head)
+    if len(tokens) < 2:
+        with pytest.raises(BiasflowError, match="around a text"):
+            describe(folder)
+
+
+def test_a_tokenizer_gives_what_the_model_takes_whatever_its_files_say(folder):
+    """Without the attention mask padding would be read; without segments all pairs would be one sentence."""
+    pair = load_encoder(folder, head="none")[1]("he", "she")
+    assert pair["token_type_ids"] == [0, 0, 0, 1, 1]
+    tokenizer_said(padding_side="left", split_special_tokens=True, tokenizer_class="PreTrainedTokenizerFast")(folder)
+    tokenizer = load_encoder(folder, head="none")[1]
+    assert tokenizer.padding_side == "right" and tokenizer("he", "she") == pair
+    assert tokenizer("he [MASK]")["input_ids"][2] == tokenizer.mask_token_id
+    tokenizer_said(model_input_names=["input_ids"])(folder)
+    assert set(load_encoder(folder, head="none")[1]("he")) == {"input_ids", "attention_mask"}
+
+
+def test_a_sentence_encoder_takes_as_many_tokens_as_its_folder_says(folder):
+    (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 20, "do_lower_case": false}')
+    assert longest_input(*load_encoder(folder, head="none")) == 20
+    for file, keys in (
+        ("sentence_bert_config.json", {"max_seq_length": 3}),
+        ("sentence_bert_config.json", {"max_seq_length": "20"}),
+        ("tokenizer_config.json", {"model_max_length": 3}),
+        ("tokenizer_config.json", {"model_max_length": -1}),
+        ("tokenizer_config.json", {"model_max_length": float("nan")}),
+    ):
+        kept = (folder / file).read_text()
+        changed(folder, file, **keys)
+        with pytest.raises(BiasflowError, match=rf"{folder / file}: key '{next(iter(keys))}' is .*whole number"):
+            load_encoder(folder, head="none")
+        (folder / file).write_text(kept)
+
+
+@pytest.mark.parametrize(
+    ("pieces", "lower", "named"),
+    [
+        (["he", "She", "nurse", "chef"], None, r"1 of 4 pieces.*\(25%\)"),
+        (["he", "She", "nurse", "chef"], False, None),
+        (["he", "she"], None, None),
+        (["he", "she"], False, "no piece of the vocabulary has one"),
+    ],
+)
+def test_a_vocabulary_and_a_tokenizer_that_do_not_agree_on_capitals_are_named(folder, pieces, lower, named):
+    """With a list of pieces alone, as BERT's tokenizer reads it, and with a tokenizer.json, whose case it ignores."""
+    word_tokenizer(pieces, cased=True).save_pretrained(folder)
+    about = json.loads((folder / "tokenizer_config.json").read_text())
+    about = {key: value for key, value in about.items() if key != "do_lower_case"}
+    about |= {} if lower is None else {"do_lower_case": lower}
+    (folder / "tokenizer_config.json").write_text(json.dumps(about))
+    for file in ("tokenizer.json", "vocab.txt"):
+        (text,) = describe(folder).not_applied or ("",)
+        assert re.search(named, text) if named else text == ""
+        tokenizer = load_encoder(folder, head="none")[1]
+        assert (tokenizer.tokenize("She") != tokenizer.tokenize("she")) == (lower is False)
+        if file == "tokenizer.json":
+            (folder / file).unlink()
+            (folder / "vocab.txt").write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *pieces]))

@@ -119,6 +119,16 @@ def adapted(folder):
     save_file(tensors | {f"{name}.lora_A.default.weight": torch.zeros(8, 16)}, path)
 
 
+def renamed(before):
+    """All weights under names that begin so."""
+
+    def change(folder):
+        path = folder / "model.safetensors"
+        save_file({f"{before}{name}": part for name, part in load_file(path).items()}, path, {"format": "pt"})
+
+    return change
+
+
 DEEP = 100_000
 HOSTILE = {
     "weights elsewhere": (index_of("../model-1.safetensors"), "names ../model-1.safetensors, which lies elsewhere"),
@@ -173,6 +183,26 @@ HOSTILE = {
     "heads that do not divide": (keys(num_attention_heads=5), "5 attention heads"),
     "an unknown activation": (keys(hidden_act="evil"), "activation 'evil'"),
     "an activation that is a list": (keys(hidden_act=["gelu"]), "activation"),
+    "ten billion segments": (keys(type_vocab_size=10**10), "10000000000 x"),
+    "ten billion segments, with a point": (keys(type_vocab_size=1e10), "'type_vocab_size' is 10000000000.0"),
+    "a rate that is no number": (keys(hidden_dropout_prob=float("nan")), "'hidden_dropout_prob' is nan"),
+    "a rate above 1": (keys(attention_probs_dropout_prob=2), "'attention_probs_dropout_prob' is 2"),
+    "an infinite epsilon": (keys(layer_norm_eps=float("inf")), "'layer_norm_eps' is inf"),
+    "an epsilon in which all states are the same": (keys(layer_norm_eps=1e30), "'layer_norm_eps' is 1e+30"),
+    "any other number that is none": (keys(initializer_range=float("nan")), "'initializer_range' is nan"),
+    "a padding token that is no piece": (keys(pad_token_id=10**6), "'pad_token_id' is 1000000"),
+    "texts of three tokens": (keys("tokenizer_config.json", model_max_length=3), "'model_max_length' is 3"),
+    "a decoder beside the class of an encoder": (
+        keys(model_type="gpt2", architectures=["BertForMaskedLM"]),
+        "'model_type' is gpt2",
+    ),
+    "an encoder-decoder beside it": (
+        keys(model_type="blenderbot", architectures=["BertForMaskedLM"]),
+        "'model_type' is blenderbot",
+    ),
+    "weights of another class": (renamed("roberta."), "begin with 'roberta.bert.'"),
+    "weights of an encoder in an encoder": (renamed("encoder."), "begin with 'encoder.bert.'"),
+    "weights of something around the encoder": (renamed("0.auto_model."), "begin with '0.auto_model.bert.'"),
     "an architecture that is a number": (keys(architectures=[3]), "architectures"),
     "masked by padding": (keys("tokenizer_config.json", mask_token="[PAD]"), "mask_token and pad_token"),
     "the same, as an object": (
@@ -323,6 +353,31 @@ def test_every_family_is_accepted_as_transformers_saves_it(kind, tmp_path):
         path.write_text(json.dumps(about | {key: 2 * about[key]}))
         with pytest.raises(BiasflowError, match=str(tmp_path)):
             check_stored(tmp_path)
+
+
+@pytest.mark.parametrize("before", ["_orig_mod.", "module.", "model.", "module._orig_mod."])
+def test_weights_that_a_program_has_wrapped_are_read_under_their_own_names(folder, whole, before):
+    renamed(before)(folder)
+    (found, _), (expected, _) = (load_encoder(path, head="pretraining") for path in (folder, whole))
+    for name, tensor in expected.state_dict().items():
+        assert torch.equal(found.state_dict()[name], tensor)
+    assert describe(folder).lacking == describe(whole).lacking == {}
+
+
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_every_family_has_its_prefix(kind):
+    assert (FAMILIES[kind].prefix or kind) == model_of(kind, "MaskedLM").base_model_prefix
+
+
+def test_files_that_may_not_be_read_are_named_with_what_to_do(folder, monkeypatch):
+    """The library of the weights says that there is no such file."""
+    for name in ("model.safetensors", "config.json", ""):
+        monkeypatch.setattr(os, "access", lambda path, mode, name=name: path != folder / name)
+        with pytest.raises(BiasflowError, match=rf"{folder / name}: you may not read.*permissions"):
+            gather({"encoders": {"mine": LOCAL | {"path": str(folder)}}, "tasks": {}, "mirror": None, "papers": {}})
+
+
+LOCAL = {"source": "local", "optional": False}
 
 
 def adapter(folder):

@@ -17,7 +17,7 @@ from biasflow.metrics.gender_share import score as score_gender_share
 from biasflow.metrics.similarity import score as score_similarity
 from biasflow.metrics.similarity import similarity_kept
 from biasflow.readouts.files import save_arrays
-from biasflow.results.scores import tidy
+from biasflow.results.scores import tidy, undefined
 
 
 def plain_association(w, A, B):
@@ -120,6 +120,20 @@ def test_what_has_no_answer_says_why(name):
 def test_wrong_input_is_named(change, named):
     with pytest.raises(BiasflowError, match=named):
         weat(**dict(zip("XYAB", random_sets(7), strict=True)) | change)
+
+
+def test_a_method_without_a_value_has_its_reason(tmp_path):
+    """Whatever other methods have: all vectors are the same under the first one."""
+    axis, shown = [("none", "-"), ("hard", "-")], [("seat_effect_size", "-", "cls")]
+    arrays = {
+        role: np.stack([np.ones((4, 5)), random_sets(3)[0][:4]]) + 0.1 * number for number, role in enumerate("XYAB")
+    }
+    save_arrays(tmp_path / "v", arrays, axis, kind="seat", pooling="cls")
+    rows = score_association(tmp_path / "v")
+    assert undefined(rows, shown) == {"none": "every word of X and Y has the same association"}
+    assert undefined(rows[rows["method"] == "hard"], shown) == {}
+    rows.attrs.clear()
+    assert undefined(rows, shown)["none"].startswith("its value is not defined")
 
 
 AXIS = (("none", "-"), ("hard", "-"), ("densray-each", "layer[0]"))

@@ -14,7 +14,7 @@ from biasflow.metrics.gest import rates
 from biasflow.metrics.gest import score as score_gest
 from biasflow.metrics.intrasentence import LABELS, icat, shares, summary
 from biasflow.metrics.intrasentence import score as score_intrasentence
-from biasflow.metrics.items import scorer
+from biasflow.metrics.items import ROUNDING, scorer
 from biasflow.metrics.preferences import preferences, score_prediction_quality, score_sss
 from biasflow.plan import datasets
 from biasflow.registry import METRICS
@@ -51,6 +51,20 @@ def test_known_answer_of_crows_pairs(tmp_path):
     assert value["crows_pairs_neutral", "-", "released"] == 1 / 4
     # Per token: -10 against -5.5, -10 against -4.5, -5.0001 against -2.5, -3 against -2.
     assert value["crows_pairs_score", "all", "aul"] == value["crows_pairs_score", "all", "aula"] == 0
+
+
+@pytest.mark.parametrize("noise", [0, 1e-9])  # between batches
+def test_a_model_to_which_all_pairs_are_the_same_prefers_none(tmp_path, noise):
+    same = [(value, value * (1 + noise), direction) for value, _, direction in PAIRS for _ in range(25)]
+    path = readout(tmp_path / "p.parquet", same)
+    pd.read_parquet(path).assign(tokens_second=1).to_parquet(path)
+    found = score_crows_pairs(path).query("metric == 'crows_pairs_score'")
+    assert set(found["value"]) == {0.5} and ((found["low"] <= 0.5) & (found["high"] >= 0.5)).all()
+    columns = {f"differing_{side}": [value for value, *_ in PAIRS] for side in ("first", "second")}
+    found = scores(score_sss, tmp_path, **columns)
+    assert set(found["value"]) == {0.5} and ((found["low"] < 0.5) & (found["high"] > 0.5)).all()
+    assert shares([[-2.0, -2.0, -2.0]] * 9) == (0.5, 0.5)
+    assert shares([[-2.0, -2.0, -3.0]] * 9) == (0.5, 1)
 
 
 def test_likelihoods_that_are_not_finite_are_refused(tmp_path):
@@ -100,13 +114,18 @@ def test_known_answer_of_crr_and_delta_p(tmp_path):
     assert found["value"]["delta_p_score", "all"] == 3 / 4 and found["value"]["delta_p_score", "antistereo"] == 0
 
 
+def ties(first, second):
+    """The share of ties, which count for neither side; if all are ties, each side has half of them."""
+    return 0 if np.allclose(first, second, rtol=ROUNDING, atol=0) else (first == second).mean()
+
+
 @given(st.lists(st.tuples(st.floats(-50, 0), st.floats(-50, 0)), min_size=1, max_size=30))
 def test_swapping_the_sentences_or_the_sign_gives_the_rest(pairs):
     first, second = np.array(pairs).T
     table = pd.DataFrame({"direction": "stereo", "x_first": first, "x_second": second})
     swapped = table.rename(columns={"x_first": "x_second", "x_second": "x_first"})
     ours, theirs = (preferences(one, "score", "x")["value"][0] for one in (table, swapped))
-    assert ours + theirs + (first == second).mean() == pytest.approx(1)
+    assert ours + theirs + ties(first, second) == pytest.approx(1)
     assert preferences(table, "score", "x", sign=-1)["value"][0] == theirs
 
 
@@ -263,7 +282,7 @@ def test_scales_and_exchanges(scores):
     ss, lms = shares(scores)
     assert shares(4 * scores) == (ss, lms) and shares(scores, ["term"] * len(scores)) == pytest.approx((ss, lms))
     other, same = shares(scores[:, [1, 0, 2]])
-    assert same == pytest.approx(lms) and ss + other == pytest.approx(np.mean(scores[:, 0] != scores[:, 1]))
+    assert same == pytest.approx(lms) and ss + other == pytest.approx(1 - ties(scores[:, 0], scores[:, 1]))
     assert 0 <= icat(ss, lms) <= lms
 
 

@@ -48,6 +48,18 @@ def test_shares_and_means_of_the_largest():
     assert stereoset.distance(values, zero, top=1) == pytest.approx(0.2)
 
 
+def test_a_model_to_which_all_sentences_are_the_same_prefers_none():
+    table = probabilities([f"t{i}" for i in range(60)], methods=METHODS[:1]).assign(p=0.3)
+    found = stereoset.summary(table).set_index(["metric", "variant"])
+    for name, variant in (
+        ("stereotype_score", "original"),
+        ("stereotype_score", "both"),
+        ("language_model_score", "both"),
+    ):
+        assert found.loc[name, variant][["value", "low", "high"]].tolist() == [0.5, 0.5, 0.5]
+    assert stereoset.stereotype_score([0.2, 0.4], [0.2, 0.4]) == 0.5
+
+
 @pytest.mark.parametrize("p", [([], []), ([0.1, 0.2], [0.1]), ([float("nan")], [0.1]), ([0.1], [1.2]), (0.1, 0.2)])
 def test_what_is_not_a_list_of_probabilities_is_refused(p):
     with pytest.raises(BiasflowError):

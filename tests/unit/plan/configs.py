@@ -120,7 +120,7 @@ def folder_of(path: Path, *heads: str, tokenizer: Mapping = {}, weights: Mapping
     about = BERT | {"architectures": ["AnyForMaskedLM"]} | about  # what it says of heads counts for nothing
     (path / "config.json").write_text(json.dumps(about))
     (path / "tokenizer_config.json").write_text(json.dumps(tokenizer))
-    (path / "vocab.txt").write_text("[MASK]\n")
+    (path / "vocab.txt").write_text("[UNK]\n[CLS]\n[SEP]\n[MASK]\n")
     names = [same[0] for head in heads for same in head_weights(head, about)]
     save_file({name: np.ones(1, np.float32) for name in names} | weights, path / "model.safetensors")
     return str(path)

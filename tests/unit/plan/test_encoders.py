@@ -1,6 +1,7 @@
 """Encoders in the plan: where they come from, what lies on disk, and what an architecture or folder cannot have."""
 
 import json
+import re
 import shutil
 
 import numpy as np
@@ -8,10 +9,10 @@ import pytest
 
 from biasflow.base.errors import BiasflowError
 from biasflow.encoders.configured import Encoder
-from biasflow.encoders.described import Description
+from biasflow.encoders.described import Description, describe
 from biasflow.encoders.sentence_transformers import MODULES, own_pooling
 from biasflow.plan.cells import plan
-from biasflow.plan.choices import OF_FOLDER, with_folder
+from biasflow.plan.choices import OF_FOLDER, first_configuration, with_folder
 from biasflow.plan.configuration import load_schema, resolve
 from biasflow.plan.facts import gather
 from biasflow.plan.setup import Facts, Setup
@@ -151,15 +152,15 @@ def pooling_folder(tmp_path):
         (NEW, "mean"),
         ({"pooling_mode_cls_token": True}, "cls"),
         ({"pooling_mode_cls_token": True, "pooling_mode_max_tokens": True}, "cls+max_tokens"),
+        ({"pooling_mode": ["mean"]}, "mean"),
+        ({"pooling_mode": ["cls", "mean"]}, "cls+mean"),
+        ({"pooling_mode": "weightedmean"}, "weightedmean"),
+        ({"pooling_mode_mean_tokens": False}, "unnamed"),
+        ({"pooling_mode": [3]}, "unnamed"),
     ],
 )
 def test_a_folder_says_what_stands_for_a_sentence(pooling_folder, about, pooling):
     assert own_pooling(pooling_folder(about)) == pooling
-
-
-def test_a_folder_that_says_nothing_in_it_is_named(pooling_folder):
-    with pytest.raises(BiasflowError, match="1_Pooling"):
-        own_pooling(pooling_folder({"pooling_mode_mean_tokens": False}))
 
 
 def module(kind, path):
@@ -216,10 +217,30 @@ def test_the_entry_of_a_hub_encoder_says_its_pooling():
         assert {cell.dataset for cell in found.cells} == {name}
 
 
-def test_a_pooling_that_seat_does_not_know_ends_the_plan_with_the_key():
-    with pytest.raises(BiasflowError, match=r"metrics\.seat\.pooling.*encoders\.real pools by max_tokens"):
-        seat_of("max_tokens")
-    assert seat_of("max_tokens", ("metrics.seat.pooling", "mean"))[0] == {"sent-weat6-mean"}
+@pytest.mark.parametrize("pooling", ["max_tokens", "cls+mean", "unnamed"])
+def test_a_pooling_that_is_not_known_is_the_reason_of_its_cells_until_another_is_named(pooling_folder, pooling):
+    """Nothing else of the encoder waits for it, and the reason says what to write."""
+    folder = str(pooling_folder({"pooling_mode": 3 if pooling == "unnamed" else pooling.split("+")}))
+    reasons = cells_of(folder, metrics=("weat", "seat", "similarity"), methods=["none"])
+    assert reasons.pop(("weat", "none")) == ""
+    for reason in reasons.values():
+        assert re.match(rf"metrics\.seat\.pooling: encoders\.mine .* by {re.escape(pooling)}, .*pooling: mean", reason)
+    assert seat_of(pooling, ("metrics.seat.pooling", "mean"))[0] == {"sent-weat6-mean"}
+    assert "# Cannot be measured: seat, because metrics.seat.pooling" in first_configuration(folder, "f.yaml").text
+
+
+def test_what_sentence_transformers_does_to_a_text_before_the_encoder_is_named(pooling_folder):
+    folder = pooling_folder(NEW)
+    (folder / "tokenizer_config.json").write_text('{"do_lower_case": false}')
+    (folder / "vocab.txt").write_text("[UNK]\n[CLS]\n[SEP]\nHe\n")
+    assert describe(folder).not_applied == ()
+    prompts = {"prompts": {"query": "query: ", "document": "", "none": None}}
+    for name, n in ((None, 0), ("document", 0), ("none", 0), ("query", 1)):
+        (folder / "config_sentence_transformers.json").write_text(json.dumps(prompts | {"default_prompt_name": name}))
+        assert len(describe(folder).not_applied) == n
+    (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 384, "do_lower_case": true}')
+    prompt, lower_case = describe(folder).not_applied
+    assert "default prompt 'query: '" in prompt and "lower case" in lower_case
 
 
 def test_a_paper_says_its_pooling_itself():
