@@ -21,7 +21,6 @@ from biasflow.overview.cards import NOT_RUN, NOT_SHOWN, card, in_short
 from biasflow.papers.planted.blocks import BESIDE
 from biasflow.registry import COST, METRICS, Measure
 from biasflow.results.evidence import BY_LABEL, LEVEL, label_of
-from biasflow.results.page import meanings
 
 FOLDER = ROOT / "docs/measures"
 NO_TEST = "–"  # in the list of measures
@@ -63,7 +62,7 @@ change alike when the dose does.
 """
     for group, title in GROUPS.items():
         rows = [
-            (f"[{LABELS[key]}]({key}.md)", meanings("measures")[key], *in_short(key))
+            (f"[{LABELS[key]}]({key}.md)", METRICS[names[0]].measures[key].meaning, *in_short(key))
             for key, names in metrics.items()
             if METRICS[names[0]].measures[key].group == group
         ]
@@ -89,7 +88,7 @@ def _card(key: str, names: Sequence[str]) -> str:
         ("published models", _published(key)),
         *((field, known.pop(field)) for field in ("printed numbers reproduced", "known problems")),
     ]
-    what = meanings("measures")[key]
+    what = measure.meaning
     text = f"# {measure.label}\n\n{what[0].upper()}{what[1:].rstrip('.')}.\n\n"
     text += _list(fields)
     compared = ("on artificial", "follows", "share", "with other words")  # all in docs/findings

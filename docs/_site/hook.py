@@ -20,7 +20,6 @@ ELSEWHERE = {  # file of the project -> page of the site
 GENERATED = {  # file -> page of the site that stands in its place; a git host shows the file itself
     "README.md": "index.md",
     "scripts/biasflow/plan/schema.yaml": "reference/keys.md",
-    "scripts/biasflow/data/meanings.yaml": "reference/measures.md",
     "scripts/biasflow/registry.py": "reference/methods.md",
 }
 # GitHub needs no empty line before a list, mkdocs does.

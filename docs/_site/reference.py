@@ -15,7 +15,6 @@ from biasflow.cli import app
 from biasflow.plan import choices
 from biasflow.plan.cells import name_of_head
 from biasflow.registry import ERASERS, METRICS, PACKAGE, READOUTS, STRATEGIES, WITH, Metric, module_of
-from biasflow.results.page import meanings
 
 ROOT = Path(__file__).parents[2]
 GENERATED = "*This page is generated from the code whenever the site is built.*"
@@ -68,7 +67,7 @@ def _metric(name: str, entry: Metric) -> str:
     rows = [
         (
             f"`{key}`",
-            f"{measure.label}: {meanings('measures')[key]}",
+            f"{measure.label}: {measure.meaning}",
             GROUPS[measure.group],
             f"{measure.neutral:g}",
             DIRECTIONS[measure.better],
@@ -111,7 +110,7 @@ strategy](../extending/strategy.md) show how to add one.
         options = [(f"`{key}`", f"`{schema.get('default', 'none')}`") for key, schema in entry.options.items()]
         text += f"\n### `{name}`: {entry.label}\n\n"
         default = "; the first is the default" * (len(entry.fitted_to) > 1)
-        text += f"It {meanings('erasers')[name]}. It can be fitted to {_words(entry.fitted_to)}{default}.\n\n"
+        text += f"It {entry.meaning}. It can be fitted to {_words(entry.fitted_to)}{default}.\n\n"
         text += f"{markdown_table(('option', 'default'), options)}\n" * bool(options) + _docstring(
             module_of(entry), "fit"
         )

@@ -6,6 +6,7 @@ imports this module, so a new line makes nothing run again. Tables and figures k
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from math import inf
 from typing import Protocol
 
@@ -36,13 +37,14 @@ _WEIGHTS = {
 class Eraser:
     """An eraser: a module with `fit`, which returns an affine map that takes gender out of vectors.
 
-    options: JSON Schemas of the options of `fit`, by name; fitted_to: what it can be fitted to, the default first;
-    ordered: whether its directions are orthonormal and ordered, so that paper B's grid can take the first or second,
-    weighted by explained variance; places: where it acts in the method of its name, which every configuration has;
-    needs_labels: whether its `fit` needs the classes of a task as `y`; class_centred: whether it takes them, too, to be
-    fitted to gender minus its share in the class."""
+    meaning: what it does, in words that follow "it"; options: JSON Schemas of the options of `fit`, by name;
+    fitted_to: what it can be fitted to, the default first; ordered: whether its directions are orthonormal and ordered,
+    so that paper B's grid can take the first or second, weighted by explained variance; places: where it acts in the
+    method of its name, which every configuration has; needs_labels: whether its `fit` needs the classes of a task as
+    `y`; class_centred: whether it takes them, too, to be fitted to gender minus its share in the class."""
 
     label: str
+    meaning: str
     module: str
     options: Mapping[str, Schema] = field(default_factory=dict)
     fitted_to: tuple[str, ...] = ("words", "pairs", "task")
@@ -53,17 +55,32 @@ class Eraser:
 
 
 ERASERS = {
-    "hard": Eraser("hard debiasing", "erasers.hard", {"components": _whole(1, 1)}, ordered=True, places="all"),
+    "hard": Eraser(
+        "hard debiasing",
+        "removes the direction along which the vectors of all gendered words vary most",
+        "erasers.hard",
+        {"components": _whole(1, 1)},
+        ordered=True,
+        places="all",
+    ),
     "pca": Eraser(
         "PCA of pairs",
+        "removes the direction along which the differences within masculine-feminine pairs vary most",
         "erasers.pca",
         {"components": _whole(1, 1), "center": _one_of("pairs", "differences")},
         fitted_to=("pairs",),
         ordered=True,
     ),
-    "conceptor": Eraser("conceptor", "erasers.conceptor", {"aperture": {**_POSITIVE, "default": 2.0}}),
+    "conceptor": Eraser(
+        "conceptor",
+        "shrinks every direction by how much of the vectors of gendered words lies in it",
+        "erasers.conceptor",
+        {"aperture": {**_POSITIVE, "default": 2.0}},
+    ),
     "densray": Eraser(
         "DensRay",
+        "removes the direction along which vectors of different genders differ most and vectors of the same gender "
+        "least",
         "erasers.densray",
         {
             "components": _whole(1, 1),
@@ -72,13 +89,46 @@ ERASERS = {
         },
         places="all",
     ),
-    "leace": Eraser("LEACE", "erasers.leace", {"shrinkage": {"type": "boolean", "default": False}}, class_centred=True),
-    "splince": Eraser("SPLINCE", "erasers.splince", fitted_to=("task",), places="last.cls", needs_labels=True),
-    "mean_projection": Eraser("mean projection", "erasers.mean_projection", class_centred=True),
-    "inlp": Eraser("INLP", "erasers.inlp", {"classifiers": _whole(1, 100), "stop_at": _one_of("balanced", "majority")}),
-    "rlace": Eraser("R-LACE", "erasers.rlace", {"components": _whole(1, 1)}),
-    "sal": Eraser("SAL", "erasers.sal"),
-    "random": Eraser("random directions", "erasers.random", {"components": _whole(1, 1), "seed": _SEED}),
+    "leace": Eraser(
+        "LEACE",
+        "changes the vectors as little as possible so that no linear classifier can tell the genders apart",
+        "erasers.leace",
+        {"shrinkage": {"type": "boolean", "default": False}},
+        class_centred=True,
+    ),
+    "splince": Eraser(
+        "SPLINCE",
+        "changes the vectors as LEACE does, but keeps how they vary with the classes of the task",
+        "erasers.splince",
+        fitted_to=("task",),
+        places="last.cls",
+        needs_labels=True,
+    ),
+    "mean_projection": Eraser(
+        "mean projection",
+        "removes the direction from the mean masculine to the mean feminine vector",
+        "erasers.mean_projection",
+        class_centred=True,
+    ),
+    "inlp": Eraser(
+        "INLP",
+        "removes the directions of linear gender classifiers, one after another",
+        "erasers.inlp",
+        {"classifiers": _whole(1, 100), "stop_at": _one_of("balanced", "majority")},
+    ),
+    "rlace": Eraser(
+        "R-LACE",
+        "removes the direction without which a linear gender classifier does worst",
+        "erasers.rlace",
+        {"components": _whole(1, 1)},
+    ),
+    "sal": Eraser("SAL", "removes the directions in which vectors and gender vary together", "erasers.sal"),
+    "random": Eraser(
+        "random directions",
+        "removes directions drawn at random; it is a control",
+        "erasers.random",
+        {"components": _whole(1, 1), "seed": _SEED},
+    ),
 }
 
 
@@ -338,16 +388,18 @@ ALWAYS, OVER_SEEDS = "always", "seeds"  # the second as in the column `interval`
 class Measure:
     """A measure: one number that describes a model, one column of the matrix.
 
-    neutral: its value without bias; better: low, high or neutral (nearer to neutral); group: inside, outside, cost;
-    part, variant: its keys in the table of scores; or_variants: other variants that a model may have instead;
-    readings: variants that score the same test in another way; beside: the scores that must be read together with it;
-    unsigned: whether it lies off neutral for every model, so that a difference from neutral shows nothing: ALWAYS
-    (means of absolute values, a product with accuracy), or OVER_SEEDS, where intervals over items are compared with
-    shuffled items (metrics.occupation), and those over seeds are not; noisy: whether the noise of few items moves the
-    scores of all seeds alike, as that of gaps, so that seeds alone do not say how sure a change is; farthest: the
-    largest distance from neutral that is possible, by which pictures put measures on one axis (inf: there is none)."""
+    meaning: what it measures, in words that follow the name and a colon; neutral: its value without bias; better:
+    low, high or neutral (nearer to neutral); group: inside, outside, cost; part, variant: its keys in the table of
+    scores; or_variants: other variants that a model may have instead; readings: variants that score the same test
+    in another way; beside: the scores that must be read together with it; unsigned: whether it lies off neutral for
+    every model, so that a difference from neutral shows nothing: ALWAYS (means of absolute values, a product with
+    accuracy), or OVER_SEEDS, where intervals over items are compared with shuffled items (metrics.occupation), and
+    those over seeds are not; noisy: whether the noise of few items moves the scores of all seeds alike, as that of
+    gaps, so that seeds alone do not say how sure a change is; farthest: the largest distance from neutral that is
+    possible, by which pictures put measures on one axis (inf: there is none)."""
 
     label: str
+    meaning: str
     neutral: float
     better: str
     group: str
@@ -361,6 +413,12 @@ class Measure:
     farthest: float = inf
 
 
+_signed = partial(Measure, neutral=0, better="neutral", group=INSIDE)
+_amount = partial(Measure, neutral=0, better="low", group=INSIDE)
+_preference = partial(Measure, neutral=0.5, better="neutral", group=INSIDE, farthest=0.5)
+_quality = partial(Measure, neutral=1, better="high", group=COST)
+
+
 def _spread(metric: str) -> tuple[Beside]:
     return (Beside("spread of the associations", metric, variant=None),)
 
@@ -370,7 +428,11 @@ NO_SCALE = (
     "that is small, a method that changes cosines by hundredths can turn them over"
 )
 _PAIRS = "CrowS-Pairs: many pairs hold no stereotype, or differ in more than the group (Blodgett et al. 2021)"
-_ACCURACY = Measure("accuracy", 1, "high", COST, beside=_classifier())
+_ACCURACY = _quality(
+    "accuracy",
+    "share of test examples that the model classifies correctly",
+    beside=_classifier(),
+)
 
 
 def _gaps(pearson: str, sums: str, distances: str) -> dict[str, Measure]:
@@ -378,27 +440,51 @@ def _gaps(pearson: str, sums: str, distances: str) -> dict[str, Measure]:
     few = "too few people: a gap of 0.3 in each class would be seen in fewer than 80 of 100 cases"
     beside = *_classifier(sums), Beside("smallest gap seen", "smallest_gap_seen", variant=sums, most=0.3, why=few)
     sums_of_gaps = {"tpr_gap_sum": sums, "independence": sums, "separation": distances, "sufficiency": distances}
+    meanings = {
+        "tpr_gap_sum": "sum over professions of the absolute difference between the true positive rates of women and "
+        "men",
+        "independence": "how much the prediction depends on gender: a sum of Kullback-Leibler divergences, in nats",
+        "separation": "how much the prediction depends on gender among people of the same true class: a sum of "
+        "Kullback-Leibler divergences, in nats",
+        "sufficiency": "how much the true class depends on gender among people with the same prediction: a Wasserstein "
+        "distance",
+    }
     labels = {"tpr_gap_sum": "TPR gap (S)"}
     about, label = {"group": OUTSIDE, "noisy": True}, "TPR gap (P)"
     direction = Beside(label, "tpr_gap_pearson", variant=pearson)  # a sum hides that gaps turned around
-    correlation = Measure(label, 0, "neutral", variant=pearson, farthest=1, beside=beside, **about)
+    correlation = Measure(
+        label,
+        "correlation, over professions, of the TPR gap (women's true positive rate minus men's) with the share of "
+        "women in the profession",
+        0,
+        "neutral",
+        variant=pearson,
+        farthest=1,
+        beside=beside,
+        **about,
+    )
+    of_sum = {"neutral": 0, "better": "low", "unsigned": OVER_SEEDS, "beside": (*beside, direction), **about}
     return {"tpr_gap_pearson": correlation} | {
-        name: Measure(
-            labels.get(name, name), 0, "low", variant=variant, unsigned=OVER_SEEDS, beside=(*beside, direction), **about
-        )
+        name: Measure(labels.get(name, name), meanings[name], variant=variant, **of_sum)
         for name, variant in sums_of_gaps.items()
     }
 
 
-def _probes(suffix: str, label: str) -> dict[str, Measure]:
-    """The probes of readouts.families, each beside the same with shuffled labels."""
-    families = {"linear": "linear", "quadratic": "quadratic", "rbf": "kernel", "hidden": "hidden-layer"}
-    about = {"neutral": 0.5, "better": "low", "group": INSIDE, "farthest": 0.5}
-    labels = {f"{family}_{suffix}": f"{name} {label}" for family, name in families.items()}
-    return {
-        name: Measure(text, beside=(Beside("with shuffled labels", name, variant="shuffled"),), **about)
-        for name, text in labels.items()
+def _probes(suffix: str, label: str, linear: str) -> dict[str, Measure]:
+    """The probes of readouts.families, each beside the same with shuffled labels. linear: what the linear one means."""
+    families = {
+        "linear": ("linear", linear),
+        "quadratic": ("quadratic", "the same by a classifier that also reads products of two dimensions"),
+        "rbf": ("kernel", "the same by a classifier with a Gaussian kernel"),
+        "hidden": ("hidden-layer", "the same by a classifier with a hidden layer"),
     }
+    about = {"neutral": 0.5, "better": "low", "group": INSIDE, "farthest": 0.5}
+    measures = {}
+    for family, (kind, meaning) in families.items():
+        name = f"{family}_{suffix}"
+        beside = (Beside("with shuffled labels", name, variant="shuffled"),)
+        measures[name] = Measure(f"{kind} {label}", meaning, beside=beside, **about)
+    return measures
 
 
 SENTENCE, FIRST_TOKEN, WORDS, TOKENS = "the sentence vector", "the first token", "words", "all tokens"
@@ -443,10 +529,30 @@ METRICS = {
         "next_sentence",
         "stimuli",
         measures={
-            "strength": Measure("Strength", 0, "low", INSIDE, part="top=10%"),
-            "distance": Measure("Distance", 0, "low", INSIDE, part="top=10%", unsigned=ALWAYS),
-            "stereotype_score": Measure("Stereotype Score", 0.5, "neutral", INSIDE, variant="original", farthest=0.5),
-            "language_model_score": Measure("language-model score", 1, "high", COST, variant="both"),
+            "strength": _amount(
+                "Strength",
+                "how much likelier a next-sentence head finds the stereotypical sentence than the anti-stereotypical "
+                "one, over the tenth of the triples with the largest preference",
+                part="top=10%",
+            ),
+            "distance": _amount(
+                "Distance",
+                "how much the probability of an unrelated next sentence changes when gendered words are swapped, over "
+                "the tenth of the triples with the largest change",
+                part="top=10%",
+                unsigned=ALWAYS,
+            ),
+            "stereotype_score": _preference(
+                "Stereotype Score",
+                "share of triples in which a next-sentence head prefers the stereotypical sentence to the "
+                "anti-stereotypical one",
+                variant="original",
+            ),
+            "language_model_score": _quality(
+                "language-model score",
+                "share of comparisons in which a next-sentence head prefers a related sentence to an unrelated one",
+                variant="both",
+            ),
         },
         finetuned=False,
     ),
@@ -456,11 +562,10 @@ METRICS = {
         "masked_words",
         "occupations",
         measures={
-            "occtmp_diff": Measure(
+            "occtmp_diff": _amount(
                 "OCCTMP",
-                0,
-                "low",
-                INSIDE,
+                'mean absolute difference between log p(he) and log p(she) in sentences such as "[MASK] is a nurse.", '
+                "in nats",
                 beside=(
                     Beside(
                         "probability of both pronouns",
@@ -483,11 +588,10 @@ METRICS = {
         "vectors",
         "word_tests",
         measures={
-            "weat_effect_size": Measure(
+            "weat_effect_size": _signed(
                 "WEAT",
-                0,
-                "neutral",
-                INSIDE,
+                "effect size of an association test: how much more closely one set of words (such as careers) than "
+                "another (such as family) is associated with the words for one gender, in standard deviations",
                 variant="target",
                 or_variants=("given",),
                 beside=_spread("weat_spread"),
@@ -503,11 +607,10 @@ METRICS = {
         "vectors",
         "sentence_tests",
         measures={
-            "seat_effect_size": Measure(
+            "seat_effect_size": _signed(
                 "SEAT",
-                0,
-                "neutral",
-                INSIDE,
+                'effect size of the same test on sentences about the words ("This is a nurse."), in standard '
+                "deviations",
                 variant="cls",
                 or_variants=("mean", "first-piece", "given"),
                 beside=_spread("seat_spread"),
@@ -522,7 +625,14 @@ METRICS = {
         "metrics.combined_effect",
         "associations",
         "context_tests",
-        measures={"ceat_effect_size": Measure("CEAT", 0, "neutral", INSIDE, variant="concepts-spread", farthest=2)},
+        measures={
+            "ceat_effect_size": _signed(
+                "CEAT",
+                "the test of WEAT on words in sentences that are drawn at random from a text, combined over the draws",
+                variant="concepts-spread",
+                farthest=2,
+            )
+        },
         reads_states=WORDS,
         criticism=NO_SCALE,
     ),
@@ -534,7 +644,14 @@ METRICS = {
         "metrics.log_odds",
         "masked_words",
         "planted_occupations",
-        measures={"log_odds_r": Measure("log-odds r", 0, "neutral", INSIDE, farthest=1)},
+        measures={
+            "log_odds_r": _signed(
+                "log-odds r",
+                'correlation between the preference for "she" over "he" and the share of women that was planted for '
+                "the occupation",
+                farthest=1,
+            )
+        },
         reads_states=WORDS,
         finetuned=False,
     ),
@@ -546,6 +663,8 @@ METRICS = {
         measures={
             "gest_stereotype_rate": Measure(
                 "GEST rate",
+                "how much more a masculine speaker is preferred for statements that are stereotypical of men than for "
+                "statements that are stereotypical of women, as a ratio; above 1 the model follows the stereotypes",
                 1,
                 "neutral",
                 INSIDE,
@@ -565,16 +684,13 @@ METRICS = {
         "likelihoods",
         "crows_pairs",
         measures={
-            "crows_pairs_score": Measure(
+            "crows_pairs_score": _preference(
                 "CrowS-Pairs",
-                0.5,
-                "neutral",
-                INSIDE,
+                "share of pairs of sentences in which the more stereotypical sentence is the likelier one",
                 part="all",
                 variant="exact",
                 or_variants=("l2r",),
                 readings=("released", "aul", "aula"),
-                farthest=0.5,
             )
         },
         reads_states=WORDS,
@@ -586,7 +702,14 @@ METRICS = {
         "metrics.preferences",
         "pair_tokens",
         "stereotype_pairs",
-        measures={"sss_score": Measure("SSS", 0.5, "neutral", INSIDE, part="all", farthest=0.5)},
+        measures={
+            "sss_score": _preference(
+                "SSS",
+                "share of pairs of sentences in which the words that are in one sentence only are likelier in the more"
+                " stereotypical sentence, given the words that both have",
+                part="all",
+            )
+        },
         reads_states=WORDS,
         finetuned=False,
         criticism=_PAIRS,
@@ -597,8 +720,18 @@ METRICS = {
         "pair_tokens",
         "stereotype_pairs",
         measures={
-            "crr_score": Measure("CRR", 0.5, "neutral", INSIDE, part="all", farthest=0.5),
-            "delta_p_score": Measure("Delta P", 0.5, "neutral", INSIDE, part="all", farthest=0.5),
+            "crr_score": _preference(
+                "CRR",
+                "share of pairs of sentences in which the tokens of the more stereotypical sentence have the better "
+                "ranks among all predictions",
+                part="all",
+            ),
+            "delta_p_score": _preference(
+                "Delta P",
+                "share of pairs of sentences in which the tokens of the more stereotypical sentence are nearer in "
+                "probability to the likeliest prediction",
+                part="all",
+            ),
         },
         reads_states=WORDS,
         finetuned=False,
@@ -611,7 +744,16 @@ METRICS = {
         "stereotype_pairs",
         measures={
             "kldivs": Measure(
-                "KLDivS", 50, "low", INSIDE, part="all", variant="released", unsigned=ALWAYS, farthest=50
+                "KLDivS",
+                "asymmetry of the divergences between the log-likelihoods of the sentences that stereotype more and "
+                "those that stereotype less, taken as normal distributions; at 50 there is none",
+                50,
+                "low",
+                INSIDE,
+                part="all",
+                variant="released",
+                unsigned=ALWAYS,
+                farthest=50,
             ),
         },
         reads_states=WORDS,
@@ -625,7 +767,16 @@ METRICS = {
         "stereotype_pairs",
         measures={
             "jsdivs": Measure(
-                "JSDivS", 100, "high", INSIDE, part="all", variant="released", unsigned=ALWAYS, farthest=100
+                "JSDivS",
+                "how alike the log-likelihoods of the sentences that stereotype more and less are distributed; 100 if "
+                "they are distributed alike",
+                100,
+                "high",
+                INSIDE,
+                part="all",
+                variant="released",
+                unsigned=ALWAYS,
+                farthest=100,
             ),
         },
         reads_states=WORDS,
@@ -638,18 +789,18 @@ METRICS = {
         "masked_words",
         "stereoset_blanks",
         measures={
-            "intrasentence_stereotype_score": Measure(
+            "intrasentence_stereotype_score": _preference(
                 "StereoSet SS",
-                0.5,
-                "neutral",
-                INSIDE,
+                "how often the stereotypical word for a blank is preferred to the anti-stereotypical one",
                 variant="left-to-right-terms",
                 or_variants=("given-terms",),
                 readings=("left-to-right-items", "together-terms", "together-items", "released"),
-                farthest=0.5,
             ),
-            "intrasentence_language_model_score": Measure(
-                "StereoSet LMS", 1, "high", COST, variant="left-to-right-terms", or_variants=("given-terms",)
+            "intrasentence_language_model_score": _quality(
+                "StereoSet LMS",
+                "how often a related word for a blank is preferred to an unrelated one",
+                variant="left-to-right-terms",
+                or_variants=("given-terms",),
             ),
         },
         reads_states=WORDS,
@@ -662,11 +813,15 @@ METRICS = {
         "next_sentence",
         "stereoset_sentences",
         measures={
-            "intersentence_stereotype_score": Measure(
-                "StereoSet SS (sentences)", 0.5, "neutral", INSIDE, variant="terms", farthest=0.5
+            "intersentence_stereotype_score": _preference(
+                "StereoSet SS (sentences)",
+                "how often the stereotypical next sentence is preferred to the anti-stereotypical one",
+                variant="terms",
             ),
-            "intersentence_language_model_score": Measure(
-                "StereoSet LMS (sentences)", 1, "high", COST, variant="terms"
+            "intersentence_language_model_score": _quality(
+                "StereoSet LMS (sentences)",
+                "how often a related next sentence is preferred to an unrelated one",
+                variant="terms",
             ),
         },
         finetuned=False,
@@ -677,7 +832,13 @@ METRICS = {
         "metrics.bec_pro",
         "masked_words",
         "bec_pro",
-        measures={"bec_pro_interaction": Measure("BEC-Pro", 0, "neutral", INSIDE)},
+        measures={
+            "bec_pro_interaction": _signed(
+                "BEC-Pro",
+                "how much more a typically female profession than a typically male one raises the probability of words"
+                " for women above that of words for men, in nats; above 0 is the stereotype",
+            )
+        },
         reads_states=WORDS,
         finetuned=False,
         criticism="BEC-Pro: what templates measure changes with their wording (Seshadri et al. 2022)",
@@ -688,8 +849,17 @@ METRICS = {
         "masked_words",
         "bec_pro",
         measures={
-            "lpbs": Measure("LPBS", 0, "neutral", INSIDE),
-            "lpbs_absolute": Measure("LPBS (absolute)", 0, "low", INSIDE, unsigned=ALWAYS),
+            "lpbs": _signed(
+                "LPBS",
+                "how much more professions raise the probability of words for women than of words for men, above what "
+                "the model expects without the profession, in nats",
+            ),
+            "lpbs_absolute": _amount(
+                "LPBS (absolute)",
+                "the same for each profession without its sign, on average: it shows a bias also where professions "
+                "differ in direction",
+                unsigned=ALWAYS,
+            ),
         },
         reads_states=WORDS,
         finetuned=False,
@@ -700,7 +870,13 @@ METRICS = {
         "metrics.disco",
         "fillings",
         "disco",
-        measures={"disco": Measure("DisCo", 0, "low", INSIDE)},
+        measures={
+            "disco": _amount(
+                "DisCo",
+                "number of words, in each sentence template, that the model fills in more often for one gender than "
+                "for the other; the mean over templates",
+            )
+        },
         reads_states=WORDS,
         finetuned=False,
         criticism="DisCo: what templates measure changes with their wording (Seshadri et al. 2022)",
@@ -711,17 +887,19 @@ METRICS = {
         "masked_words",
         "trait_ratings",
         measures={
-            f"trait_ratings_{group}": Measure(
+            f"trait_ratings_{group}": _signed(
                 f"traits: {group}",
-                0,
-                "neutral",
-                INSIDE,
+                f"how much more a trait in sight raises {words} than words for men in sentences such as "
+                f'"{pronoun} is a kind person.", in nats; above 0 it raises {words.partition(" (")[0]} more',
                 part=f"{group}-masculine",
                 variant="own-places",
                 readings=("released",),
                 beside=(Beside("marginal R2", "trait_ratings_r2", f"{group}-masculine", None),),
             )
-            for group in ("feminine", "neo")
+            for group, words, pronoun in (
+                ("feminine", "words for women", "She"),
+                ("neo", "neopronouns (xe, ze)", "Xe"),
+            )
         },
         reads_states=WORDS,
         finetuned=False,
@@ -733,11 +911,10 @@ METRICS = {
         "masked_words",
         "winogender",
         measures={
-            "winogender_r": Measure(
+            "winogender_r": _signed(
                 "Winogender r",
-                0,
-                "neutral",
-                INSIDE,
+                'correlation between the preference for "she" over "he" and the share of women in the occupation (US '
+                "statistics)",
                 part="occupation",
                 variant="bls",
                 readings=("bergsma",),
@@ -756,13 +933,23 @@ METRICS = {
         measures={
             "compression": Measure(
                 "Compression",
+                "how many times shorter the code for the genders of texts becomes with the help of the vectors of the "
+                "texts; at 1 the vectors say nothing about gender",
                 1,
                 "low",
                 INSIDE,
                 variant="paper-bits-best",
                 beside=(Beside("with shuffled labels", "control_compression", variant="paper-bits-best"),),
             ),
-            "probe_accuracy": Measure("probe accuracy", 0.5, "low", INSIDE, variant="paper-best", farthest=0.5),
+            "probe_accuracy": Measure(
+                "probe accuracy",
+                "accuracy of a linear classifier that reads gender off the vectors of texts",
+                0.5,
+                "low",
+                INSIDE,
+                variant="paper-best",
+                farthest=0.5,
+            ),
         },
         reads_states=FIRST_TOKEN,
     ),
@@ -774,6 +961,7 @@ METRICS = {
         measures={
             "mlp_compression": Measure(
                 "Compression (MLP)",
+                "compression with a probe that has a hidden layer, so that it also finds gender that is not linear",
                 1,
                 "low",
                 INSIDE,
@@ -781,7 +969,13 @@ METRICS = {
                 beside=(Beside("with shuffled labels", "mlp_control_compression", variant="paper-bits-best"),),
             ),
             "mlp_probe_accuracy": Measure(
-                "probe accuracy (MLP)", 0.5, "low", INSIDE, variant="paper-best", farthest=0.5
+                "probe accuracy (MLP)",
+                "accuracy of a classifier with a hidden layer that reads gender off the vectors of texts",
+                0.5,
+                "low",
+                INSIDE,
+                variant="paper-best",
+                farthest=0.5,
             ),
         },
         reads_states=FIRST_TOKEN,
@@ -791,7 +985,12 @@ METRICS = {
         "metrics.families",
         "families",
         "families",
-        measures=_probes("probe", "probe"),
+        measures=_probes(
+            "probe",
+            "probe",
+            "share of people whose gender a linear classifier tells from the vectors of texts about them, the mean "
+            "over both genders",
+        ),
         reads_states=FIRST_TOKEN,
     ),
     "word_families": Metric(
@@ -799,7 +998,12 @@ METRICS = {
         "metrics.families",
         "word_families",
         "probed_words",
-        measures=_probes("word_probe", "probe of words"),
+        measures=_probes(
+            "word_probe",
+            "probe of words",
+            "share of gendered words in context whose gender a linear classifier tells from their vectors, the mean "
+            "over both genders",
+        ),
         reads_states=WORDS,
         finetuned=False,
     ),
@@ -808,7 +1012,16 @@ METRICS = {
         "metrics.perplexity",
         "losses",
         "running_text",
-        measures={"perplexity": Measure("perplexity", 1, "low", COST)},
+        measures={
+            "perplexity": Measure(
+                "perplexity",
+                "how uncertain the masked-LM head is about masked words of a held-out text, 15 % masked at once: the "
+                "exponential of its mean loss",
+                1,
+                "low",
+                COST,
+            )
+        },
         reads_states=WORDS,
         finetuned=False,
     ),
@@ -817,7 +1030,17 @@ METRICS = {
         "metrics.perplexity",
         "likelihoods",
         "sample_of_text",
-        measures={"pseudo_perplexity": Measure("pseudo-perplexity", 1, "low", COST, or_variants=("l2r",))},
+        measures={
+            "pseudo_perplexity": Measure(
+                "pseudo-perplexity",
+                "perplexity of single sentences with one masked token at a time, so it is lower; do not compare it "
+                "with perplexity",
+                1,
+                "low",
+                COST,
+                or_variants=("l2r",),
+            )
+        },
         reads_states=WORDS,
         finetuned=False,
     ),
@@ -826,7 +1049,13 @@ METRICS = {
         "metrics.similarity",
         "sentence_vectors",
         "sentences",
-        measures={"similarity_kept": Measure("similarity kept", 1, "high", COST)},
+        measures={
+            "similarity_kept": _quality(
+                "similarity kept",
+                "how far sentences stay similar to the same sentences as before the method: the mean rank correlation "
+                "of their cosines",
+            )
+        },
         reads_states=FIRST_TOKEN,
         finetuned=False,
     ),
@@ -835,7 +1064,12 @@ METRICS = {
         "metrics.glue",
         "predictions",
         "test_sets",
-        measures={"accuracy": _ACCURACY, "glue_score": Measure("GLUE score", 1, "high", COST, beside=_classifier())},
+        measures={
+            "accuracy": _ACCURACY,
+            "glue_score": Measure(
+                "GLUE score", "mean of the official scores of the GLUE task", 1, "high", COST, beside=_classifier()
+            ),
+        },
         pretrained=False,
     ),
     "nli_fairness": Metric(
@@ -846,6 +1080,8 @@ METRICS = {
         measures={
             "nli_fairness": Measure(
                 "NLI Fairness Score",
+                "accuracy times parity on pairs of sentences about occupations; parity is the share of occupations for"
+                " which both genders get the same answer",
                 1,
                 "high",
                 OUTSIDE,
@@ -874,11 +1110,9 @@ METRICS = {
         "clusters",
         "documents",
         measures={
-            "conll_f1": Measure(
+            "conll_f1": _quality(
                 "CoNLL F1",
-                1,
-                "high",
-                COST,
+                "quality of coreference resolution: the mean of the F1 scores MUC, B-cubed and CEAFe",
                 beside=(Beside("", "conll_f1", least=1e-9, why="no predicted link is right"),),
             )
         },
@@ -893,6 +1127,8 @@ METRICS = {
         measures={
             "f1_difference": Measure(
                 "F1 difference",
+                "CoNLL F1 on sentences that follow a gender stereotype minus CoNLL F1 on sentences that contradict it,"
+                " in points",
                 0,
                 "neutral",
                 OUTSIDE,
@@ -916,7 +1152,16 @@ METRICS = {
         "metrics.training",
         TRAINING,
         "adversaries",
-        measures={"adversary_accuracy": Measure("adversary accuracy", 0.5, "low", INSIDE, farthest=0.5)},
+        measures={
+            "adversary_accuracy": Measure(
+                "adversary accuracy",
+                "how often the adversary in training tells the right gender of people of a known profession",
+                0.5,
+                "low",
+                INSIDE,
+                farthest=0.5,
+            )
+        },
         untouched_only=True,
         pretrained=False,
         reads_states=FIRST_TOKEN,

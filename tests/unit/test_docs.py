@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from biasflow import registry
 from biasflow.encoders.described import COLUMNS as ENCODERS
 from biasflow.metrics.glue import OFFICIAL
 from biasflow.metrics.training import TRAININGS
@@ -159,6 +160,36 @@ def test_configurations_that_are_shown_plan(shown):
     asked = list(shown.get("ask", {}))
     cells = plan(Setup(resolved)).cells
     assert {cell.status for cell in cells if cell.block in asked} <= {"run"}
+
+
+def test_entries_of_the_registry_that_are_shown_are_whole_and_none_is_without_its_meaning():
+    shown = {"metric": r"^(\"\w+\": Metric\(\n.*?^\)),$", "eraser": r"^\+    (\"\w+\": Eraser\(.*?^\+    \)),$"}
+    for page, pattern in shown.items():
+        text = (ROOT / f"docs/extending/{page}.md").read_text(encoding="utf-8")
+        for entry in re.findall(pattern, text, re.DOTALL | re.MULTILINE):
+            eval(f"{{{entry}}}".replace("\n+", "\n"), vars(registry))  # TypeError where something lacks
+    with pytest.raises(TypeError, match="meaning"):
+        registry.Eraser("label", module="erasers.yours")
+    with pytest.raises(TypeError, match="meaning"):
+        registry.Measure("label", neutral=0, better="low", group=registry.INSIDE)
+    entries = [*ERASERS.values(), *(measure for entry in METRICS.values() for measure in entry.measures.values())]
+    assert all(re.match(r"[a-zC]\S* \S", entry.meaning) for entry in entries)
+
+
+def test_pairs_that_are_shown_are_listed_as_readouts_take_them(tmp_path):
+    page = (ROOT / "docs/extending/metric.md").read_text(encoding="utf-8")
+    (pairs,) = re.findall(r"```\n(stereotype,.*?)```", page, re.DOTALL)
+    (module,) = re.findall(r"```python\n# scripts/biasflow/corpora/our_pairs.py\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "pairs.csv").write_text(f"{pairs},no stereotype\n")
+    listed: dict = {}
+    exec(module, listed)
+    found = listed["items"](tmp_path / "pairs.csv")
+    assert found.to_dict("list") == {
+        "first": ["She is a nurse.", "He is a surgeon."],
+        "second": ["He is a nurse.", "She is a surgeon."],
+        "item": [0, 1],
+        "direction": ["stereo"] * 2,
+    }
 
 
 def test_configurations_are_listed():

@@ -112,7 +112,7 @@ def erasers(config: Mapping | None) -> Lines:
     """What methods are made of: what each removes, what it is fitted to, and its options."""
     for name, entry in ERASERS.items():
         options = ", ".join(f"{key}: {schema.get('default', '...')}" for key, schema in entry.options.items())
-        about = f"{entry.label}: {meanings('erasers')[name]}; fitted to {', '.join(entry.fitted_to)}"
+        about = f"{entry.label}: {entry.meaning}; fitted to {', '.join(entry.fitted_to)}"
         yield name.replace("_", "-"), about + f"; options {options}" * bool(options)
 
 
@@ -130,7 +130,7 @@ def measures(config: Mapping | None) -> Lines:
     for metric, entry in METRICS.items():
         for name, measure in entry.measures.items():
             better = "nearer is better" if measure.better == "neutral" else f"{measure.better} is better"
-            about = f"{measure.label}: {meanings('measures')[name]}"
+            about = f"{measure.label}: {measure.meaning}"
             yield name, f"{about}; {GROUPS[measure.group]}, neutral {measure.neutral:g}, {better}; metric {metric}"
 
 

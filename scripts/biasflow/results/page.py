@@ -10,6 +10,7 @@ import yaml
 
 from biasflow.base.files import read_text
 from biasflow.base.shipped import shipped
+from biasflow.registry import ERASERS, METRICS
 
 ASSETS = shipped("results/assets")  # style and scripts, which pages include
 PAGES = jinja2.Environment(
@@ -30,5 +31,10 @@ def shown_in_report(name: str, caption: str) -> dict[str, str]:
 
 @cache
 def meanings(kind: str) -> Mapping[str, str]:
-    """Name -> meaning, in words that follow the name and a colon. kind: a part of the file, such as "measures"."""
+    """Name -> meaning, in words that follow the name and a colon. kind: "measures" or "erasers" of the registry, or a
+    part of data/meanings.yaml, such as "places"."""
+    if kind == "erasers":
+        return {name: entry.meaning for name, entry in ERASERS.items()}
+    if kind == "measures":
+        return {name: measure.meaning for entry in METRICS.values() for name, measure in entry.measures.items()}
     return yaml.safe_load(read_text(shipped("data/meanings.yaml")))[kind]

@@ -282,7 +282,7 @@ def test_methods_that_do_the_same_count_once():
 
 SHARE = Beside("largest share", "share", most=0.95, why="one label has nearly all")
 SPREAD = Beside("spread", "spread", variant=None)
-MEASURE = Measure("gap", 0, "low", "outside", beside=(SHARE, SPREAD))
+MEASURE = Measure("gap", "a gap", 0, "low", "outside", beside=(SHARE, SPREAD))
 
 
 def scored_beside(*rows):
@@ -315,7 +315,8 @@ def test_a_score_of_another_dataset_of_the_same_model_may_stand_beside_and_the_l
         )
     ]
     scores = tidy(pd.DataFrame(rows), encoder="bert", task="nli", strategy="plain")
-    measure = Measure("gap", 0, "low", "outside", beside=(Beside("", "p", most=0.05, why="guesses", any_dataset=True),))
+    beside = Beside("", "p", most=0.05, why="guesses", any_dataset=True)
+    measure = Measure("gap", "a gap", 0, "low", "outside", beside=(beside,))
     gaps = scores[scores["metric"] == "gap"].set_index("method", drop=False)
     found = beside(gaps, scores, measure)
     assert found[""].to_dict() == {"none": 0.2, "leace": 0.02} and in_words(found) == ""

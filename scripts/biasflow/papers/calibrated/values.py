@@ -27,7 +27,7 @@ CONTROL = "control"  # the group of rows that are no measures: they show whether
 SEEN = "seen"  # occupations that the text is about
 KEYS = ["measure", "group", "sign", "occupations", "bias", "seed"]
 TEXTS = "typical gender in the texts"
-LOG_ODDS = Judged(Measure("log-odds", 0, "neutral", INSIDE), "occtmp")
+LOG_ODDS = Judged(Measure("log-odds", "log p(she) - log p(he) of an occupation", 0, "neutral", INSIDE), "occtmp")
 GENERAL = "log-odds mean"  # the preference for "she" over "he" whatever the occupation is
 LEAST_OCCUPATIONS = 4  # of a part; a correlation of fewer says nothing
 
