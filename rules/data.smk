@@ -14,12 +14,13 @@ FILES_READ = files_read(SETUP, CATALOGUE, JOBS)
 
 
 # The code is no input here: what a file must be is checked against its sha256, and an edit must not fetch it again.
-# Nor is the mirror a parameter: a verified file stays good when the mirror is gone.
+# Nor is the mirror a parameter: a verified file stays good when the mirror is gone. A file that another run has fetched
+# meanwhile stays where it is (`update`): its jobs read it.
 rule download:
     input:
         own=lambda wildcards: on_this_machine(config["files"].get(NAMES_OF_FILES[wildcards.file], [])),
     output:
-        f"{CORPORA}/{{file}}",
+        update(f"{CORPORA}/{{file}}"),
     log:
         f"{CORPORA}/logs/{{file}}.log",
     wildcard_constraints:

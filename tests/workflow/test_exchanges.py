@@ -186,7 +186,7 @@ EXCHANGES = {
         put("own/special_tokens_map.json"), r"own/special_tokens_map.json was not read before: \d+ finished"
     ),
     "the record of an external file": Exchange(remove(record_of(TEST)), f"{TEST} has no record"),
-    "a record that is none": Exchange(put(record_of(MODEL), "null"), f"{MODEL}.json does not say what", "does not say"),
+    "a record that is none": Exchange(put(record_of(MODEL), "null"), "seed0.json does not say", "does not say"),
     "another rate": Exchange(
         nothing, r"learning_rate was 0.001, is 0.005: \d+ finished.*run=.*replace=true", config=RATE
     ),
@@ -251,6 +251,39 @@ def test_what_a_killed_run_left_of_another_content_is_made_again(run):
         write_record(record | {"sha256": record["sha256"] | {path: sha256(path)}})
     jobs = run.jobs(config="own.yaml")
     assert {"scores", "matrix"} <= set(jobs) and not {"score", "finetune_nli", "fit_methods"} & set(jobs)
+
+
+def test_external_files_that_another_run_needs_too_are_no_reason_to_wait(run, monkeypatch):
+    """Neither for its end; nor is a file fetched again that it has fetched since this one began."""
+    locks, text = run.folder / ".snakemake/locks", "results/second/data/texts/wikitext-2-test.txt"
+    shutil.rmtree(run.folder / "results/corpora")
+    locks.mkdir(exist_ok=True)
+    for kind in ("input", "output"):
+        (locks / f"0.{kind}.lock").write_text(f"{TEST}\nresults/corpora/google-analogies\n")
+    run.configure(with_keys({"run": "second"}), "own.yaml")
+    run.succeeds(text, config="own.yaml")
+    fetched = (run.folder / TEST).read_bytes(), run.record(TEST)["origin"]
+    monkeypatch.setenv("BIASFLOW_STARTED", "1")
+    with chdir(run.folder):
+        remove("mirror/wikitext-2/wiki.test.tokens")()
+    run.succeeds(TEST, "--force", config="own.yaml")
+    assert ((run.folder / TEST).read_bytes(), run.record(TEST)["origin"]) == fetched
+    with chdir(run.folder), (locks / "0.output.lock").open("w") as lock:
+        lock.write(f"{text}\n")
+    done = run.snakemake(text, "--force", config="own.yaml")
+    assert done.returncode and "another run is at work" in said(done)
+
+
+def test_a_result_that_cannot_be_read_is_named(run):
+    """Root reads everything, unless it gives that right away."""
+    scores = run.folder / f"{RUN}/scores/own/pretrained/inside.csv"
+    (run.folder / f"{RUN}/scores.csv").unlink()
+    scores.chmod(0)
+    without = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] * (os.geteuid() == 0)
+    command = run._command((f"{RUN}/scores.csv",), "own.yaml")
+    done = subprocess.run(**command | {"args": without + command["args"]}, capture_output=True, text=True, check=False)
+    assert done.returncode
+    assert re.search(r"^biasflow: rule scores: .*/inside.csv: cannot be read: Perm.*rights", said(done)), said(done)
 
 
 def test_what_was_touched_is_not_taken_for_what_is_planned(run):

@@ -258,6 +258,9 @@ def named_once(pairs: list[tuple[str, object]]) -> dict:
 
 
 def sha256(path: str | Path) -> str:
-    """Return the file's SHA-256 as 64 hex digits, read in blocks (constant memory)."""
-    with open(path, "rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+    """Return the file's SHA-256 as 64 hex digits, read in blocks (constant memory); BiasflowError as `read_text`."""
+    try:
+        with open(path, "rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise BiasflowError(f"{path}: cannot be read: {error.strerror}; check its rights") from error

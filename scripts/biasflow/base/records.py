@@ -96,6 +96,15 @@ def read_record(path: str | Path) -> dict | None:
     return record
 
 
+def record_since(path: str | Path, since: float) -> dict | None:
+    """Return the record of a result that is as it says, if it was written after `since` (seconds); otherwise None."""
+    file = record_file(path)
+    if file is None or not file.is_file() or file.stat().st_mtime < since:
+        return None
+    record = read_record(path)
+    return None if any(faults(record)) else record
+
+
 def start_of(record: Mapping) -> dict:
     """Return configuration, versions and commit of the job that wrote a record; nothing if an earlier version of
     biasflow wrote it. BiasflowError if they were edited or deleted."""

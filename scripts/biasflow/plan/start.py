@@ -15,7 +15,7 @@ from snakemake.jobs import Job
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import check_path, check_writable
-from biasflow.base.paths import CORPORA
+from biasflow.base.paths import CORPORA, is_corpus_file
 from biasflow.base.planned import check_finished, outdated, planned_jobs
 from biasflow.base.terminal import LastWord, shorten
 from biasflow.plan.asked import remember
@@ -43,7 +43,10 @@ class Start(NamedTuple):
     def follow_content(self, workflow) -> None:
         """Have Snakemake, which has no jobs yet, make again what was made of another content, at whatever time."""
         ignore_times(self.root)
-        workflow.dag.forcefiles.update(outdated(self.prepared.setup.config["run"], self.user_files.content))
+        with self.last.ending():
+            behind = outdated(self.prepared.setup.config["run"], self.user_files.content)
+        workflow.dag.forcefiles.update(behind)
+        share_corpora(workflow.persistence)
 
     def compare(self, dag) -> None:
         """Stop, also a dry run, if a GPU is asked for and there is none, or finished results are not as planned."""
@@ -85,6 +88,14 @@ def start(config, workflow, logger: logging.Logger, root: Path) -> Start:
     except BiasflowError as error:
         sys.exit(f"biasflow: {error}")
     return Start(run, device, on_cluster, last, float(since), UserFiles((run.setup.paths.root, CORPORA)), root)
+
+
+def share_corpora(persistence) -> None:
+    """Snakemake refuses a run that needs a file which another one makes. External files are shared: their jobs wait for
+    one another (scripts/download.py), and no run for another."""
+    for name in ("all_inputfiles", "all_outputfiles"):
+        files = getattr(persistence, name)
+        setattr(persistence, name, lambda files=files: (file for file in files() if not is_corpus_file(str(file))))
 
 
 def ignore_times(root: Path) -> None:
