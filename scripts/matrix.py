@@ -53,4 +53,5 @@ with rule(snakemake):
         ledger=read_text_csv(*snakemake.input.ledger).to_dict("records") if snakemake.input.ledger else [],
     )
     write_pictures(overview, snakemake.output.pictures)
-    write_summary(overview, snakemake.output.summary, about=known, run=run, page=snakemake.output.page)
+    ends = {"about": known, "run": run, "page": snakemake.output.page, "differing": differing(files)}
+    write_summary(overview, snakemake.output.summary, **ends)

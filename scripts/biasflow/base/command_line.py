@@ -18,6 +18,7 @@ import yaml
 TAKES_ALL = "(--configfile takes all names that follow it: targets come before it)"
 KEY = re.compile(r"[a-zA-Z_][\w-]*\w")  # as --config takes it
 MERGE = "tag:yaml.org,2002:merge"  # the key <<, which may stand more than once
+NULL = "tag:yaml.org,2002:null"
 
 
 def check(arguments: Sequence[str]) -> None:
@@ -39,9 +40,11 @@ def command_fault(arguments: Sequence[str]) -> str:
         if len(lists) > 1:  # Snakemake would keep the last
             return f"one --{option} takes both: --{option} {shlex.join(chain(*lists))}"
     for setting in chain(*given.config):
-        key, equals, _ = setting.partition("=")
+        key, equals, value = setting.partition("=")
         if not equals:
             return f"--config {setting}: write KEY=VALUE; names of targets come before --config"
+        if not value.strip():
+            return f"--config {setting}: it is empty; write a value behind the sign, or leave the key out"
         if not KEY.fullmatch(key):
             return (
                 f"--config {setting}: {key} is no key at the top of a configuration; write it in a file (--configfile)"
@@ -52,7 +55,8 @@ def command_fault(arguments: Sequence[str]) -> str:
 def file_fault(path: str | Path) -> str:
     """What is wrong with a configuration file, YAML or JSON, with its line; "" if nothing is.
 
-    A key that stands twice in one place is wrong: whoever reads it takes the last one without a word."""
+    A key that stands twice in one place is wrong, as whoever reads it takes the last one without a word; and so is a
+    key without a value, which would be taken for a choice (the word null is one)."""
     try:
         text = Path(path).read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
@@ -67,7 +71,7 @@ def file_fault(path: str | Path) -> str:
         return "" if _is_json(text) else f"{path}: {_in_yaml(error, text)}"
     if not isinstance(top, yaml.MappingNode):
         return f"{path}: there are no keys in it; write a configuration, such as config/mine.yaml {TAKES_ALL}"
-    return next((f"{path}: {fault}" for fault in _keys_twice(top)), "")
+    return next((f"{path}: {fault}" for fault in _faults_of_keys(top)), "")
 
 
 def _is_json(text: str) -> bool:
@@ -89,8 +93,8 @@ def _in_yaml(error: yaml.YAMLError, text: str) -> str:
     return f"line {mark.line + 1}: not valid YAML: {why}"
 
 
-def _keys_twice(top: yaml.Node):
-    """What is wrong with each key that stands twice in one place."""
+def _faults_of_keys(top: yaml.Node):
+    """What is wrong with each key that stands twice in one place, or has no value."""
     waiting, seen = [(top, "")], set()
     while waiting:
         node, where = waiting.pop()
@@ -99,6 +103,8 @@ def _keys_twice(top: yaml.Node):
         seen.add(id(node))
         if isinstance(node, yaml.SequenceNode):
             waiting += [(item, f"{where}{number}.") for number, item in enumerate(node.value)]
+        elif isinstance(node, yaml.ScalarNode) and node.tag == NULL and not node.value:
+            yield f"line {node.start_mark.line + 1}: {where[:-1]!r} is empty; write a value, or leave it out"
         elif isinstance(node, yaml.MappingNode):
             waiting += [(value, f"{where}{key.value}.") for key, value in node.value]
             lines: dict[str, int] = {}

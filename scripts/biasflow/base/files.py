@@ -156,6 +156,13 @@ def check_writable(folder: str | Path) -> None:
         raise BiasflowError(f"{existing} cannot be written; check its rights, or run with --directory FOLDER elsewhere")
 
 
+def no_folder(path: str | Path) -> str:
+    """Return what is wrong with a path that should be that of a folder and is not."""
+    if Path(path).is_file():
+        return f"{path} is a file; name the folder in which it lies"
+    return f"there is no folder {path}"
+
+
 def read_text(path: str | Path, *, exact: bool = False) -> str:
     """Read a UTF-8 text file, without byte-order mark and with line feeds as line ends, or `exact`: unchanged.
     BiasflowError that names the file if it is none."""

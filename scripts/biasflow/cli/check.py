@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.files import sha256
+from biasflow.base.files import no_folder, sha256
 from biasflow.base.records import START, faults, read_record, record_files, result_of, start_of, upstream
 from biasflow.cli.app import Run, app, say, where_made
 from biasflow.results.jobs import without_record
@@ -106,7 +106,7 @@ def _of_mirror(records: list[dict], mirror: str) -> Iterator[str]:
     from biasflow.corpora.catalogue import read_catalogue
 
     if not Path(mirror).is_dir():
-        raise BiasflowError(f"--mirror: there is no folder {mirror}")
+        raise BiasflowError(f"--mirror: {no_folder(mirror)}")
     entries = read_catalogue().files
     for record in records:
         origin = record.get("origin", {})

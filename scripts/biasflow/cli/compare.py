@@ -53,7 +53,7 @@ def compare(
         say_columns([line])
     say_columns((row.name, row.in_words) for row in beside if row.more is not None)
     if lacking := not_compared(beside, tables):
-        say_columns([("not compared:", f"{', '.join(lacking)} (in one run alone, or of other data or vectors)")])
+        say_columns([("not compared:", "; ".join(f"{label} ({why})" for label, why in lacking.items()))])
     same = paths[0].samefile(paths[1])
     if beside and not same:
         folders = [path.parent for path in paths]

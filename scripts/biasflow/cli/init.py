@@ -17,11 +17,11 @@ def init(
     """Write a configuration for an encoder, to edit and run.
 
     Says what cannot be measured on it and why. For a first page use `biasflow measure`."""
-    from biasflow.base.files import write_text
+    from biasflow.base.files import no_folder, write_text
     from biasflow.plan.choices import first_configuration
 
     if not output.parent.is_dir():
-        raise BiasflowError(f"there is no folder {output.parent}; make it, or name another file with -o")
+        raise BiasflowError(f"{no_folder(output.parent)}; make one, or name another file with -o")
     if output.exists():
         raise BiasflowError(f"{output} is there already, and is left as it is; name another file with -o")
     first = first_configuration(folder, str(output))

@@ -35,6 +35,9 @@ def measure(
     mirror: Annotated[
         str | None, typer.Option(metavar="FOLDER", help="take the tests from this folder, without a network")
     ] = None,
+    unlock: Annotated[bool, typer.Option("--unlock", help="remove the lock of a killed run, and measure nothing")] = (
+        False
+    ),
 ) -> None:
     """Measure how biased an encoder is, and what helps at which price.
 
@@ -50,7 +53,7 @@ def measure(
     text = TEXT.format(command=command, run=run, key=key, encoder=json.dumps(encoder, ensure_ascii=False))
     _write(file, text, command, {"run": run, key: encoder}, files, settings)
     say(f"starting: {command}")
-    os.execv(sys.executable, [sys.executable, "-m", "snakemake", *words])
+    os.execv(sys.executable, [sys.executable, "-m", "snakemake", *words, *["--unlock"] * unlock])
 
 
 def _source(encoder: str) -> tuple[str, str]:
@@ -59,12 +62,15 @@ def _source(encoder: str) -> tuple[str, str]:
         return "encoder", str(Path(encoder))
     if PINNED.fullmatch(encoder):
         return "hub", encoder
+    from biasflow.base.files import no_folder
+
     name, at, branch = encoder.partition("@")
     if at:
         raise BiasflowError(f"{encoder}: {branch!r} is no commit, so it may be other weights tomorrow; {REVISION}")
     hub = f"; if it is a name on the model hub, write {name}@REVISION; {REVISION}" * (encoder[:1] not in "./~")
     beside = nearest(Path(encoder).name, [file.parent.name for file in Path(encoder).parent.glob("*/config.json")])
-    raise BiasflowError(f"there is no folder {encoder}{f'; {beside}' if beside else hub}")
+    advice = "" if Path(encoder).is_file() else f"; {beside}" if beside else hub
+    raise BiasflowError(f"{no_folder(encoder)}{advice}")
 
 
 def _write(file: Path, text: str, command: str, keys: dict, files: list[str], settings: list[str]) -> None:

@@ -23,7 +23,7 @@ from urllib3.exceptions import HTTPError, InvalidHeader, NameResolutionError, Pr
 from urllib3.util import Retry as RetryAfter
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.files import sha256, whole_file
+from biasflow.base.files import no_folder, sha256, whole_file
 from biasflow.base.progress import Progress
 from biasflow.corpora.catalogue import MANIFEST, Entry
 from biasflow.corpora.verified import PAGE, VERIFIED_BY, DownloadError, Origin, agree, check_form, refuse_page
@@ -140,7 +140,7 @@ def _nearby(entry: Entry, local_files: Mapping | None, mirror: str | Path | None
         return "local", path
     if mirror is not None:
         if not Path(mirror).is_dir():
-            raise BiasflowError(f"{mirror}: no such folder; configuration key mirror names it.")
+            raise BiasflowError(f"{no_folder(mirror)}; configuration key mirror names it.")
         path = Path(mirror) / entry.mirror_path
         if path.is_file():
             return "mirror", path

@@ -2,7 +2,7 @@
 
 import datetime
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -109,10 +109,19 @@ def _picture(model: Model, kind: str) -> Figure | None:
     return methods_picture(model.methods, model.over, model.lowering)
 
 
-def write_summary(contents: Contents, path: str | Path, *, about: Mapping[str, About], run: str, page: str) -> None:
-    """Write the lines that the run ends with: what is biased, what a method does about it, and where to look."""
+def write_summary(
+    contents: Contents,
+    path: str | Path,
+    *,
+    about: Mapping[str, About],
+    run: str,
+    page: str,
+    differing: Collection[str] = (),
+) -> None:
+    """Write the lines that the run ends with: what is biased, what a method does about it, and where to look.
+    differing: the external files that are not their publishers'."""
     template = _TEMPLATES.overlay(autoescape=False).get_template("summary.txt")
-    write_text(path, template.render(contents=_named(contents, about, run), run=run, page=page))
+    write_text(path, template.render(contents=_named(contents, about, run), run=run, page=page, differing=differing))
 
 
 def write_pictures(contents: Contents, paths: Sequence[str]) -> None:

@@ -16,7 +16,7 @@ from biasflow.overview.maps import head_of, headers, weak_head
 from biasflow.overview.measured import judged, other_readings
 from biasflow.results.changes import COLUMNS
 from biasflow.results.comparison import ITEMS
-from biasflow.results.differences import RUNS, SCORE, apart
+from biasflow.results.differences import MODELS, RUNS, SCORE, apart
 from biasflow.results.matrix import by_rows, untouched_rows, without_samples
 from biasflow.results.power import families
 from biasflow.results.scores import NA, NONE, TABLES
@@ -121,12 +121,21 @@ def _table(path: Path) -> pd.DataFrame:
     return read_text_csv(path) if path.is_file() else NO_TABLE
 
 
-def not_compared(rows: Sequence[TwoSided], tables: Sequence[pd.DataFrame]) -> list[str]:
-    """The labels of the measures of bias that these rows lack: one run alone has them, or of other data or vectors."""
+def not_compared(rows: Sequence[TwoSided], tables: Sequence[pd.DataFrame]) -> dict[str, str]:
+    """Label -> why it is not compared, of the measures of bias that these rows lack."""
     compared = {side.score.cell.metric for row in rows for side in row.sides}
     biases = {metric: one.label for (metric, *_), one in by_rows().items() if one.group != COST}
-    had = pd.concat([table.loc[(table["method"] == NONE) & table["value"].notna(), "metric"] for table in tables])
-    return list(dict.fromkeys(biases[one] for one in had.unique() if one in biases and one not in compared))
+    had = [table[(table["method"] == NONE) & table["value"].notna()] for table in tables]
+    first, second = ({*map(tuple, table[MODELS].itertuples(index=False))} for table in had)
+    of_metric = MODELS.index("metric")
+    reasons: dict[str, str] = {}
+    for metric in pd.concat(had)["metric"].unique():
+        if metric in biases and metric not in compared:
+            of_both = {key for key in first & second if key[of_metric] == metric}
+            sides = [any(key[of_metric] == metric for key in keys) for keys in (first, second)]
+            why = "in both, and to be read with care" if of_both else "of other models, data or vectors"
+            reasons.setdefault(biases[metric], why if all(sides) else "in one run alone")
+    return reasons
 
 
 def verdicts(rows: Sequence[TwoSided], runs: Sequence[str]) -> list[tuple[str, str]]:
@@ -139,7 +148,7 @@ def verdicts(rows: Sequence[TwoSided], runs: Sequence[str]) -> list[tuple[str, s
         shown = ", ".join(row.name for row in rows if row.more == place)
         said += [(f"{run} is more biased by:", shown)] if shown else []
     if not said:
-        said.append(("more biased:", "no measure shows either run to be"))
+        said.append(("more biased:", "no measure shows either run to be" if rows else "no measure could be compared"))
     alone = [row for row in rows if row.more is not None and max(row.seeds) <= 1]
     if alone:
         said.append(

@@ -116,7 +116,11 @@ def why_not(setup: Setup, asked: Asked, method: str, metric: str, dataset: Datas
         models = f"models fine-tuned for {TASKS[kind].label}" if kind else "pretrained encoders"
         return f"{block.key}.metrics: {metric} is for {names}, not for {models}"
     if datasets_of(metric, asked.task) is None:
-        return f"{block.key}.task: {metric} needs a task of kind {' or '.join(filter(None, kinds))}"
+        kinds = list(filter(None, kinds))
+        return (
+            f"{block.key}.task: {metric} needs a task of kind {' or '.join(kinds)}; define one under tasks, such as "
+            f"{{{kinds[0]}: {{kind: {kinds[0]}}}}}, and name it here"
+        )
     if dataset is None:
         if about.datasets == "planted_occupations":
             what = "encoders of the project's artificial text (corpus: planted), and for calibrations"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from biasflow.base.errors import AbsentError, BiasflowError
-from biasflow.base.files import read_text
+from biasflow.base.files import no_folder, read_text
 from biasflow.base.shipped import shipped
 from biasflow.corpora.catalogue import read_catalogue
 from biasflow.encoders.families import FAMILIES
@@ -39,7 +39,7 @@ def with_folder(folder: str) -> Setup:
     BiasflowError for a folder that is no encoder, or one that biasflow does not know."""
     if not Path(folder).is_dir():
         raise BiasflowError(
-            f"--of: there is no folder {folder}; name one that transformers' save_pretrained has written (an encoder "
+            f"{no_folder(folder)}, one that transformers' save_pretrained has written (an encoder "
             "of the hub is known once it was measured: see results/RUN/plan.csv)"
         )
     block = {"encoders": [ENCODER], "metrics": list(METRICS)}

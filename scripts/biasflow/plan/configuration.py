@@ -207,6 +207,7 @@ def _unfitting(config: Mapping) -> Faults:
     encoders = _with_weights(config)
     if not config["ask"] and not config["papers"]:
         yield "ask", "this key and `papers` are empty, so nothing is asked for; add a block or a paper"
+    yield from _alike(config)
     yield from unfitting_methods(config["methods"])
     if config["world"] and config["tasks"]:
         yield "world", f"tasks have data of the usual world only; leave out world, or {', '.join(config['tasks'])}"
@@ -234,6 +235,17 @@ def _unfitting(config: Mapping) -> Faults:
     fractions = config["metrics"]["compression"]["fractions"]
     if sorted(fractions) != fractions or fractions[-1] != 100:
         yield "metrics.compression.fractions", f"{fractions} must rise and end with 100, which is all of the data"
+
+
+def _alike(config: Mapping) -> Faults:
+    """Names that differ in capitals alone: some file systems have one place for the files of both."""
+    parts = {part: config[part] for part in ("encoders", "tasks", "methods", "given", "ask")}
+    parts |= {f"metrics.{name}.own": about["own"] for name, about in config["metrics"].items() if "own" in about}
+    for part, names in parts.items():
+        first: dict[str, str] = {}
+        for name in names:
+            if (other := first.setdefault(name.casefold(), name)) != name:
+                yield f"{part}.{name}", f"it differs from {other} in capitals alone; choose another name"
 
 
 # Metric -> the names of its sets, which none of the user's may have.

@@ -8,7 +8,7 @@ from pathlib import Path
 from jsonschema import FormatChecker
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.files import check_path
+from biasflow.base.files import check_path, no_folder
 from biasflow.base.names import naming, require
 from biasflow.base.paths import is_corpus_file
 from biasflow.corpora import trait_ratings
@@ -68,7 +68,7 @@ def _is_there(kind: str, names: Collection[str], path: object) -> bool:
     check_path(path)
     is_folder = kind in ("folder", "mirror")
     if is_folder and not Path(path).is_dir():
-        raise BiasflowError(f"there is no folder {path!r}")
+        raise BiasflowError(no_folder(path))
     if kind == "mirror" and not (Path(path) / MANIFEST).is_file():
         raise BiasflowError(f"there is no {MANIFEST} in the folder {path!r}")
     if not is_folder and not Path(path).is_file():

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.files import check_path
+from biasflow.base.files import check_path, no_folder
 from biasflow.base.names import naming
 from biasflow.base.paths import is_corpus_file
 from biasflow.corpora.documents import NEEDED, count_documents
@@ -114,7 +114,7 @@ def _why_not(encoder: Encoder) -> str | None:
     if folder is None:
         return f"its path {encoder.about['path']} needs the config key mirror"
     if not folder.is_dir():
-        return f"there is no folder {folder}"
+        return no_folder(folder)
     folder = encoder_folder(folder)
     weights = any((folder / name).exists() for name in (WEIGHTS, INDEX))
     if not weights and (base := adapter_of(folder)):

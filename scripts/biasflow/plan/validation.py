@@ -73,7 +73,9 @@ def _explain(error: ValidationError, key: str) -> str:
         return f"unknown key {name!r}{beside}; known: {', '.join(allowed)}"
     if error.validator == "required":
         missing = next(name for name in error.validator_value if name not in error.instance)
-        return f"key {f'{where}.{missing}' if where else missing!r} is missing"
+        about = error.schema.get("properties", {}).get(missing, {}).get("description", "")
+        write = f"; write {missing}: ({about})" if about else ""
+        return f"key {f'{where}.{missing}' if where else missing!r} is missing{write}"
     message = _AGAINST.get(error.validator, lambda error: error.message)(error)
     outer = error
     while outer.parent is not None and not outer.relative_path:  # an alternative of the same value

@@ -118,10 +118,12 @@ def limited(datasets: Iterable[str]) -> list[str]:
     names = [name for name in dict.fromkeys(datasets) if limit_of(name)]
     if not names:
         return []
+    limits = min(map(limit_of, names), key=lambda limits: ("-" not in limits, limits))
+    *of_data, last = limits.split("-")
+    tuned = f" of a model that was fine-tuned on at most {of_data[0]}" if of_data else ""
     return [
         f"These datasets are samples (key limit), so intervals are wider than on all data: {', '.join(names)}. A "
-        "name that ends in -limit500 has at most 500 items; of two numbers the first is the limit of the data that the "
-        "model was fine-tuned on."
+        f"name that ends in {SUFFIX}{limits} has at most {last} items{tuned}."
     ]
 
 

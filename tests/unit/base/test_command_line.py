@@ -25,6 +25,10 @@ ROOT = Path(__file__).parents[3]
         ("run: caf\xe9\n".encode("latin-1"), "UTF-8"),
         ("", "no keys"),
         ("- a\n", "no keys"),
+        ("run: a\nlimit:\n", r"line 2: 'limit' is empty"),
+        ("tasks:\n  nli:\n    kind: nli\n    limit:  # none\n", r"line 4: 'tasks\.nli\.limit' is empty"),
+        ("ask: {one: {metrics: [weat, ]}, two: }\n", r"line 1: 'ask\.two' is empty"),
+        ("ask:\n  one:\n    seeds:\n    - 1\n    -\n", r"line 5: 'ask\.one\.seeds\.1' is empty"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_named_with_its_line(tmp_path, text, named):
@@ -34,7 +38,7 @@ def test_a_file_that_cannot_be_used_is_named_with_its_line(tmp_path, text, named
 
 
 def test_keys_of_anchors_and_of_other_places_stand_once(tmp_path):
-    text = "a: &one {x: 1}\nb: &two {y: 2}\nc: {<<: *one, <<: *two, x: 3}\nd: [*one, *one, {x: 2}]\n"
+    text = "limit: null\nmirror: ~\nfiles: {}\nquoted: ''\na: &one {x: 1}\nb: &two {y: 2}\nc: {<<: *one, <<: *two, x: 3}\nd: [*one, *one, {x: 2}]\n"
     (tmp_path / "run.yaml").write_text(text)
     (tmp_path / "run.json").write_text('{"a": {"x": 1},\n\t"b": {"x": 1}}\n')
     assert file_fault(tmp_path / "run.yaml") == file_fault(tmp_path / "run.json") == ""
@@ -54,6 +58,7 @@ def test_no_key_of_the_project_stands_twice():
         ("all --configfile config/mine.yaml config/small.yaml --config encoder=x --rerun-triggers mtime", ""),
         ("--config run=a --cores 2 -C limit=50", "one --config takes both: --config run=a limit=50"),
         ("--configfile config/mine.yaml --configfile x.yaml", "one --configfile takes both"),
+        ("--config run=a limit=", "--config limit=: it is empty"),
         ("--config run=a all", "--config all: write KEY=VALUE"),
         ("--config fitting.n=10", "fitting.n is no key at the top"),
         ("--configfile config/mien.yaml", "there is no file config/mien.yaml"),

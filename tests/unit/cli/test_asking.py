@@ -104,6 +104,21 @@ def test_measure_starts_and_writes_nothing_where_something_is_wrong(started, wor
     assert started == [] and list(Path().glob("*.yaml")) == []
 
 
+def test_the_lock_of_a_killed_measurement_is_removed_by_its_own_command(started):
+    said("measure", "bert", "--unlock")
+    assert started == ["snakemake --cores 2 --configfile config/mine.yaml mine.yaml --unlock".split()]
+    assert "unlock" not in Path("mine.yaml").read_text()
+
+
+@pytest.mark.parametrize(
+    "words", ["measure FILE", "measure bert --mirror FILE", "init FILE", "list metrics --of FILE", "check one --mirror FILE"]
+)
+def test_a_file_in_place_of_a_folder_is_called_a_file(started, words):
+    words = words.replace("FILE", "bert/model.safetensors").split()
+    assert "model.safetensors is a file; name the folder in which it lies" in fault(*words)
+    assert "--of" not in fault(*words) and started == []
+
+
 def test_measure_outside_a_clone(folder):
     assert "start biasflow measure in the clone" in fault("measure", "bert")
 
@@ -141,6 +156,12 @@ def test_compare(folder):
     itself = result("compare", "one", "results/one")
     assert itself.exit_code == 0 and "compared with itself" in itself.stdout
     assert "picture" not in itself.stdout and not itself.stderr
+    assert "no measure shows either" in itself.stdout and "not compared" not in itself.stdout
+    costs = pd.read_csv("results/one/scores.csv")
+    Path("results/costs/provenance").mkdir(parents=True)
+    write_scores(costs[costs["metric"] == "same"], "results/costs/scores.csv")
+    alone = " ".join(result("compare", "costs", "one").stdout.split())
+    assert "more biased: no measure could be compared" in alone and "not compared: WEAT (in one run alone)" in alone
     done = result("compare", "one", "two", "--csv", "differences.csv")
     assert done.exit_code == 1
     said = " ".join(done.stdout.split())

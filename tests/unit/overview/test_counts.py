@@ -11,7 +11,7 @@ import pytest
 from biasflow.overview.contents import contents
 from biasflow.overview.helps import Change
 from biasflow.overview.judgements import VIABLE
-from biasflow.overview.overview import write_page
+from biasflow.overview.overview import write_page, write_summary
 from biasflow.results.scores import concatenate, tidy
 from tests.unit.overview import made_up
 
@@ -237,6 +237,12 @@ def test_scores_of_a_weak_head_are_not_trusted_and_its_costs_do_not_count(tmp_pa
     assert [(row.score.weak, row.untrusted) for row in model.biases] == [(weak, weak), (weak, True)]
     assert [*model.methods[0].prices] == ["perplexity"] * (not weak)
     assert ("<small>read from a weak head" in html) == ("from a weak head)" in text(html)) == weak
+    about = made_up.about_them(found.encoders)
+    for differing in ((), ("gest", "stereoset-dev")):
+        write_summary(found, tmp_path / "summary.txt", about=about, run="a", page="p", differing=differing)
+        said = (tmp_path / "summary.txt").read_text("utf-8")
+        assert ("weak head of bert (perplexity 5,590" in said.lower()) == weak
+        assert ("not the publishers' files byte for byte: gest, stereoset-dev\n" in said) == bool(differing)
 
 
 def test_a_file_that_is_not_the_publishers_is_named_with_what_is_said_of_it(tmp_path):

@@ -68,5 +68,6 @@ def test_what_is_not_compared_is_named(tmp_path):
     seat = {"metric": "seat_effect_size", "part": "-", "variant": "cls", "method": "none", "encoder": "bert0", "n": 128}
     more = [tidy(pd.DataFrame([{**seat, "dataset": name, "value": 1.2}])) for name in ("sent-weat6", "sent-weat6-mean")]
     tables = [pd.concat(pair) for pair in zip((first, second), more, strict=True)]
-    assert not_compared(two_runs((one, two), (first, second)), (first, second)) == []
-    assert not_compared(two_runs((one, two), tables), tables) == ["SEAT"]
+    assert not_compared(two_runs((one, two), (first, second)), (first, second)) == {}
+    assert not_compared(two_runs((one, two), tables), tables) == {"SEAT": "of other models, data or vectors"}
+    assert not_compared(two_runs((one, two), (tables[0], second)), (tables[0], second)) == {"SEAT": "in one run alone"}

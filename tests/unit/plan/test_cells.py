@@ -202,7 +202,8 @@ def test_a_metric_of_another_kind_of_model_has_a_reason():
     assert by_model["nli_fairness", "-"].reason.startswith("ask.block.metrics: nli_fairness")
     assert by_model["compression", "-"].status == by_model["fairness", "bios"].status == "run"
     assert planned(asking({"encoders": ["own"], "metrics": ["compression"]})).cells[0].reason == (
-        "ask.block.task: compression needs a task of kind occupation or coreference"
+        "ask.block.task: compression needs a task of kind occupation or coreference; define one under tasks, such as "
+        "{occupation: {kind: occupation}}, and name it here"
     )
 
 

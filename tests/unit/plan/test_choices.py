@@ -48,7 +48,7 @@ def test_what_cannot_be_measured_on_an_encoder_is_said_with_the_reason(tmp_path)
 
 
 def test_a_folder_that_is_no_encoder_is_one_line(tmp_path):
-    with pytest.raises(BiasflowError, match=r"^--of: there is no folder .*nowhere"):
+    with pytest.raises(BiasflowError, match=r"^there is no folder .*nowhere"):
         with_folder(str(tmp_path / "nowhere"))
     with pytest.raises(BiasflowError, match=r"^there is no encoder in .* \(no config\.json\)"):
         with_folder(str(tmp_path))

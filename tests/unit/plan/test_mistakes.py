@@ -137,7 +137,10 @@ MISTAKES = [
     (of(("run", "a" * 300)), "run': 'a{20}...' has 300 characters; give at most 100"),
     ({key: value for key, value in BASE.items() if key != "run"}, "run' is missing"),
     ({key: value for key, value in BASE.items() if key != "ask"}, "ask"),
+    (of(("encoders.other", {"source": "local"})), "encoders.other.path' is missing; write path: .*folder"),
     # names
+    (also("OWN"), "encoders.OWN'.* own in capitals alone"),
+    (of(("methods.Leace", [{"eraser": "leace"}])), "methods.Leace'.* leace in capitals"),
     (top(run="demo\n"), "run"),
     (also("own\n"), "encoders"),
     (also("../up"), "encoders"),

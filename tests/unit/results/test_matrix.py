@@ -19,6 +19,7 @@ from biasflow.results.matrix import (
     claimable,
     in_words,
     is_unsigned,
+    limited,
     matrix,
     measures,
     why,
@@ -133,6 +134,17 @@ def test_the_untouched_model_has_no_method_and_no_strategy_and_the_same_head():
     assert np.isnan(untouched_of(concatenate([plain, retrained]))["scrubbing", "none"])
 
 
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["gest-limit60", "crows-limit60"], "A name that ends in -limit60 has at most 60 items."),
+        (["gest-limit60", "bios-limit400-60"], "-limit400-60 has at most 60 items of a model that was fine-tuned on at"),
+    ],
+)
+def test_what_is_said_of_samples_names_their_own_limits(names, said):
+    assert said in limited(names)[0]
+
+
 def test_a_limited_dataset_is_never_shown_as_a_whole_one():
     """Beside the full one and by itself: in the column, its header, and the caption."""
     rows = [{"metric": "gest_stereotype_rate", "part": "all", "variant": "base10", "value": 1.1}]
@@ -143,6 +155,7 @@ def test_a_limited_dataset_is_never_shown_as_a_whole_one():
         assert list(found["dataset"]) == names
         assert table.headers["gest_stereotype_rate_gest-limit500"] == "GEST rate gest-limit500"
         assert "These datasets are samples" in table.caption and "gest-limit500" in table.caption
+        assert "ends in -limit500 has at most 500 items." in table.caption
     assert (
         "Limited" not in first_table(matrix(scored(rows, method="none"), pd.DataFrame([planned("gest")])), NA).caption
     )
