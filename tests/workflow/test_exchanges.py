@@ -54,7 +54,14 @@ CONFIG = {
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory) -> Project:
     """A run of an encoder of the user's, on files from a mirror, with two fine-tuned models."""
-    project = Project(tmp_path_factory.mktemp("exchanges") / "biasflow")
+    project = with_mirror(tmp_path_factory.mktemp("exchanges") / "biasflow")
+    project.succeeds(config="own.yaml")
+    return project
+
+
+def with_mirror(folder: Path) -> Project:
+    """The project with an encoder, a mirror and a list of words, before its first run."""
+    project = Project(folder)
     save_encoder(project.folder / "own")
     rows = ["path\tbytes\tsha256\tupstream\tlicence\tnote\n"]
     for part in ("train", "test"):
@@ -69,7 +76,6 @@ def finished(tmp_path_factory) -> Project:
     (project.folder / "mirror/MANIFEST.tsv").write_text("".join(rows))
     (project.folder / "words.txt").write_text(": family\nfather mother he she\n")
     project.configure(CONFIG, "own.yaml")
-    project.succeeds(config="own.yaml")
     return project
 
 
@@ -253,11 +259,11 @@ def test_what_a_killed_run_left_of_another_content_is_made_again(run):
     assert {"scores", "matrix"} <= set(jobs) and not {"score", "finetune_nli", "fit_methods"} & set(jobs)
 
 
-def test_external_files_that_another_run_needs_too_are_no_reason_to_wait(run, monkeypatch):
+def test_external_files_that_another_run_needs_too_are_no_reason_to_wait(tmp_path, monkeypatch):
     """Neither for its end; nor is a file fetched again that it has fetched since this one began."""
+    run = with_mirror(tmp_path / "biasflow")
     locks, text = run.folder / ".snakemake/locks", "results/second/data/texts/wikitext-2-test.txt"
-    shutil.rmtree(run.folder / "results/corpora")
-    locks.mkdir(exist_ok=True)
+    locks.mkdir(parents=True)
     for kind in ("input", "output"):
         (locks / f"0.{kind}.lock").write_text(f"{TEST}\nresults/corpora/google-analogies\n")
     run.configure(with_keys({"run": "second"}), "own.yaml")
@@ -265,7 +271,7 @@ def test_external_files_that_another_run_needs_too_are_no_reason_to_wait(run, mo
     fetched = (run.folder / TEST).read_bytes(), run.record(TEST)["origin"]
     monkeypatch.setenv("BIASFLOW_STARTED", "1")
     with chdir(run.folder):
-        remove("mirror/wikitext-2/wiki.test.tokens")()
+        put("mirror/wikitext-2/wiki.test.tokens", "another copy")()
     run.succeeds(TEST, "--force", config="own.yaml")
     assert ((run.folder / TEST).read_bytes(), run.record(TEST)["origin"]) == fetched
     with chdir(run.folder), (locks / "0.output.lock").open("w") as lock:

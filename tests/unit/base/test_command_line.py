@@ -38,7 +38,8 @@ def test_a_file_that_cannot_be_used_is_named_with_its_line(tmp_path, text, named
 
 
 def test_keys_of_anchors_and_of_other_places_stand_once(tmp_path):
-    text = "limit: null\nmirror: ~\nfiles: {}\nquoted: ''\na: &one {x: 1}\nb: &two {y: 2}\nc: {<<: *one, <<: *two, x: 3}\nd: [*one, *one, {x: 2}]\n"
+    text = "limit: null\nmirror: ~\nfiles: {}\nquoted: ''\n"
+    text += "a: &one {x: 1}\nb: &two {y: 2}\nc: {<<: *one, <<: *two, x: 3}\nd: [*one, *one, {x: 2}]\n"
     (tmp_path / "run.yaml").write_text(text)
     (tmp_path / "run.json").write_text('{"a": {"x": 1},\n\t"b": {"x": 1}}\n')
     assert file_fault(tmp_path / "run.yaml") == file_fault(tmp_path / "run.json") == ""

@@ -110,9 +110,10 @@ def test_the_lock_of_a_killed_measurement_is_removed_by_its_own_command(started)
     assert "unlock" not in Path("mine.yaml").read_text()
 
 
-@pytest.mark.parametrize(
-    "words", ["measure FILE", "measure bert --mirror FILE", "init FILE", "list metrics --of FILE", "check one --mirror FILE"]
-)
+TAKE_FOLDERS = ["measure FILE", "measure bert --mirror FILE", "init FILE", "list metrics --of FILE"]
+
+
+@pytest.mark.parametrize("words", [*TAKE_FOLDERS, "check one --mirror FILE"])
 def test_a_file_in_place_of_a_folder_is_called_a_file(started, words):
     words = words.replace("FILE", "bert/model.safetensors").split()
     assert "model.safetensors is a file; name the folder in which it lies" in fault(*words)

@@ -138,7 +138,7 @@ def test_the_untouched_model_has_no_method_and_no_strategy_and_the_same_head():
     ("names", "said"),
     [
         (["gest-limit60", "crows-limit60"], "A name that ends in -limit60 has at most 60 items."),
-        (["gest-limit60", "bios-limit400-60"], "-limit400-60 has at most 60 items of a model that was fine-tuned on at"),
+        (["gest-limit60", "bios-limit400-60"], "-limit400-60 has at most 60 items of a model that was fine-tuned"),
     ],
 )
 def test_what_is_said_of_samples_names_their_own_limits(names, said):
