@@ -242,7 +242,7 @@ def test_scores_of_a_weak_head_are_less_evidence_and_its_costs_do_not_count(tmp_
     for differing in ((), ("gest", "stereoset-dev")):
         write_summary(found, tmp_path / "summary.txt", about=about, run="a", page="p", differing=differing)
         said = (tmp_path / "summary.txt").read_text("utf-8")
-        assert ("weak head of bert (perplexity 5,590" in said.lower()) == weak
+        assert ("weak head of " in said) == weak
         assert ("not the publishers' files byte for byte: gest, stereoset-dev\n" in said) == bool(differing)
 
 

@@ -140,7 +140,7 @@ MISTAKES = [
     (of(("encoders.other", {"source": "local"})), "encoders.other.path' is missing; write path: .*folder"),
     # names
     (also("OWN"), "encoders.OWN'.* own in capitals alone"),
-    (of(("methods.Leace", [{"eraser": "leace"}])), "methods.Leace'.* leace in capitals"),
+    (of(("methods.Leace", [{"eraser": "leace"}])), "methods.leace'.* Leace in capitals"),
     (top(run="demo\n"), "run"),
     (also("own\n"), "encoders"),
     (also("../up"), "encoders"),
