@@ -20,11 +20,11 @@ test: env .venv/tests
 	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses $$(($(CORES) + 1)) --dist loadfile --no-loadscope-reorder \
 	  tests/workflow tests/real tests/golden tests/unit
 
-# The unit tests of the folders in which something differs from BASE, and those of how folders import each other.
+# The unit and golden tests that a change since BASE needs (tests/quick.py), and those of how folders import each other.
 test-quick: env .venv/tests
 	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses $(CORES) tests/unit/test_walls.py $$( \
 	  { git diff --name-only $(BASE); git ls-files --others --exclude-standard; } \
-	  | sed -nE 's#^(scripts/biasflow|tests/unit)/(\w+)/.*#tests/unit/\2#p' | sort -u | xargs -r ls -d 2>/dev/null)
+	  | PYTHONPATH=scripts:. $(BIN)/python -m tests.quick)
 
 lint: env .venv/tests
 	$(BIN)/ruff check .

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from biasflow.results.scores import KEYS, tidy
+from biasflow.results.scores import KEYS, VALUES, tidy
 
 TOLERANCE = 1e-4
 
@@ -17,16 +17,18 @@ def expected() -> pd.DataFrame:
             path,
             dtype=dict.fromkeys(KEYS, str),
             keep_default_na=False,
-            na_values={name: [""] for name in ("value", "n")},
+            na_values={name: [""] for name in VALUES},
         )
     )
 
 
 def differences(scores: pd.DataFrame) -> pd.DataFrame:
-    """The rows of `expected` that `scores` lacks or has with another value, or n where one was known: KEYS, value and n
-    as they were and, with the suffix _now, as they are. NaN is like NaN alone."""
+    """The rows of `expected` that `scores` lacks or has with another value, or with another n or other ends of its
+    interval where these are stored: KEYS, and VALUES as they were and, with the suffix _now, as they are. A value of
+    NaN is like NaN alone."""
     both = expected().merge(scores, on=KEYS, how="left", suffixes=("", "_now"), indicator=True)
-    same = (both["value"] - both["value_now"]).abs() <= TOLERANCE
-    same |= both["value"].isna() & both["value_now"].isna()
-    same &= both["n"].isna() | (both["n"] == both["n_now"])
-    return both.loc[~same | (both["_merge"] != "both"), [*KEYS, "value", "value_now", "n", "n_now"]]
+    now = [f"{name}_now" for name in VALUES]
+    near = (both[VALUES] - both[now].to_numpy()).abs() <= TOLERANCE
+    near["value"] |= both["value"].isna() & both["value_now"].isna()
+    near[VALUES[1:]] |= both[VALUES[1:]].isna()
+    return both.loc[~near.all(axis=1) | (both["_merge"] != "both"), [*KEYS, *VALUES, *now]]

@@ -17,6 +17,7 @@ from biasflow.registry import ERASERS, METRICS, PAPERS, READOUTS, STRATEGIES, TA
 from biasflow.strategies import Strategy
 from biasflow.tasks.kinds import cuts_module
 from biasflow.training import FITTING
+from tests.quick import needed
 from tests.unit.test_environments import names, scripts_of
 
 ROOT = Path(__file__).parents[2]
@@ -110,8 +111,8 @@ def test_data_of_the_project_are_inputs_of_what_reads_them():
 @pytest.mark.parametrize("paper", PAPERS)
 def test_papers_do_not_reach_each_other(paper):
     others = [f"papers/{name}" for name in PAPERS if name != paper]
-    for path in (PACKAGE / "papers" / paper).rglob("*.py"):
-        assert inside(closure(path), *others) == [], path.name
+    modules = [*(PACKAGE / "papers" / paper).rglob("*.py")]
+    assert len(modules) >= 2 and [path for path in modules if inside(closure(path), *others)] == []
 
 
 def imports() -> dict[Path, set[Path]]:
@@ -136,6 +137,15 @@ def test_no_part_of_the_package_imports_one_above_it():
         f"{path} imports {file}" for path, file in arrows if LAYERS.index(part_of(file)) > LAYERS.index(part_of(path))
     ]
     assert len(arrows) > 1000 and above == []
+
+
+def test_a_change_of_any_module_needs_tests_which_are_few_unless_all_import_it():
+    tests = {path: needed([path]) for path in imports()}
+    assert [path for path, files in tests.items() if path.parent != PACKAGE and not files] == []
+    fairness = {str(path.relative_to(ROOT / "tests")) for path in tests[PACKAGE / "metrics/fairness.py"]}
+    assert {"unit/metrics/test_fairness.py", "unit/readouts/test_heads.py"} <= fairness and len(fairness) < 30
+    assert ROOT / "tests/golden/test_trainings.py" in tests[PACKAGE / "training/loop.py"]
+    assert ROOT / "tests/unit/text/test_gender_swap.py" in needed(["scripts/biasflow/data/gender/names.csv"])
 
 
 def test_no_modules_import_each_other_in_a_circle():

@@ -3,7 +3,7 @@
 import pandas as pd
 import yaml
 
-from biasflow.results.scores import read_scores
+from biasflow.results.scores import VALUES, read_scores
 from tests.workflow.conftest import ROOT, Project
 
 GOLDEN = ROOT / "tests/golden/demo_inside.csv"
@@ -13,7 +13,9 @@ SCORES = "results/demo/scores/planted-bert/pretrained/liang2020.csv"
 
 def test_the_demo_measures_the_same_inside_its_encoder_on_every_machine(tmp_path):
     project = Project(tmp_path / "biasflow")
-    golden = pd.read_csv(GOLDEN, keep_default_na=False, dtype=dict.fromkeys(KEYS, str)).set_index(KEYS)["value"]
+    types = dict.fromkeys(KEYS, str) | dict.fromkeys(VALUES, float)
+    golden = pd.read_csv(GOLDEN, keep_default_na=False, na_values=dict.fromkeys(VALUES, ""), dtype=types)
+    golden = golden.set_index(KEYS)[VALUES]
     config = yaml.safe_load((ROOT / "config/config.yaml").read_text(encoding="utf-8"))
     methods = golden.index.unique("method")
     config["papers"] = {
@@ -23,5 +25,5 @@ def test_the_demo_measures_the_same_inside_its_encoder_on_every_machine(tmp_path
     project.configure(config)
     finished = project.snakemake(SCORES)
     assert finished.returncode == 0, finished.stdout + finished.stderr
-    scores = read_scores(project.folder / SCORES).set_index(KEYS)["value"]
-    pd.testing.assert_series_equal(scores.sort_index(), golden.sort_index(), rtol=1e-5, atol=1e-5)
+    scores = read_scores(project.folder / SCORES).set_index(KEYS)[VALUES]
+    pd.testing.assert_frame_equal(scores.sort_index(), golden.sort_index(), rtol=1e-5, atol=1e-5)

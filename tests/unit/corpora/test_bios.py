@@ -1,6 +1,8 @@
 """Reading biographies: every format, the codings, what is left out and counted, and what is refused."""
 
+import importlib
 import json
+import os
 import pickle
 from pathlib import Path
 
@@ -141,24 +143,36 @@ def test_the_original_pickle(tmp_path, protocol, name):
 
 
 class Trap:
-    """A pickle of it writes a file when it is read in the ordinary way."""
+    """A pickle of it calls something when it is read in the ordinary way."""
 
-    def __init__(self, path):
-        self.path = path
+    def __init__(self, *call):
+        self.call = call
 
     def __reduce__(self):
-        return (Path.touch, (self.path,))
+        return self.call[0], self.call[1:]
+
+
+TRAPS = {
+    "method": lambda path: Trap(Path.touch, path),
+    "exec": lambda path: Trap(exec, f"open({str(path)!r}, 'w').close()"),
+    "eval": lambda path: Trap(eval, f"open({str(path)!r}, 'w').close()"),
+    "open": lambda path: Trap(open, str(path), "w"),
+    "system": lambda path: Trap(os.system, f"touch '{path}'"),
+    "import": lambda path: Trap(importlib.import_module, path.stem),
+}
 
 
 @pytest.mark.parametrize("protocol", range(6))
-@pytest.mark.parametrize("where", ["alone", "in a field"])
-def test_a_pickle_with_a_global_is_refused_and_runs_nothing(tmp_path, protocol, where):
-    sprung = tmp_path / "sprung"
-    content = Trap(sprung) if where == "alone" else [{**BIOS_PKL, "raw": Trap(sprung)}]
-    as_pickle(content, tmp_path / "BIOS.pkl", protocol)
-    with pytest.raises(BiasflowError, match=r"pathlib|builtins|getattr") as error:
-        read_bios(tmp_path / "BIOS.pkl")
-    assert "BIOS.pkl" in str(error.value) and not sprung.exists()
+@pytest.mark.parametrize("trap", TRAPS)
+def test_a_pickle_with_a_global_is_refused_and_runs_nothing(tmp_path, protocol, trap, monkeypatch):
+    sprung = tmp_path / f"sprung_{protocol}"
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / f"{sprung.stem}.py").write_text(f"open({str(sprung)!r}, 'w').close()")  # what "import" runs
+    for content in (TRAPS[trap](sprung), [{**BIOS_PKL, "raw": TRAPS[trap](sprung)}]):
+        as_pickle(content, tmp_path / "BIOS.pkl", protocol)
+        with pytest.raises(BiasflowError, match=r"BIOS\.pkl: the pickle asks for"):
+            read_bios(tmp_path / "BIOS.pkl")
+        assert not sprung.exists()
     pickle.loads((tmp_path / "BIOS.pkl").read_bytes())
     assert sprung.exists()  # the trap works
 

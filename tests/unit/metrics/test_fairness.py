@@ -47,8 +47,8 @@ def test_independence_and_separation_by_hand():
     d_m = 0.8 * math.log(0.8 / 0.7) + 0.2 * math.log(0.2 / 0.3)
     d_f = 0.6 * math.log(0.6 / 0.7) + 0.4 * math.log(0.4 / 0.3)
     assert (d_m, d_f) == (pytest.approx(0.02573, abs=1e-5), pytest.approx(0.02258, abs=1e-5))
-    assert separation_distances(BY_HAND).total("sum") == pytest.approx(d_m + d_f)
-    assert separation_distances(BY_HAND).total() == pytest.approx(0.00315, abs=1e-5)
+    assert independence(BY_HAND) == separation(BY_HAND, aggregate="sum") == pytest.approx(d_m + d_f)
+    assert separation(BY_HAND) == pytest.approx(0.00315, abs=1e-5)
     distances = separation_distances(BY_HAND)
     assert np.isnan(distances.values[:, 1]).all() and distances.undefined == 2
     assert distances.terms("sum")[0] == pytest.approx(d_m + d_f) and np.isnan(distances.terms("sum")[1])
@@ -61,15 +61,18 @@ def test_rates_by_hand():
     assert found.tpr.gap_sum() == pytest.approx(0.6)
     assert found.fpr.gap_sum() == pytest.approx(0.6)
     assert found.precision.gap_sum() == pytest.approx(8 / 9 - 1 / 6 + 15 / 18 - 4 / 6)
+    assert found.tpr.people.tolist() == [[10, 5], [4, 20]]  # men and women of each class
+    assert found.fpr.people.tolist() == [[5, 10], [20, 4]]  # of the other class
+    assert found.precision.people.tolist() == [[9, 6], [6, 18]]  # that are predicted to be of it
 
 
 def test_sufficiency_by_hand():
     """All are predicted as 0: men are 0 and women 2, so that both are 1 from the half-way distribution by order."""
     c = np.zeros((2, 3, 3), dtype=int)
     c[0, 0, 0] = c[1, 2, 0] = 5
-    assert sufficiency_distances(c).total("sum") == pytest.approx(2)
-    assert sufficiency_distances(c, distance="order-free").total("sum") == pytest.approx(1)
-    assert sufficiency_distances(c).total() == sufficiency_distances(c, distance="order-free").total() == 0
+    assert sufficiency(c, aggregate="sum") == pytest.approx(2)
+    assert sufficiency(c, aggregate="sum", distance="order-free") == pytest.approx(1)
+    assert sufficiency(c) == sufficiency(c, distance="order-free") == 0
     assert sufficiency_distances(c).undefined == 4
 
 
@@ -161,11 +164,3 @@ def test_wrong_values_are_named(kind, value):
 def test_wrong_rows_are_refused(change, name):
     with pytest.raises(BiasflowError, match=name):
         counts(**{"y": [0, 1, 1], "y_pred": [0, 1, 0], "z": [0, 1, 1], "n_classes": 2} | change)
-
-
-def test_gaps_of_classifiers_are_the_totals_of_their_distances():
-    c = table(0, 3, n=300)
-    for aggregate in ("absdiff", "sum"):
-        assert separation(c, aggregate=aggregate) == separation_distances(c).total(aggregate)
-        free = sufficiency_distances(c, distance="order-free").total(aggregate)
-        assert sufficiency(c, aggregate=aggregate, distance="order-free") == free

@@ -6,7 +6,9 @@ import pytest
 from scipy.stats import ttest_1samp
 
 from biasflow.overview.agreement import ENCODERS, SEEDS, agreement, conflicts, in_short, observations
+from biasflow.overview.contents import contents
 from biasflow.results.scores import NA, concatenate, tidy
+from tests.unit.overview import made_up
 
 METHODS = ["none", "a", "b", "c", "d"]
 UP = {method: 1.0 + number for number, method in enumerate(METHODS)}
@@ -123,6 +125,13 @@ def test_methods_of_other_seeds_are_not_compared():
     ]
     pairs = {frozenset((each.better, each.worse)) for each in conflicts(observations(concatenate(scores)))}
     assert {"a", "b"} not in pairs and {"a", "d"} in pairs and len(pairs) == 9
+
+
+def test_contradictions_that_are_not_listed_are_counted(monkeypatch):
+    monkeypatch.setattr("biasflow.overview.contents.CONFLICTS", 4)
+    scored = concatenate(seeds_of(6))
+    found = contents(*made_up.run_of(scored))
+    assert [*found.conflicts] == conflicts(observations(scored))[:4] and found.conflicts_left_out == 6
 
 
 def test_contradictions_are_claimed_over_six_seeds_or_encoders_only():

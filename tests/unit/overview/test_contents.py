@@ -9,7 +9,7 @@ from biasflow.overview.contents import contents
 from biasflow.overview.helps import method_rows
 from biasflow.overview.judgements import DIFFERS, NO_CLAIM, NOT_VIABLE, SAME, UNCLEAR, UNMEASURED, VIABLE
 from biasflow.overview.maps import UNTOUCHED, headers, maps
-from biasflow.overview.measured import with_test
+from biasflow.overview.measured import counted, with_test
 from biasflow.papers.calibrated.values import TEXTS
 from biasflow.papers.judge import DOES_NOT, SEES
 from biasflow.results.comparison import with_items
@@ -265,6 +265,22 @@ def test_items_that_were_left_out_are_counted_by_test_with_the_models_and_reason
         "CrowS-Pairs (crows-pairs-all): 1 of 1,508 items left out (long), on a, b.",
         "GEST (gest): 3 of 3,565 items left out (empty (1); long (2)), on a.",
     ]
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"n": 1400, "items": 1400}, "1,400 items"),
+        ({"n": 3, "unit": "seeds", "items_least": 296, "items": 336}, "3 seeds, 296 to 336 items each"),
+        ({"n": 3, "unit": "seeds", "items_least": 336, "items": 336}, "3 seeds, 336 items each"),
+        ({"n": 3, "unit": "seeds"}, "3 seeds"),
+        ({"measure": "weat_effect_size", "n": 16, "items": 16}, "16 target words"),
+        ({}, ""),
+    ],
+)
+def test_a_score_says_what_it_counts(row, said):
+    about = pd.DataFrame([{"measure": "strength", "n": pd.NA, "unit": "items", "items": pd.NA} | row])
+    assert counted(next(about.itertuples())) == said
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +12,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.paths import CORPORA
 from biasflow.encoders.families import HEADS
 from biasflow.encoders.recipes import RECIPES
+from biasflow.matrix import RANDOM, RUN
 from biasflow.plan.cells import Plan, plan
 from biasflow.plan.compiled import compiled
 from biasflow.plan.configuration import resolve
@@ -21,10 +21,9 @@ from biasflow.plan.encoders import encoder_files
 from biasflow.plan.external import files_read
 from biasflow.plan.facts import gather
 from biasflow.plan.items import items_of
-from biasflow.plan.jobs import Job, Jobs, Reading, ReadingJob, ReadingKey
-from biasflow.plan.readings import file_in_output, reading_output
+from biasflow.plan.jobs import Job, Jobs
 from biasflow.plan.setup import Setup
-from biasflow.registry import READOUTS, module_of, rule_of
+from biasflow.results.scores import NA
 from biasflow.training import FITTING
 from tests.unit.plan.configs import (
     CATALOGUE,
@@ -32,6 +31,7 @@ from tests.unit.plan.configs import (
     ROOT,
     RUNS,
     SCHEMA,
+    asking,
     changed,
     digest_of,
     folder_of,
@@ -107,20 +107,6 @@ def test_the_page_and_the_tables_of_papers_wait_for_every_readout_and_score(run)
     assert set(run.of(*rules)) <= set(run.jobs.needed)
 
 
-def readings_of(run: Run) -> Iterator[tuple[Job, list[Reading]]]:
-    """Jobs that read from a model, and what each reads, one dataset after the other."""
-    by_job: dict[ReadingJob, list[Reading]] = {}
-    for key, reading in run.plan.readings.items():
-        by_job.setdefault(key.job, []).append(reading)
-    for name, readings in by_job.items():
-        if not run.setup.encoders[name.encoder].is_external:
-            yield run.jobs.of(rule_of(name.readout), name[:3]), readings
-
-
-def path_of(run: Run, key: ReadingKey) -> str:
-    return str(Path(reading_output(run.setup.paths, key), file_in_output(key)))
-
-
 def paths_in(value: object) -> list[str]:
     """The strings in a parameter of a job that are paths of results or of external files."""
     if isinstance(value, str):
@@ -131,11 +117,15 @@ def paths_in(value: object) -> list[str]:
 
 def test_the_parameters_of_jobs_are_plain_values_without_paths(run):
     """They go into provenance and decide whether a job is run again; Snakemake may put files where its storage is."""
-    for job in run.of("finetune", "fit_methods", "read_", "probe", "heads", "external_", "score"):
+    jobs = run.of("finetune", "fit_methods", "read_", "probe", "heads", "external_", "score")
+    assert len(jobs) >= 2
+    for job in jobs:
         assert json.loads(json.dumps(job.params)) == job.params and not paths_in(job.params)
 
 
 def test_a_training_or_fit_is_told_its_files_by_role(run):
+    trained = {cell.model.strategy for cell in run.plan.cells if cell.status == RUN} - {NA, RANDOM}
+    assert bool(trained) == bool(run.of("finetune"))
     for job in run.of("finetune"):
         training, task = job.params["training"], run.setup.task(job.wildcards[1])
         is_fitted = job.wildcards[2].startswith("with-")
@@ -146,31 +136,70 @@ def test_a_training_or_fit_is_told_its_files_by_role(run):
         assert {*job.params["fit"]["roles"], "model"} <= set(job.inputs)
 
 
-def test_a_reading_is_told_its_methods_and_its_files_by_role(run):
-    for job, readings in readings_of(run):
-        own, made = job.outputs[0], set()
-        for each, reading in zip(job.params["readout"], readings, strict=True):
-            assert (each["dataset"], each["methods"]) == (reading.dataset.read_as, list(reading.methods))
-            assert f"{own}/{each['file']}" == path_of(run, reading.key)
-            for role, files in reading.dataset.files.items():
-                assert job.inputs[f"{each['inputs']}/{role}"] == list(files)
-            for role, file in each["made_from"].items():
-                folder = job.inputs.get(f"{each['inputs']}/{role}", own)
-                assert f"{folder}/{file}" == path_of(run, reading.made_from[role])
-                assert folder != own or file in made  # by the same job, before
+def test_a_fit_is_told_the_draw_of_each_control():
+    controls = {f"leace-random{matched}{draw}": draw for matched in ("", "-matched") for draw in (0, 3)}
+    config = resolve(asking({"encoders": ["own"], "methods": ["leace", *controls], "metrics": ["weat"]}), SCHEMA)
+    fit = jobs_of(setup_of(config)).of("fit_methods", ["own", "pretrained", "block"]).params["fit"]
+    told = {name: [(step["control"], step.get("matched", False)) for step in fit["methods"][name]] for name in controls}
+    assert told == {name: [(draw, "matched" in name)] for name, draw in controls.items()}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("encoders.own.corpus", "wikitext-2"),
+        ("tasks.nli.limit", 90),
+        ("methods.mine", [{"eraser": "leace"}]),
+        ("ask.block.metrics", ["weat", "seat"]),
+        ("papers.dawkins2024.encoders", ["own"]),
+        ("metrics.weat.tests", ["C6"]),
+    ],
+)
+def test_the_plan_is_written_again_for_whatever_it_shows(change):
+    block = {"encoders": ["own"], "metrics": ["weat"], "task": "nli"}
+    one, other = (resolve(asking(block, *changes), SCHEMA) for changes in ((), (change,)))
+    jobs = [jobs_of(setup_of(config)).of("plan", []) for config in (one, other)]
+    assert jobs[0].params["digest"] != jobs[1].params["digest"]
+
+
+def test_a_reading_is_made_of_files_that_its_job_is_given_or_has_made_before(run):
+    for job in run.of("read_", "probe", "heads"):
+        made = set()
+        assert job.params["readout"]
+        for each in job.params["readout"]:
+            assert all(
+                f"{each['inputs']}/{role}" in job.inputs or file in made for role, file in each["made_from"].items()
+            )
             made.add(each["file"])
-        assert len({each["inputs"] for each in job.params["readout"]}) == len(readings)
-        given = {module for reading in readings for module in reading.dataset.modules}
-        assert {module_of(READOUTS[reading.readout]) for reading in readings} == set(job.modules) - given
+        assert len(made) == len(job.params["readout"]) == len({each["inputs"] for each in job.params["readout"]})
 
 
-def test_a_score_is_told_its_files_by_role(run):
-    for name, scores in run.plan.scored.items():
-        job = run.jobs.of("score", name)
-        for each, score in zip(job.params["jobs"], scores, strict=True):
-            assert str(Path(job.inputs[each["readout"]], each["file"])) == path_of(run, score.reading)
-            for role, files in score.dataset.scored_with.items():
-                assert job.inputs[f"{each['inputs']}/{role}"] == list(files)
+@pytest.mark.parametrize(("hidden", "together"), [(128, "first_token/"), (512, "")])
+def test_a_narrow_encoder_is_read_by_one_job_and_a_broad_one_by_one_for_each_readout(hidden, together):
+    block = {"encoders": ["own"], "task": "bios", "methods": ["none", "leace"], "metrics": ["fairness"]}
+    jobs = jobs_of(setup_of(resolve(asking(block, ("encoders.own.hidden", hidden)), SCHEMA)))
+    results, of = "results/test", ["own", "bios/plain/seed0", "block"]
+    folder, bios = f"{results}/readouts/{'/'.join(of)}", [f"{results}/data/bios/biographies.parquet"]
+    heads = jobs.of("read_together" if together else "heads_texts", of)
+    within, file = ("heads/bios-raw", "heads/bios-raw.parquet") if together else ("bios-raw", "bios-raw.parquet")
+    given = {} if together else {"bios-raw/vectors": f"{folder}/first_token"}
+    given |= {"first_token/bios-raw/biographies": bios} if together else {}
+    assert heads.inputs == given | {
+        "model": [f"{results}/models/own/bios/plain/seed0"],
+        "methods": f"{results}/methods/{'/'.join(of)}.safetensors",
+        f"{within}/biographies": bios,
+    }
+    reading = heads.params["readout"][-1]
+    assert (reading["module"], reading["dataset"]) == ("biasflow.readouts.heads", "bios-raw")
+    assert (reading["inputs"], reading["file"], reading["methods"]) == (within, file, ["none", "leace"])
+    assert reading["made_from"] == {"vectors": f"{together}bios-raw.safetensors"}
+    score = jobs.of("score", of)
+    read = "together" if together else "heads"
+    assert score.inputs[read] == f"{folder}/{read}"
+    assert score.inputs["fairness/bios-raw/professions"] == [f"{results}/data/bios/professions.csv"]
+    (job,) = score.params["jobs"]
+    assert (job["metric"], job["readout"], job["file"]) == ("fairness", read, file)
+    assert (job["inputs"], job["options"]) == ("fairness/bios-raw", {})
 
 
 def test_modules_that_jobs_import_by_name_are_there(run):

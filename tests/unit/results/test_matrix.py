@@ -315,8 +315,8 @@ def test_a_score_of_another_dataset_of_the_same_model_may_stand_beside_and_the_l
         )
     ]
     scores = tidy(pd.DataFrame(rows), encoder="bert", task="nli", strategy="plain")
-    beside = Beside("", "p", most=0.05, why="guesses", any_dataset=True)
-    measure = Measure("gap", "a gap", 0, "low", "outside", beside=(beside,))
+    guesses = Beside("", "p", most=0.05, why="guesses", any_dataset=True)
+    measure = Measure("gap", "a gap", 0, "low", "outside", beside=(guesses,))
     gaps = scores[scores["metric"] == "gap"].set_index("method", drop=False)
     found = beside(gaps, scores, measure)
     assert found[""].to_dict() == {"none": 0.2, "leace": 0.02} and in_words(found) == ""
