@@ -50,7 +50,7 @@ def test_encoders_are_trained_read_and_scored_in_a_storage(project, tmp_path):
     target = "results/tiny/scores.csv"
     told = project.succeeds(*options(tmp_path / "store")).stderr
     summary = (tmp_path / "store/results/tiny/summary.txt").read_text()
-    assert summary.endswith("overview: results/tiny/index.html\n") and summary.rstrip() in told  # as without a storage
+    assert summary.rstrip().endswith("overview: results/tiny/index.html") and summary.rstrip() in told
     stored = (tmp_path / "store" / target).read_bytes()
     assert (tmp_path / "store" / "results/tiny/index.html").is_file()
     assert not (project.folder / "results/tiny/encoders").exists() and not (project.folder / target).exists()
