@@ -1,9 +1,8 @@
 """Rules `external_<readout>_<block>`: files that encoders of source external give, made the readouts that they stand
 for."""
 
-import importlib
-
 from _rule import OF_OUTPUT, dataset_files, rule
+from biasflow.base.by_name import module_named
 from biasflow.base.errors import AbsentError
 from biasflow.base.files import whole_folder
 from biasflow.readouts.files import write_left_out, write_reasons
@@ -15,7 +14,7 @@ with rule(snakemake) as facts:
         of_output = facts.setdefault(OF_OUTPUT, {})[output] = {}
         with whole_folder(output) as folder:
             for readout in readouts:
-                module, path = importlib.import_module(readout["module"]), folder / readout["file"]
+                module, path = module_named(readout["module"]), folder / readout["file"]
                 data = dataset_files(snakemake.input, readout["inputs"])
                 try:
                     about = module.read(data.pop("given"), data, path, **readout["options"])

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
-from importlib import import_module
 
 import numpy as np
 import torch
 from torch import nn
 
+from biasflow.base.by_name import module_named
 from biasflow.base.errors import BiasflowError, nearest
 from biasflow.encoders import taps
 from biasflow.encoders.edit import EditReport, edited
@@ -31,7 +31,7 @@ def fit(
     name = eraser.replace("-", "_")
     if name not in ERASERS:
         raise BiasflowError(f"fit: there is no eraser {eraser!r}; {nearest(name, ERASERS)}")
-    return import_module(module_of(ERASERS[name])).fit(X, z, pairs=pairs, **options)
+    return module_named(module_of(ERASERS[name])).fit(X, z, pairs=pairs, **options)
 
 
 def edit(model: nn.Module, erasers: Mapping[str, Eraser]) -> AbstractContextManager[list[EditReport]]:
