@@ -3,7 +3,6 @@
 import atexit
 import contextlib
 import gc
-import importlib
 import os
 import sys
 import time
@@ -13,6 +12,7 @@ from pathlib import Path
 # Snakemake puts the folder of a script at the end of the path: an installed biasflow of another version would be taken.
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+from biasflow.base.by_name import module_named
 from biasflow.base.left_out import LeftOut
 from biasflow.base.progress import TERMINAL, job_name
 from biasflow.base.provenance import rule_log, write_provenance
@@ -58,7 +58,7 @@ def rule(smk) -> Iterator[dict]:
         check_unchanged(inputs, {_input(smk.input, name): sha256 for name, sha256 in smk.params.get("own", {}).items()})
         if smk.config.get("world"):
             # By name: who reads a world imports this module, and no other job depends on what is in one.
-            importlib.import_module("biasflow.planted.world").choose_world(smk.config["world"])
+            module_named("biasflow.planted.world").choose_world(smk.config["world"])
         left_out = LeftOut()
         with left_out.told():
             yield facts

@@ -1,9 +1,8 @@
 """Rules `external_<readout>_<block>`: files that encoders of source external give, made the readouts that they stand
 for. What is wrong with a file is the reason of its own cells; the job fails if no file can be read."""
 
-import importlib
-
 from _rule import OF_OUTPUT, dataset_files, rule
+from biasflow.base.by_name import module_named
 from biasflow.base.errors import AbsentError
 from biasflow.base.files import whole_folder
 from biasflow.readouts.files import reason_of, write_left_out, write_reasons
@@ -16,7 +15,7 @@ with rule(snakemake) as facts:
         of_output = facts.setdefault(OF_OUTPUT, {})[output] = {}
         with whole_folder(output) as folder:
             for readout in readouts:
-                module, path = importlib.import_module(readout["module"]), folder / readout["file"]
+                module, path = module_named(readout["module"]), folder / readout["file"]
                 data = dataset_files(snakemake.input, readout["inputs"])
                 tried += 1
                 try:

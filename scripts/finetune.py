@@ -1,12 +1,12 @@
 """Rules `finetune_<kind>`: an encoder fine-tuned on a task, resumable after a kill."""
 
-import importlib
 import shutil
 from pathlib import Path
 
 from _rule import by_role, model_folder, rule
 
 with rule(snakemake) as facts:
+    from biasflow.base.by_name import module_named
     from biasflow.base.files import whole_file
     from biasflow.base.records import checkpoint_folder
     from biasflow.encoders.device import named, resolve_deterministic, resolve_device
@@ -17,8 +17,8 @@ with rule(snakemake) as facts:
     method = None
     if training["fit"]:
         roles = [role for role in ("text", "words", "sentence_pairs") if snakemake.input.get(role)]
-        method = importlib.import_module(FITTING).fitting_arguments(training["fit"], by_role(snakemake.input, roles))
-    metrics = importlib.import_module(training["module"]).train(
+        method = module_named(FITTING).fitting_arguments(training["fit"], by_role(snakemake.input, roles))
+    metrics = module_named(training["module"]).train(
         model_folder(snakemake.input.encoder),
         Path(snakemake.output.model),
         checkpoint_folder(snakemake.output.model),

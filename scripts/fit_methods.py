@@ -1,10 +1,9 @@
 """Rule `fit_methods`: all methods of a block, fitted to one model, or to its encoder before training."""
 
-import importlib
-
 from _rule import by_role, model_folder, rule
 
 with rule(snakemake) as facts:
+    from biasflow.base.by_name import module_named
     from biasflow.base.files import whole_folder
     from biasflow.base.tabular import write_csv
     from biasflow.encoders.device import named, resolve_device
@@ -23,7 +22,7 @@ with rule(snakemake) as facts:
         folder = model_folder(snakemake.input.origin)
         arguments["origin"], _ = load_with_sentence_vector(folder, head=heads["pretrained"], device=device)
     if task := fit.get("task"):
-        module, data = importlib.import_module(task["module"]), {role: files[role] for role in task["roles"]}
+        module, data = module_named(task["module"]), {role: files[role] for role in task["roles"]}
         arguments["task"] = module.gendered_vectors(model, tokenizer, data, **task["options"])
     fitted = fit_block(model, tokenizer, **arguments)
     with whole_folder(snakemake.output.about) as folder:

@@ -1,12 +1,12 @@
 """Rules `read_<readout>`, `read_together`, `probe_...`, `heads_...`: readouts of a model on all datasets of a block."""
 
-import importlib
 import itertools
 from pathlib import Path
 
 from _rule import data_of, model_folder, rule
 
 with rule(snakemake) as facts:
+    from biasflow.base.by_name import module_named
     from biasflow.base.errors import AbsentError
     from biasflow.base.files import whole_folder
     from biasflow.base.progress import parts
@@ -41,7 +41,7 @@ with rule(snakemake) as facts:
             tried += bool(source.methods)
             try:
                 if source.methods:
-                    module = importlib.import_module(readout["module"])
+                    module = module_named(readout["module"])
                     facts[name] = module.read(source, path, **readout["options"])
                     write_left_out(path, facts[name])
             except Exception as error:  # its own: the other readouts are kept

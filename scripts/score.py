@@ -1,11 +1,11 @@
 """Rule `score`: all scores of a model that one block asks for, made of its readouts."""
 
-import importlib
 from pathlib import Path
 
 import pandas as pd
 
 from _rule import dataset_files, rule
+from biasflow.base.by_name import module_named
 from biasflow.base.errors import AbsentError
 from biasflow.base.sample import marked
 from biasflow.base.tabular import write_csv, write_parquet
@@ -24,7 +24,7 @@ with rule(snakemake):
         if not set(job["methods"]) <= set(reasons):
             files = {role: path for role, (path,) in dataset_files(snakemake.input, job["inputs"]).items()}
             try:
-                score = scorer(importlib.import_module(job["module"]), job["metric"])
+                score = scorer(module_named(job["module"]), job["metric"])
                 rows = score(readout, **files, **job["options"])
                 rows = rows[rows["method"].isin(job["methods"])]  # those of another metric may be read beside them
                 rows = of_measures_alone(rows, job["measures"])

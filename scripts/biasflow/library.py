@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
-from importlib import import_module
 
 from torch import nn
 
+from biasflow.base.by_name import module_named
 from biasflow.base.errors import BiasflowError, nearest
 from biasflow.encoders import taps
 from biasflow.encoders.edit import EditReport, edited
@@ -29,7 +29,7 @@ def fit(eraser: str, X: Vectors, z: Vectors, *, pairs: Vectors | None = None, **
     name = eraser.replace("-", "_")
     if name not in ERASERS:
         raise BiasflowError(f"fit: there is no eraser {eraser!r}; {nearest(name, ERASERS)}")
-    return import_module(module_of(ERASERS[name])).fit(X, z, pairs=pairs, **options)
+    return module_named(module_of(ERASERS[name])).fit(X, z, pairs=pairs, **options)
 
 
 def edit(model: nn.Module, erasers: Mapping[str, Eraser]) -> AbstractContextManager[list[EditReport]]:

@@ -1,7 +1,6 @@
 """Fit all methods of a block to one model, reading every kind of vectors from it only once."""
 
 import contextlib
-import importlib
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,6 +13,7 @@ from numpy.typing import ArrayLike
 from torch import nn
 from transformers import PreTrainedTokenizerBase
 
+from biasflow.base.by_name import module_named
 from biasflow.base.errors import AbsentError, BiasflowError
 from biasflow.base.genders import OF_WORDS
 from biasflow.base.progress import progress
@@ -205,7 +205,7 @@ class _Vectors:
             key = f"{kind} {replace(method, places=place, sequential=False)}"
             eraser = None if edits else self.known.get(key)
             if eraser is None:
-                eraser = importlib.import_module(intervention.module).fit(X, **labels, **intervention.options)
+                eraser = module_named(intervention.module).fit(X, **labels, **intervention.options)
             if not edits:
                 self.known[key] = eraser
             seed = intervention.control

@@ -2,7 +2,6 @@
 run, or, of a table without one, by our scores in rows and columns, the printed numbers beside them, and why a number of
 ours is missing. And what the ledger compares: the printed numbers with ours, by the keys that both have."""
 
-import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -12,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from biasflow.base.by_name import module_named
 from biasflow.base.errors import BiasflowError, headline
 from biasflow.base.files import write_text
 from biasflow.papers.frames import NOT_ASKED, RUN, Run, with_reasons
@@ -84,7 +84,7 @@ def _named(text: PaperText, function: str) -> Callable:
     """A function of the paper's folder, as paper.yaml names it."""
     module = text.module_of(function)
     try:
-        return getattr(importlib.import_module(module), function.rpartition(".")[2])
+        return getattr(module_named(module), function.rpartition(".")[2])
     except (AttributeError, ModuleNotFoundError) as error:
         if isinstance(error, ModuleNotFoundError) and error.name not in (module, module.rpartition(".")[0]):
             raise

@@ -2,9 +2,9 @@
 checked."""
 
 import difflib
-import importlib
 from collections.abc import Mapping
 
+from biasflow.base.by_name import module_named
 from biasflow.base.names import Faults, refuse, require
 from biasflow.matrix import FINETUNED, PRETRAINED, RANDOM, Block
 from biasflow.papers.paper import load
@@ -32,7 +32,7 @@ def _of_paper(paper: str, options: Mapping, config: Mapping) -> dict[str, Mappin
     """The blocks of a paper by name: those that its paper.yaml asks for, or that a module of its own computes."""
     text = load(paper, options.get("folder"))
     computed = text.computed_blocks
-    return (importlib.import_module(computed) if computed else text).blocks(options, config)
+    return (module_named(computed) if computed else text).blocks(options, config)
 
 
 def _block(name: str, key: str, group: str, keys: Mapping, config: Mapping) -> Block:

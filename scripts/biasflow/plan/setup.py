@@ -1,12 +1,12 @@
 """What a run is planned from: the configuration with all defaults, and what lies on disk. Both describe its encoders,
 methods and tasks; every kind of task is a package with a plan of its own (tasks/<kind>/plan.py)."""
 
-import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from biasflow.base.by_name import module_named
 from biasflow.base.paths import Paths, package_file
 from biasflow.encoders.configured import Encoder
 from biasflow.encoders.described import Description
@@ -89,7 +89,7 @@ def tasks_of_papers(config: Mapping) -> list[str]:
 
 def kind_of(name: str) -> Kind:
     """Return a kind of task, as its package describes it."""
-    return importlib.import_module(plan_module(name)).KIND
+    return module_named(plan_module(name)).KIND
 
 
 def plan_module(kind: str) -> str:

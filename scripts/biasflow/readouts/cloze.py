@@ -1,6 +1,5 @@
 """Probabilities of wanted tokens in texts with masks: what every readout of a masked-LM head is made of."""
 
-import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -11,6 +10,7 @@ import torch
 from transformers import BatchEncoding, PreTrainedModel, PreTrainedTokenizerBase
 from transformers.utils import ModelOutput
 
+from biasflow.base.by_name import module_named
 from biasflow.base.errors import AbsentError
 from biasflow.base.sample import names_of, sampled
 from biasflow.encoders.attention import attention_received
@@ -159,7 +159,7 @@ def items_of(
     those of its columns STRATA. The sample is of the items that the module can use; what the encoder cannot take is
     left out of it (`made_of`), so that all encoders have the same sample. AbsentError: no item."""
     files = {role: source.file(role) for role in source.data}
-    its = importlib.import_module(module)
+    its = module_named(module)
     unit = getattr(its, "UNIT", ("item",))
     with reader.left_out.told():
         table = its.items(**files, **(of or {}))

@@ -3,7 +3,6 @@
 Items are those of the test as the run has it (the function `scored` or `items` of its module in corpora); scores are
 joined to them by the columns that both have, or by their order where a file holds numbers alone."""
 
-import importlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from biasflow.base.by_name import module_named
 from biasflow.base.errors import AbsentError, BiasflowError
 from biasflow.base.left_out import LeftOut, most
 from biasflow.base.sample import names_of, sampled
@@ -55,7 +55,7 @@ def read(
     would read them; `ours`: options of that alone. Items without a score, or with one that is no finite number, are
     left out. BiasflowError names file, line and what was expected: items most of which are such, or that are there
     twice, or of other data; AbsentError where the data have none of the items that a file scores."""
-    module, left_out = importlib.import_module(items), LeftOut()
+    module, left_out = module_named(items), LeftOut()
     files = {role: of_role[0] for role, of_role in data.items()}
     listed = getattr(module, "scored", module.items)
     with left_out.told():

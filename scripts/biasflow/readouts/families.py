@@ -17,7 +17,6 @@ Sources: Belrose et al. (2023) for probes that are not linear after linear erase
 labels."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +26,7 @@ import torch
 from scipy.linalg import cho_factor, cho_solve
 from scipy.spatial.distance import pdist
 
+from biasflow.base.by_name import module_named
 from biasflow.base.tabular import write_parquet
 from biasflow.erasers import leace
 from biasflow.erasers.qleace import qleace
@@ -53,7 +53,7 @@ def read(source: Source, output: Path, *, cuts: str, hidden: int, **options) -> 
     Roles: `vectors` (a file that readouts.states reads), and those of the cuts. cuts: the full name of a module;
     options: of its `cuts`, whose dev rows choose penalties; hidden: units of the hidden layer.
     BiasflowError: whatever the cuts refuse, and a method that changes nothing."""
-    z, all_cuts = import_module(cuts).cuts(source.data, **options)
+    z, all_cuts = module_named(cuts).cuts(source.data, **options)
     vectors = States(source.file("vectors"), load_for(source)).under_each()
     write_parquet(tables(vectors, z, all_cuts, hidden), output)
     return {"tested": {cut.split_seed: len(cut.test) for cut in all_cuts}}

@@ -1,6 +1,5 @@
 """Predicted classes of a fine-tuned encoder under every method: one byte a prediction, however many there are."""
 
-import importlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -8,6 +7,7 @@ import numpy as np
 import torch
 from transformers import BatchEncoding
 
+from biasflow.base.by_name import module_named
 from biasflow.base.errors import BiasflowError
 from biasflow.base.progress import Progress
 from biasflow.encoders import taps
@@ -36,7 +36,7 @@ def read(
     trained on.
     BiasflowError: a classifier of other classes, predictions that are NaN, heads of other methods, a method that does
     nothing."""
-    examples = importlib.import_module(task).examples(source.data, **options)
+    examples = module_named(task).examples(source.data, **options)
     reader = open_reader(source, "classification", batch_size=batch_size)
     check_classes(reader, examples)
     heads = load_heads(source.file("heads"), reader) if "heads" in source.data else None

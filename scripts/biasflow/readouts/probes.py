@@ -9,12 +9,12 @@ control (labels in random order), keep (checkpoint: best, last), portion (from 0
 in portion 0), epoch (whose weights; 0 without a probe), answers (of the test, label by label: `probe.Sent`)."""
 
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from biasflow.base.by_name import module_named
 from biasflow.base.tabular import write_parquet
 from biasflow.encoders.device import resolve_device
 from biasflow.readouts.files import METHOD, Axis
@@ -33,7 +33,7 @@ def read(source: Source, output: Path, *, cuts: str, epochs: int, hidden: int = 
     splits and seeds, are trained together. BiasflowError: whatever the cuts and `probe.send` refuse, and a method that
     changes nothing."""
     device = resolve_device(source.device)
-    labels, all_cuts = import_module(cuts).cuts(source.data, **options)
+    labels, all_cuts = module_named(cuts).cuts(source.data, **options)
     vectors = States(source.file("vectors"), load_for(source))
     used = np.unique(np.concatenate([cut.rows for cut in all_cuts]))
     codes, names = _codes(labels, used, all_cuts)

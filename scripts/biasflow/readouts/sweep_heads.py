@@ -1,6 +1,5 @@
 """Classification heads retrained on the sentence vectors of every method, all of them as one batched problem."""
 
-import importlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
+from biasflow.base.by_name import module_named
 from biasflow.base.errors import BiasflowError
 from biasflow.base.progress import progress
 from biasflow.encoders import taps
@@ -47,7 +47,7 @@ def read(
 
     Arrays weight [methods, classes, hidden] and bias [methods, classes], which the readout of predictions reads. The
     file says of itself how it was trained, and under `truncated` how many texts were cut, of how many."""
-    examples = importlib.import_module(task).examples(source.data, **options)
+    examples = module_named(task).examples(source.data, **options)
     reader = open_reader(source, "classification")
     check_classes(reader, examples)
     training = {"epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate, "max_length": max_length}

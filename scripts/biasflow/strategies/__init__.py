@@ -10,10 +10,11 @@ finish(model): makes an adapted model, when it is trained, one that is saved and
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import TypeVar
 
 import numpy as np
+
+from biasflow.base.by_name import module_named
 
 Model = TypeVar("Model")  # a module of torch, which those who ask for rows alone do not load
 
@@ -48,4 +49,4 @@ class Strategy:
 
     def part(self, name: str, default: object = None):
         """Return what the module has under this name, if it has it."""
-        return getattr(import_module(f"biasflow.{self.module}"), name, default)
+        return getattr(module_named(f"biasflow.{self.module}"), name, default)

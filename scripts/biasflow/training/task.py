@@ -6,7 +6,6 @@ method, **options) -> dict` that fills `folder` by `save_training`; where classe
 beside it has `examples(data, **options) -> training.examples.Examples`, all that readouts.predictions asks for."""
 
 import hashlib
-import importlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ import torch
 from torch import nn
 from transformers import PreTrainedTokenizerBase
 
+from biasflow.base.by_name import module_named
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import whole_folder, write_json
 from biasflow.encoders.edit import Edits
@@ -55,7 +55,7 @@ def fit_method(model: nn.Module, tokenizer: PreTrainedTokenizerBase, method: Map
     is fitted to; None for no method. BiasflowError for a method that cannot be fitted."""
     if method is None:
         return Carried()
-    fitted = importlib.import_module(FITTING).fit_block(model, tokenizer, **method, origin=model)
+    fitted = module_named(FITTING).fit_block(model, tokenizer, **method, origin=model)
     for reason in fitted.reasons.values():
         raise BiasflowError(f"{reason}; ask for another method in training")
     (active,) = fitted.every_setting()
