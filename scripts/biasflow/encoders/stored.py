@@ -123,7 +123,8 @@ def stored_files(folder: str | Path) -> list[Path]:
     weights = weight_files(folder)
     index = [folder / INDEX] * (weights != [folder / WEIGHTS])
     names = (TOKENIZER, SPECIAL_TOKENS, *OF_TOKENIZER)
-    tokenizer = sorted(path for path in folder.iterdir() if any(map(path.match, names)))
+    entries = folder.iterdir() if folder.is_dir() else ()  # plans are also made of encoders that are not there yet
+    tokenizer = sorted(path for path in entries if any(map(path.match, names)))
     return list(dict.fromkeys([folder / CONFIG, *index, *weights, *tokenizer]))
 
 

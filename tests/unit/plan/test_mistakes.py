@@ -236,7 +236,6 @@ MISTAKES = [
     (local("weightless"), "encoders.real.path"),
     (local("wordless"), "encoders.real.path"),
     (local("model{v2}"), "encoders.real.path"),
-    (local("more files"), "encoders.real.path"),
     (occupations(file="jobs{1}.txt"), "metrics.occtmp.own.french.file"),
     (occupations(file="\x1b[2Jjobs.txt"), "metrics.occtmp.own.french.file"),
     (occupations(file="latin-1.txt"), "metrics.occtmp.own.french.file"),
@@ -359,12 +358,11 @@ def place(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "read_catalogue", lambda: CATALOGUE)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    encoders = {"encoder": HEADS, "headless": (), "weightless": (), "wordless": (), "model{v2}": (), "more files": ()}
+    encoders = {"encoder": HEADS, "headless": (), "weightless": (), "wordless": (), "model{v2}": ()}
     for name, heads in encoders.items():
         folder_of(tmp_path / name, *heads, **BERT)
     (tmp_path / "wordless/vocab.txt").unlink()
     (tmp_path / "weightless/model.safetensors").unlink()
-    (tmp_path / "more files/notes{1}.txt").touch()
     for name in ("occupations.txt", "jobs{1}.txt", "\x1b[2Jjobs.txt"):
         (tmp_path / name).write_text("docteur\n")
     (tmp_path / "latin-1.txt").write_bytes("infirmière\n".encode("latin-1"))
