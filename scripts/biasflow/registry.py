@@ -258,7 +258,7 @@ class Readout:
     the name of its rule, empty for read_<name>; external: the module whose `read` makes the
     same file from those of an external encoder, empty if there is none; memory: in MB; runtime: in minutes; alone:
     whether it has a job of its own on a narrow encoder, too (see TOGETHER); draws: under how many draws of a control it
-    is read, None for all: DEAR where each trains or keeps much, 1 where no bias is read."""
+    is read, None for all: DEAR where each trains, keeps much, or reads every token, 1 where no bias is read."""
 
     label: str
     module: str
@@ -288,11 +288,19 @@ READOUTS = {
         external="readouts.external_items",
         runtime=240,
         alone=True,
+        draws=DEAR,
     ),
     "pair_tokens": Readout(
-        "predictions of the tokens of sentences in pairs", "readouts.pair_tokens", "masked_lm", runtime=240, alone=True
+        "predictions of the tokens of sentences in pairs",
+        "readouts.pair_tokens",
+        "masked_lm",
+        runtime=240,
+        alone=True,
+        draws=DEAR,
     ),
-    "fillings": Readout("likeliest tokens for blanks", "readouts.fillings", "masked_lm", runtime=240, alone=True),
+    "fillings": Readout(
+        "likeliest tokens for blanks", "readouts.fillings", "masked_lm", runtime=240, alone=True, draws=DEAR
+    ),
     "vectors": Readout(
         "vectors of words and sentences", "readouts.vectors", suffix="safetensors", external="readouts.external_vectors"
     ),
