@@ -6,8 +6,8 @@ the place of methods, each with further ones as the draws of its control. Whatev
 
 Of each run, family and number of methods: `named`, the share of pages that name a method which helps a score, from 400
 resampled pages (helps_p of results.matrix, vectorised) and from 20 that the product itself makes (results.matrix and
-overview.contents: `own_named`, `own_filled`); and, for each score, which of the real methods help beside so many draws
-(`power`)."""
+overview.contents, with the most methods: `own_named`, `own_filled`); and, for each score, which of the real methods
+help beside so many draws (`power`)."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -99,7 +99,7 @@ def own(scores: pd.DataFrame, family: str, methods: int, draws: int, rng: np.ran
 
 def rows(run: Path) -> Iterator[dict[str, object]]:
     """The rows of a run: see the module."""
-    scores, rng = table(run), np.random.default_rng(0)
+    scores, rng, most = table(run), np.random.default_rng(0), (max(DRAWS), max(METHODS))
     names = [name for name in scores["method"].unique() if name.endswith(NULL)]
     known = {name: [*edits(scores, name)] for name in names}
     for name, of_scores in known.items():
@@ -114,7 +114,7 @@ def rows(run: Path) -> Iterator[dict[str, object]]:
             about["power"] = np.mean(helped) if helped else np.nan
             for methods in METHODS:
                 named = np.mean([resampled([of_scores], methods, draws, rng) for _ in range(PAGES)])
-                pages = [own(scores, name, methods, draws, rng) for _ in range(OWN)] if draws == max(DRAWS) else []
+                pages = [own(scores, name, methods, draws, rng) for _ in range(OWN)] if (draws, methods) == most else []
                 of_own = dict(zip(("own_named", "own_filled"), np.mean(pages, axis=0), strict=True)) if pages else {}
                 yield about | {"methods": methods, "named": named} | of_own
 

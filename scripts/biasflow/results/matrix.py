@@ -42,7 +42,6 @@ LEAST_HELP = 0.1  # of the untouched distance from neutral: a method that takes 
 UNDEFINED = "the score is not defined for these data (such as 0 / 0)"
 _NOTED = ["encoder", "task", "strategy", "method", "measure", "dataset"]
 SCORED = [key for key in ROW if key != "measure"]
-_STRATEGY, _METHOD, _SETTING = (SCORED.index(key) for key in ("strategy", "method", "setting"))
 _COMPARED = ["encoder", "task", "dataset", "head"]  # what a cell shares with that of its untouched model
 
 
@@ -186,14 +185,15 @@ def drawn_distances(scores: pd.DataFrame, measure: Measure) -> dict[tuple[str, .
     for each seed of the model, a column for each draw. scores: of one measure."""
     rows = pd.concat([scores, draw_of(scores)], axis=1)
     rows = rows[(rows["control"] != "") & rows["value"].notna()]
+    of = {pair: controlled(*pair) or (NA, NA) for pair in {*zip(rows["strategy"], rows["method"], strict=True)}}
+    methods = [of[pair] for pair in zip(rows["strategy"], rows["method"], strict=True)]
+    rows = rows.assign(setting=rows["setting"].mask(is_draw(rows), NA))
+    rows[["strategy", "method"]] = pd.DataFrame(methods, rows.index, ["strategy", "method"])
+    of_draws = rows.groupby([*SCORED, "control", "seed", "draw"])["value"].mean()
     distances: dict[tuple[str, ...], dict[str, pd.DataFrame]] = {}
-    for (*keys, control), block in rows.groupby([*SCORED, "control"], sort=False):
-        keys[_STRATEGY], keys[_METHOD] = controlled(keys[_STRATEGY], keys[_METHOD]) or (NA, NA)
-        keys[_SETTING] = block["setting"].mask(is_draw(block), NA).iloc[0]
-        of_draws = block.groupby(["seed", "draw"])["value"].mean().unstack("draw")
-        table = of_draws.apply(lambda values: distance(values, measure.neutral, measure.better))
-        others = distances.setdefault(tuple(keys), {})
-        others[control] = table if control not in others else others[control].combine_first(table)
+    tables = pd.Series(distance(of_draws, measure.neutral, measure.better), of_draws.index).unstack("draw")
+    for (*keys, control), table in tables.groupby(level=[*SCORED, "control"]):
+        distances.setdefault(tuple(keys), {})[control] = table.droplevel([*SCORED, "control"]).dropna(axis=1, how="all")
     return distances
 
 

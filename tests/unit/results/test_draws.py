@@ -72,7 +72,7 @@ def test_draws_are_settings_of_a_control_or_methods_of_their_own():
     assert set(about.loc[about["control"] == "", "method"]) == {"none", "leace", "each"}
     assert about.loc[found["method"] == "leace-random-matched6"].iloc[0].tolist()[:2] == ["leace-random-matched", "6"]
     assert is_draw(found).sum() == 7  # six and one: a setting of another method is no draw
-    measure = Measure("gap", 0, "neutral", INSIDE)
+    measure = Measure("gap", "a gap", 0, "neutral", INSIDE)
     (keys, controls), *others = drawn_distances(found, measure).items()
     assert not others and "leace" in keys
     assert controls["leace-random-matched"].shape == (1, 7) and controls["leace-random"].shape == (1, 1)
