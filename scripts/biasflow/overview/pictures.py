@@ -62,7 +62,7 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
         neutral = f" ({row.score.cell.neutral:g})" * bool(row.score.cell.neutral)
         axes.annotate(f"{brief(row.value)}{neutral}{doubts}", (1, y), (5, 0), color=INK, fontsize=7, **beside)
         if row.judged:
-            marks = MARK * row.known.green + AGAINST * bool(row.known.against)
+            marks = MARK * (row.known.green and not row.less_evidence) + AGAINST * bool(row.known.against)
             colour = GREY if row.less_evidence else GREEN
             axes.annotate(marks, (1, y), (50, 0), color=colour, fontsize=8, **beside)
     header = "score" + " (neutral)" * any(row.score.cell.neutral for row in rows)
@@ -81,7 +81,7 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
         ("bias shown", any(row.shown for row in rows), {"marker": "o", "color": VERMILION}),
         ("not shown", any(not row.shown for row in claimed), {"marker": "o", "color": BLUE, **HOLLOW}),
         ("published models", any(row.published for row in rows), {"marker": "|", "color": GREY}),
-        (f"{MARK} followed planted bias wherever tried", any(row.known.green for row in claimed), {}),
+        (f"{MARK} followed planted bias", any(row.known.green and not row.less_evidence for row in claimed), {}),
         (f"{AGAINST} moved against it", any(row.known.against for row in claimed), {}),
         (f"{DISPUTED} disputed", any(row.shown and row.score.contrary for row in rows), {}),
         (f"{WEAK_HEAD} weak head", any(row.score.weak for row in rows), {}),
