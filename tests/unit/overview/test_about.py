@@ -98,7 +98,7 @@ def test_words_have_one_definition_each(words):
         "neutral value",
         "confidence interval",
         "Holm",
-        "trusted",
+        "evidence",
         "disputed",
         "weak head",
         "weak control",
