@@ -47,7 +47,7 @@ def test_a_score_that_the_page_of_a_run_does_not_trust_is_marked_in_words_and_pi
     runs = [crows_pairs(tmp_path / "one", 0.75), crows_pairs(tmp_path / "two", 0.5)]
     (tmp_path / "two" / "encoders.csv").write_text("encoder,masked_lm_head,sha256\nbert0,yes,\n")
     (row,) = rows = two_runs(*zip(*runs, strict=True))
-    assert [side.less_evidence for side in row.sides] == [True, True]
+    assert [side.less_evidence for side in row.sides] == [False, True]  # the other run does not say that it has a head
     assert verdicts(rows, ("one", "two"))[0][1] == "CrowS-Pairs (less evidence)"
     legend = [text.get_text() for text in two_runs_picture(rows, ("one", "two")).legends[0].get_texts()]
     assert any("less evidence" in text for text in legend)
