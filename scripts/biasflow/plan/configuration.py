@@ -244,17 +244,6 @@ def _alike(config: Mapping) -> Faults:
                 yield f"{part}.{name}", f"it differs from {other} in capitals alone; choose another name"
 
 
-def _alike(config: Mapping) -> Faults:
-    """Names that differ in capitals alone: some file systems have one place for the files of both."""
-    parts = {part: config[part] for part in ("encoders", "tasks", "methods", "given", "ask")}
-    parts |= {f"metrics.{name}.own": about["own"] for name, about in config["metrics"].items() if "own" in about}
-    for part, names in parts.items():
-        first: dict[str, str] = {}
-        for name in names:
-            if (other := first.setdefault(name.casefold(), name)) != name:
-                yield f"{part}.{name}", f"it differs from {other} in capitals alone; choose another name"
-
-
 # Metric -> the names of its sets, which none of the user's may have.
 _SETS = {
     "occtmp": tuple(OCCUPATIONS),
