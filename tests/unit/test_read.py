@@ -53,7 +53,7 @@ def script(monkeypatch):
 def read(script, folder, tmp_path, monkeypatch):  # noqa: F811
     def read(*errors: str) -> Path:
         monkeypatch.chdir(tmp_path)
-        common = {"inputs": "x", "made_from": {}, "methods": ["none"], "dataset": "x"}
+        common = {"inputs": "x", "made_from": {}, "methods": ["none"], "draws": None, "dataset": "x"}
         common |= {"module": "biasflow.readouts.pair_tokens"}
         readouts = [
             {**common, "file": f"{error}.parquet", "options": {"items": __name__, "of": {"error": error}}}

@@ -7,7 +7,7 @@ from urllib.parse import unquote, urlsplit
 import pandas as pd
 
 from biasflow.registry import JOBS_OF_READOUTS, rule_of
-from biasflow.results.comparison import AGAINST, CHANGED, DISTANCE_CHANGED
+from biasflow.results.comparison import CHANGED, DISTANCE_CHANGED
 from biasflow.results.scores import read_scores
 from tests.golden.tiny import differences
 from tests.unit.test_docs import SCORES, documented_metrics
@@ -37,7 +37,7 @@ def test_every_score_of_the_first_version_is_there_with_its_value(finished):
 
 def test_every_metric_dataset_and_variant_of_a_run_is_documented(finished):
     found = scores(finished)
-    changes = re.compile(f"({DISTANCE_CHANGED}|{CHANGED}|{AGAINST})$")  # which every metric may have
+    changes = re.compile(f"({DISTANCE_CHANGED}|{CHANGED})$")  # which every metric may have
     others = set(found["metric"]) - documented_metrics()
     assert {changes.sub("", name) for name in others} - documented_metrics() == set()
     assert [name for name in sorted(set(found["variant"]) - {"-"}) if f"`{name}`" not in SCORES] == []

@@ -230,15 +230,15 @@ def _by_key(
     if unknown.any() and wanted.everything:  # a file may score items of other bias types, too
         everything, spare = wanted.everything()
         ours = _with_id(everything, scores)[list(keys)].astype(str)
-    if unknown.any() and set(SIDES) <= set(keys):
-        exchanged = unknown & _is_among(theirs.rename(columns=dict(zip(SIDES, SIDES[::-1], strict=True))), ours)
+    foreign = unknown & ~_is_among(theirs, ours)
+    if foreign.any() and set(SIDES) <= set(keys):
+        exchanged = foreign & _is_among(theirs.rename(columns=dict(zip(SIDES, SIDES[::-1], strict=True))), ours)
         if exchanged.any():
             why = f"are exchanged in {source}; exchange them, and their scores"
             raise BiasflowError(_said(path, theirs, exchanged, why))
     if unknown.all():
         other = f"of the {len(items)} items of {source}, which holds other data, or another copy"
         raise AbsentError(f"{path}: has none {other}")
-    foreign = unknown & ~_is_among(theirs, ours)
     if SETS in keys:  # or of other sets
         foreign &= scores[SETS].isin(items[SETS])
     if foreign.sum() > spare and theirs.index.name != PLACE:  # the ids in predictions may be those of another copy

@@ -17,7 +17,7 @@ from biasflow.methods.fitting import balanced_rows, fit_block, permuted_within
 from biasflow.methods.grid import all_settings, edits_of
 from biasflow.methods.occurrences import find_occurrences
 from biasflow.methods.states import WordStates, pair_states
-from biasflow.plan.methods import DRAWS, control_of, is_matched, with_variants
+from biasflow.plan.methods import SHARED_DRAWS, with_variants
 from biasflow.registry import ERASERS, module_of
 from tests.unit.conftest import HEADS, HIDDEN, MODELS, random_batch
 from tests.unit.fake_tokenizer import word_tokenizer
@@ -239,14 +239,13 @@ def test_a_method_can_be_fitted_on_the_model_before_training(bert, tokenizer):
         fit(bert, tokenizer, methods)
 
 
-@pytest.mark.parametrize("matched", [False, True])
-def test_every_draw_of_a_control_has_directions_of_its_own(bert, tokenizer, matched):
+@pytest.mark.parametrize("control", ["densray-random", "densray-random-matched"])
+def test_every_draw_of_a_control_has_directions_of_its_own(bert, tokenizer, control):
     methods = with_variants({"densray": [at("last")]})
-    draws = {name: steps for name, steps in methods.items() if control_of(name) and is_matched(name) == matched}
-    fitted = fit(bert, tokenizer, {"densray": methods["densray"], **draws})
-    erasers = [erasers_of(fitted, name)["layer[2]"].left for name in draws]
-    assert len(erasers) == DRAWS > 1
-    for one, other in combinations([erasers_of(fitted, "densray")["layer[2]"].left, *erasers], 2):
+    fitted = fit(bert, tokenizer, {name: methods[name] for name in ("densray", control)})
+    erasers = [dict(each.edits)["layer[2]"].left for each in fitted.every_setting() if each.edits]
+    assert len(erasers) == 1 + SHARED_DRAWS
+    for one, other in combinations(erasers, 2):
         assert one.shape == other.shape and not torch.allclose(one, other, atol=1e-3)
 
 

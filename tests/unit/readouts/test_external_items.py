@@ -269,6 +269,14 @@ def test_sentences_all_of_which_are_exchanged_are_no_other_data(folder):
     assert not isinstance(caught.value, AbsentError)
 
 
+def test_a_pair_that_the_data_have_both_ways_round_is_not_taken_for_exchanged(folder):
+    """In the French pairs one is there a second time with its sentences exchanged; other bias types are read, too."""
+    both = [*SIX, ("C2 d.", "C1 d.", *PAIRS[1][2:])]
+    data = {"pairs": SIX_CSV["pairs"] + f"{','.join(both[-1])}\n"}
+    table = own(both, [(-1.0, -2.0)] * 7)
+    assert folder.read("crows_pairs", table.to_csv(index=False), data=data, of={"bias_type": "age"})["items"] == 1
+
+
 @pytest.mark.parametrize("id", ["intrasentence9-0", "intersentence0-0"])
 def test_a_table_of_stereoset_has_its_sentences_alone(folder, id):
     """Those of other bias types, or of the other part, may be there."""

@@ -1,5 +1,6 @@
 """Predictions of a fine-tuned encoder under every method, and heads retrained for each of them."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -158,9 +159,7 @@ def retrained(source: Source, n: int = 30, name: str = "heads", **options) -> Pa
     path = source.model_folder.parent / f"{name}.safetensors"
     train = source.model_folder.parent / "train.csv"
     write_nli(pairs_of_words(n), train)
-    of_training = Source(
-        source.model_folder, source.methods, "train", {"examples": (train,)}, source.methods_file, source.training
-    )
+    of_training = replace(source, dataset="train", data={"examples": (train,)})
     sweep_heads.read(of_training, path, task=NLI, **HEADS | options)
     return path
 
