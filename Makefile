@@ -41,7 +41,7 @@ demo-encoder: env
 	$(BIN)/snakemake --cores $(CORES) --configfile config/demo_encoder.yaml
 	cp results/demo-encoder/encoders/planted-bert/* $(SHIPPED)
 
-# A card for every measure, in docs/measures; the tables of docs/findings that come from the same stored results.
+# A card for every measure, in docs/measures; the figures of docs/findings that come from the same stored results.
 cards: env
 	PYTHONPATH=scripts $(BIN)/python docs/_site/cards.py
 	PYTHONPATH=scripts $(BIN)/python docs/_site/findings.py

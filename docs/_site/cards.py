@@ -24,90 +24,171 @@ from biasflow.results.evidence import BY_LABEL, LEVEL, label_of
 
 FOLDER = ROOT / "docs/measures"
 NO_TEST = "–"  # in the list of measures
+SHORT = ("real", "embedded")  # what the list says of each: fields of in_short
+BESIDE_EACH_OTHER = {  # metric -> the one on whose card it stands
+    "jsdivs": "kldivs",
+    "intersentence": "intrasentence",
+    "lpbs": "bec_pro",
+    "prediction_quality": "sss",
+    "probe_mlp": "compression",
+    "word_families": "probe_families",
+    "pseudo_perplexity": "perplexity",
+}
 AGREEMENT = "calibration_agreement"  # the pairs of measures that are shown to agree, each from both sides
 SECTION = re.compile(r"^## `(\w+)`\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 
 
 def cards() -> dict[str, str]:
     """The text of every card and of the list of them, by file name."""
-    metrics: dict[str, list[str]] = {}
+    sections: dict[str, list[str]] = {}
     for name, entry in METRICS.items():
-        for key in entry.measures:
-            metrics.setdefault(key, []).append(name)
-    return {f"{key}.md": _card(key, names) for key, names in metrics.items()} | {"index.md": _index(metrics)}
+        first = {key for others in sections.values() for other in others for key in METRICS[other].measures}
+        if {*entry.measures} - first:
+            sections.setdefault(BESIDE_EACH_OTHER.get(name, name), []).append(name)
+    return {f"{card}.md": _card(names) for card, names in sections.items()} | {"index.md": _index(sections)}
 
 
-def _index(metrics: dict[str, list[str]]) -> str:
+def titles() -> dict[str, str]:
+    """The file of every card -> its title."""
+    return {file: text.partition("\n")[0].removeprefix("# ") for file, text in cards().items() if file != "index.md"}
+
+
+def _measures(names: Iterable[str]) -> dict[str, Measure]:
+    """The measures of a card: each stands on that of the first metric that has it."""
+    first = {key: name for name in reversed(METRICS) for key in METRICS[name].measures}
+    return {key: METRICS[name].measures[key] for name in names for key in METRICS[name].measures if first[key] == name}
+
+
+def _index(sections: dict[str, list[str]]) -> str:
     text = """# A card for every measure
 
-**Which one?** `biasflow measure` runs all of them. Report each with what is known of it: GEST alone
+**Which one?** `biasflow measure` runs all that your encoder allows. Only GEST
 [followed in all](../trust.md#what-is-calibrated-and-what-is-not) encoders that we calibrated, in agreeing size. For a
-fine-tuned classifier take TPR gaps, for your own words [WEAT or SEAT](../howto/words.md).
+fine-tuned classifier take TPR gaps, for your own words [WEAT or SEAT](../howto/own_data.md#word-lists).
 
 The tables show whether a measure followed a bias that we planted:
 
-* *Real*: in which of [the calibrated encoders](../findings/calibrated.md) it followed the *dose* of a bias that further
-  training planted; in brackets: how many tests of it. A cost should not change.
-* *Artificial*: the smallest dose that it tells from none in [the study of planted bias](../findings/planted.md); one
-  for each row of the study. *no dose*: not shown to follow.
-* *Other words*: whether it detects the full bias in [artificial text of other
-  words](../findings/planted.md#other-words).
-* –, or no such column: not run. Models that are trained on a task are not calibrated.
+* *Real*: how the measures of the card fared in [the calibrated encoders](../findings/calibrated.md). A cost should not
+  change. The number of tests stands in brackets.
+* *Artificial*: the smallest dose that differs from none in [the study of planted bias](../findings/planted.md), one for
+  each row of the study. *no dose*: not shown to follow. All but Distance and LPBS also detect the full bias in text of
+  [other words](../findings/planted.md#other-words).
+* –: no such run is stored; [trait ratings](../findings/calibrated.md#what-follows-the-dose) were run apart. Models that
+  are trained on a task are not calibrated.
 
-This holds for those encoders: [calibrate the measures on yours](../howto/calibrate.md) before you rely on one. In the
-evidence of a card are the slopes (change for a dose of 1) with 95 % intervals, and *moves with* names the measures that
-change alike when the dose does.
+This holds for those encoders: [calibrate the measures on yours](../howto/calibrate.md) before you rely on one. A dose
+also moves the general preference for one pronoun, so no measure of a masked-LM head is shown to tell bias from such a
+preference. Slopes with intervals are in [calibration.csv](../../scripts/biasflow/data/cards/calibration.csv), and which
+measures move together in [calibration_agreement.csv](../../scripts/biasflow/data/cards/calibration_agreement.csv).
 
 *Made by `make cards` from [these runs](../../scripts/biasflow/data/cards/runs.yaml).*
 """
     for group, title in GROUPS.items():
-        rows = [
-            (f"[{LABELS[key]}]({key}.md)", METRICS[names[0]].measures[key].meaning, *in_short(key))
-            for key, names in metrics.items()
-            if METRICS[names[0]].measures[key].group == group
-        ]
-        table = pd.DataFrame(rows, columns=["measure", "what it measures", "real", "artificial", "other words"])
+        rows = []
+        for file, names in sections.items():
+            measures = {key: one for key, one in _measures(names).items() if one.group == group}
+            if measures:
+                meaning = next(iter(measures.values())).meaning
+                known = [_short(measures, column) for column in SHORT]
+                rows.append((f"[{_names(measures)}]({file}.md)", meaning, *known))
+        table = pd.DataFrame(rows, columns=["measures", "what the first one measures", "real", "artificial"])
         table = table.loc[:, (table != NO_TEST).any()]  # not a column in which no measure was tested
         text += f"\n## Measures of {title}\n\n{markdown_table(table.columns, table.itertuples(index=False))}"
     return text
 
 
-def _card(key: str, names: Sequence[str]) -> str:
-    """A card: first what a person who chooses needs, then the evidence, folded."""
-    measure = METRICS[names[0]].measures[key]
-    page, values = _documented(names[0], key)
-    known = dict(card(key))
-    variant = "".join(f", `{word}`" for word in (measure.part, measure.variant) if word != "-")
-    followed = known.pop("in short").replace("artificial text:", "[artificial text](../findings/planted.md):")
-    fields = [
-        ("needs", known.pop("needs")),
-        ("time", known.pop("price")),
-        ("followed a planted bias", followed),
-        ("neutral value", f"{measure.neutral:g} (range {values}); {DIRECTIONS[measure.better]} is {_better(measure)}"),
-        ("in results", f"`{key}`{variant} of {' or '.join(f'`{one}`' for one in names)}"),
-        ("published models", _published(key)),
-        *((field, known.pop(field)) for field in ("printed numbers reproduced", "known problems")),
+def _names(measures: dict[str, Measure]) -> str:
+    return ", ".join(measure.label for measure in measures.values())
+
+
+def _short(measures: dict[str, Measure], column: str) -> str:
+    """What the list says of the measures of a card."""
+    said = {measure.label: getattr(in_short(key), column) for key, measure in measures.items()}
+    if len({*said.values()}) == 1:
+        return next(iter(said.values()))
+    return "; ".join(_shared({label: known.replace(NO_TEST, "") for label, known in said.items()}))
+
+
+def _card(names: Sequence[str]) -> str:
+    """A card: what a person who chooses needs of a metric and of its variants."""
+    measures = _measures(names)
+    known = {key: dict(card(key)) for key in measures}
+
+    def of_all(field: str) -> str:
+        """A field of every measure of which it is known; once where all have the same."""
+        return "; ".join(_shared({measures[key].label: _known(fields[field]) for key, fields in known.items()}))
+
+    title = _names(measures) if len(measures) <= 2 else " and ".join(METRICS[name].label for name in names)
+    text = f"# {title[0].upper()}{title[1:]}\n\n"
+    for key, measure in measures.items():
+        values = _documented(_metrics_of(key)[0], key)[1]
+        neutral = f"Neutral {measure.neutral:g} (range {values}); {DIRECTIONS[measure.better]} is {_better(measure)}."
+        text += f"* **{measure.label}** ({_in_results(key)}): {measure.meaning.rstrip('.')}. {neutral}\n"
+    fields = {
+        "needs": of_all("needs"),
+        "time": of_all("price"),
+        "followed a planted bias": of_all("in short").replace(
+            "artificial text:", "[artificial text](../findings/planted.md):", 1
+        ),
+        "published models": "; ".join(filter(None, map(_published, measures))),
+        "printed numbers reproduced": of_all("printed numbers reproduced"),
+        "known problems": " ".join(_problems({measures[key].label: fields for key, fields in known.items()})),
+    }
+    text += "\n" + "".join(f"* **{field}**: {' '.join(about.split())}\n" for field, about in fields.items() if about)
+    definitions = [
+        f"[{name}](../scores/{_documented(name, next(iter(METRICS[name].measures)))[0]}#{name})" for name in names
     ]
-    what = measure.meaning
-    text = f"# {measure.label}\n\n{what[0].upper()}{what[1:].rstrip('.')}.\n\n"
-    text += _list(fields)
-    compared = ("on artificial", "follows", "share", "with other words")  # all in docs/findings
-    if evidence := _list((field, about) for field, about in known.items() if not field.startswith(compared)):
-        text += '\n<details markdown="1"><summary>Evidence</summary>\n\n'
-        text += f"{evidence}\n</details>\n"
-    return f"{text}\n[Definition](../scores/{page}#{names[0]})\n"
+    return f"{text}\nDefinition: {', '.join(definitions)}\n"
+
+
+def _known(about: str) -> str:
+    return "" if about.startswith((NOT_RUN, NOT_SHOWN, "none known")) else about
+
+
+def _shared(said: dict[str, str]) -> list[str]:
+    """What is said of each name, with the names in front, once of those that share it; without names if all do."""
+    names: dict[str, list[str]] = {}
+    for name, about in said.items():
+        names.setdefault(about, []).append(name)
+    return [
+        about if len(names) == 1 else f"{', '.join(those)}: {about[0].lower()}{about[1:]}"
+        for about, those in names.items()
+        if about
+    ]
+
+
+def _problems(known: dict[str, dict[str, str]]) -> list[str]:
+    """Every sentence of the known problems once. Those that begin with the name of a test need no other name."""
+    sentences = {
+        name: re.split(r"(?<=[.])\s+(?=[A-Z])", _known(fields["known problems"])) for name, fields in known.items()
+    }
+    each = dict.fromkeys(sentence for those in sentences.values() for sentence in those)
+    return [
+        sentence if re.match(r"[\w -]{1,20}: ", sentence) else line
+        for sentence in each
+        for line in _shared({name: sentence if sentence in those else "" for name, those in sentences.items()})
+    ]
+
+
+def _metrics_of(key: str) -> list[str]:
+    return [name for name, entry in METRICS.items() if key in entry.measures]
+
+
+def _in_results(key: str) -> str:
+    """Under which names a measure stands in scores.csv: its part and variant, which differ by metric."""
+    said = []
+    for name in _metrics_of(key):
+        measure = METRICS[name].measures[key]
+        words = [f"`{word}`" for word in (measure.part, measure.variant) if word != "-"]
+        said.append(f"{', '.join(words)} of `{name}`" if words else f"of `{name}`")
+    return f"`{key}`{', ' * said[0].startswith('`') or ' '}{' or '.join(said)}"
 
 
 def _published(key: str) -> str:
     values = rows_of("published", key)["value"]
     models = f"[{len(values)} model{'s' * (len(values) > 1)}](../findings/published.md)"
-    return f"{values.min():.2f} to {values.max():.2f} ({models})" if len(values) else NOT_RUN
-
-
-def _list(fields: Iterable[tuple[str, str]]) -> str:
-    """A line for each field that has something to say."""
-    rows = [(field, about) for field, about in fields if not about.startswith((NOT_RUN, NOT_SHOWN, "none known"))]
-    return "".join(f"* **{field}**: {' '.join(about.split())}\n" for field, about in rows)
+    values = dict.fromkeys(f"{value:.2f}" for value in (values.min(), values.max()))
+    return f"{LABELS[key]} {' to '.join(values)} ({models})" if models[1] != "0" else ""
 
 
 def _documented(name: str, key: str) -> tuple[str, str]:
@@ -116,7 +197,7 @@ def _documented(name: str, key: str) -> tuple[str, str]:
         for metric, text in SECTION.findall(page.read_text(encoding="utf-8")):
             if metric == name:
                 row = next(line for line in text.splitlines() if line.startswith("|") and f"**`{key}`**" in line)
-                return page.name, row.strip("|").split("|")[2].strip()
+                return page.name, row.strip("|").split("|")[2].partition("(")[0].strip()
     raise LookupError(f"docs/scores has no section `{name}` with a row **`{key}`**")
 
 

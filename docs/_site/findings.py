@@ -1,43 +1,26 @@
-"""The tables and the figures of docs/findings that come from stored results of runs (data/cards of the package).
+"""The figures of docs/findings that come from stored results of runs (data/cards of the package).
 
-    python docs/_site/findings.py             writes them (part of `make cards`)
-    python docs/_site/findings.py RUN         stores the scores of published models of a finished run (its folder) of
-                                              config/conformance.yaml
-    python docs/_site/findings.py RUN NAME    stores those of config/probes.yaml on the encoder NAME
-
-A page marks each table by a line such as <!-- table: inside -->; the lines of the table that follow it are replaced."""
+python docs/_site/findings.py             writes them (part of `make cards`)
+python docs/_site/findings.py RUN         stores the scores of published models of a finished run (its folder) of
+                                          config/conformance.yaml
+python docs/_site/findings.py RUN NAME    stores those of config/probes.yaml on the encoder NAME"""
 
 import io
-import re
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 from matplotlib.figure import Figure
-from reference import ROOT, markdown_table
+from reference import ROOT
 
 from biasflow.base.tabular import write_csv
-from biasflow.overview.calibrated import CARDS, LABELS, smallest_dose, stored
-from biasflow.overview.judgements import DIFFERS, verdict
+from biasflow.overview.calibrated import CARDS, LABELS, stored
 from biasflow.papers.calibrated.targets import draw_followed
-from biasflow.registry import METRICS, OUTSIDE
+from biasflow.registry import METRICS
 from biasflow.results import figures as draw
-from biasflow.results.evidence import follows
 
 FOLDER = ROOT / "docs/findings"
 MEASURES = {name: measure for entry in METRICS.values() for name, measure in entry.measures.items()}
-MARKED = re.compile(r"(?<=<!-- table: )([\w-]+)( -->\n\n)(?:\|.*\n)*")
-
-
-def pages() -> dict[Path, str]:
-    """The text of every page that marks a table, with the tables of today's stored results."""
-    texts = {path: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.md")}
-    return {
-        path: MARKED.sub(lambda marked: f"{marked[1]}{marked[2]}{TABLES[marked[1]]()}", text)
-        for path, text in texts.items()
-        if MARKED.search(text)
-    }
 
 
 def figures() -> dict[Path, str]:
@@ -137,7 +120,6 @@ def store_probes(run: Path, encoder: str) -> None:
     write_csv(pd.concat([known[known["encoder"] != encoder], rows.reset_index().assign(encoder=encoder)]), PROBES)
 
 
-SHOWN = "none", "after-leace"  # in the table
 NAMES = {"none": "untouched", "after-leace": "LEACE of these vectors", "after-qleace": "QLEACE of these vectors"}
 
 
@@ -179,113 +161,9 @@ def _draw_probes() -> Figure:
     return figure
 
 
-def _probes() -> str:
-    """Balanced accuracy of untouched vectors and of those erased by what was fitted to vectors like them."""
-    rows = _probed().query("method in @SHOWN and vectors != @WORDS")
-    cells = [f"{row.value:.2f} ({row.lowest:.2f}-{row.highest:.2f})" for row in rows.itertuples()]
-    names = rows["name"].str.removesuffix(" of these vectors")
-    table = rows.assign(cell=cells, name=names).pivot(
-        index=["vectors", "encoder", "rank", "name"], columns="family", values="cell"
-    )
-    return markdown_table(
-        ["vectors", "encoder", "erased", *(label for _, label in FAMILIES.values())],
-        [(kind, encoder, name, *row[list(FAMILIES)]) for (kind, encoder, _, name), row in table.iterrows()],
-    )
-
-
-def _published() -> str:
-    """What the published scores of each model say, with the intervals that its authors did not give."""
-    rows = stored("published")
-    stars = [
-        "*" * (verdict(row.low, row.high, MEASURES[row.card].neutral, MEASURES[row.card].better) == DIFFERS)
-        for row in rows.itertuples()
-    ]
-    says = [
-        f"{LABELS[row.card]} {row.value:.2f} [{row.low:.2f}, {row.high:.2f}]{star} ({row.n})"
-        for row, star in zip(rows.itertuples(), stars, strict=True)
-    ]
-    table = rows.assign(says=says).groupby("encoder")["says"].agg(", ".join)
-    return markdown_table(["model", "score [95 % interval] (n)"], table.items())
-
-
 def _by_measure() -> dict[str, pd.DataFrame]:
     rows = stored("published").sort_values("value")
     return dict(iter(rows.groupby("card", sort=False)))
-
-
-def _inside() -> str:
-    """What follows the bias that was planted in the pre-training text, in encoders as they are, row by row."""
-    held_out = stored("held_out_calibration")
-    detects = dict(zip(held_out["measure"], follows(held_out).map({True: "yes", False: "no"}), strict=True))
-    undone = _undone()
-    table = [
-        (*_followed(row), detects.get(name, "–"), *(undone.get((name, method), "–") for method in ("densray", "leace")))
-        for name, row in _study(trained=False).dropna(subset="smallest_dose").iterrows()
-    ]
-    header = ["measure", "rank correlation", "smallest dose", "other words", "DensRay undoes", "LEACE undoes"]
-    return markdown_table(header, table)
-
-
-def _trained() -> str:
-    """Which measures of predictions follow which of the two planted biases, in models that are trained on a task."""
-    sources, undone = stored("planted_two_by_two").set_index("measure"), _undone()
-    table = [
-        (
-            *_followed(row),
-            *(
-                number(sources.loc[name, f"{effect}_effect"])
-                + _interval(*(sources.loc[name, f"{effect}_{end}"] for end in ("low", "high")))
-                for effect in ("pretraining", "task")
-            ),
-            undone.get((name, "densray"), "–"),
-        )
-        for name, row in _study(trained=True).iterrows()
-        if sources.loc[name, "group"] == OUTSIDE
-    ]
-    effects = ["effect of pre-training", "effect of the task"]
-    return markdown_table(["measure", "rank correlation", "smallest dose", *effects, "DensRay undoes"], table)
-
-
-def _study(*, trained: bool) -> pd.DataFrame:
-    """The measures by planted dose, by their name: of models that are trained on a task, or of encoders as they are."""
-    rows = stored("planted_calibration")
-    rows = rows.assign(smallest_dose=smallest_dose(rows))
-    return rows[rows["measure"].isin(stored("planted_two_by_two")["measure"]) == trained].set_index("measure")
-
-
-def _followed(row: pd.Series) -> tuple[str, str, str]:
-    smallest = "no dose" if pd.isna(row["smallest_dose"]) else f"{row['smallest_dose']:g}"
-    spearman = "–" if pd.isna(row["spearman"]) else f"{row['spearman']:.2f}"
-    return str(row.name), spearman + _interval(row["low"], row["high"]), smallest
-
-
-def _undone() -> dict[tuple[str, str], str]:
-    """(Measure, method) -> the share of the planted bias that the method undoes."""
-    rows = stored("planted_erased").dropna(subset="closed")
-    shares = [number(row.closed) + _interval(row.low, row.high) for row in rows.itertuples()]
-    return dict(zip(zip(rows["measure"], rows["method"], strict=True), shares, strict=True))
-
-
-TABLES: dict[str, Callable[[], str]] = {
-    "inside": _inside,
-    "trained": _trained,
-    "published": _published,
-    "probes": _probes,
-}
-
-
-def number(value: float) -> str:
-    """A number as the pages write it: two decimals, more of a small one, fewer of a large one."""
-    if pd.isna(value):
-        return "–"
-    for least, decimals in ((100, 0), (10, 1), (0.1, 2), (0.01, 3), (0.00005, 4)):
-        if abs(value) >= least:
-            return f"{value:.{decimals}f}"
-    return "0"
-
-
-def _interval(low: float, high: float) -> str:
-    return "" if pd.isna(low) else f" [{number(low)}, {number(high)}]"
 
 
 if __name__ == "__main__":
@@ -293,7 +171,5 @@ if __name__ == "__main__":
         store_published(Path(sys.argv[1]))
     elif len(sys.argv) > 2:
         store_probes(Path(sys.argv[1]), sys.argv[2])
-    for path, text in pages().items():
-        path.write_text(text, encoding="utf-8")
     for path, svg in figures().items():
         path.write_text(svg, encoding="utf-8")

@@ -33,13 +33,13 @@ LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s#]*)(#[^)\s]*)?\)")
 
 
 def on_config(config):
-    """Add the card of every measure to the navigation."""
+    """Add every card to the navigation."""
     sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
-    from cards import LABELS
+    from cards import titles
 
     sections = [entry for section in config.nav for entries in section.values() for entry in entries]
     (cards,) = (entry["Cards"] for entry in sections if "Cards" in entry)
-    cards += [{label: f"measures/{key}.md"} for key, label in LABELS.items()]
+    cards += [{title: f"measures/{file}"} for file, title in titles().items()]
     return config
 
 

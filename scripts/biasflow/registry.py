@@ -399,12 +399,12 @@ class Measure:
     meaning: what it measures, in words that follow the name and a colon; neutral: its value without bias; better:
     low, high or neutral (nearer to neutral); group: inside, outside, cost; part, variant: its keys in the table of
     scores; or_variants: other variants that a model may have instead; readings: variants that score the same test
-    in another way; beside: the scores that must be read together with it; unsigned: whether it lies off neutral for
-    every model, so that a difference from neutral shows nothing: ALWAYS (means of absolute values, a product with
-    accuracy), or OVER_SEEDS, where intervals over items are compared with shuffled items (metrics.occupation), and
-    those over seeds are not; noisy: whether the noise of few items moves the scores of all seeds alike, as that of
-    gaps, so that seeds alone do not say how sure a change is; farthest: the largest distance from neutral that is
-    possible, by which pictures put measures on one axis (inf: there is none)."""
+    in another way; beside: the scores that must be read together with it; unsigned: whether it lies off neutral
+    for models without bias, too, so that a difference from neutral shows nothing: ALWAYS (means of absolute values, a
+    product with accuracy), or OVER_SEEDS, where intervals over items are compared with shuffled items
+    (metrics.occupation), and those over seeds are not; noisy: whether the noise of few items moves the scores of all
+    seeds alike, as that of gaps, so that seeds alone do not say how sure a change is; farthest: the largest distance
+    from neutral that is possible, by which pictures put measures on one axis (inf: there is none)."""
 
     label: str
     meaning: str
@@ -563,6 +563,7 @@ METRICS = {
             ),
         },
         finetuned=False,
+        criticism="Strength: it takes the triples with the largest preference, so chance alone makes it larger than 0",
     ),
     "occtmp": Metric(
         "OCCTMP",
@@ -931,7 +932,8 @@ METRICS = {
         },
         reads_states=WORDS,
         finetuned=False,
-        criticism="Winogender: its 120 templates can show a bias, not that there is none (Rudinger et al. 2018)",
+        criticism="Winogender: its 120 templates can show a bias, not that there is none (Rudinger et al. 2018); they "
+        "score coreference systems, log-odds at a mask are our form of it",
     ),
     "compression": Metric(
         "compression of gender",

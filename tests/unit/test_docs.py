@@ -10,6 +10,8 @@ from biasflow import registry
 from biasflow.encoders.described import COLUMNS as ENCODERS
 from biasflow.metrics.glue import OFFICIAL
 from biasflow.metrics.training import TRAININGS
+from biasflow.overview import calibrated
+from biasflow.overview.calibrated import LABELS
 from biasflow.papers.ledger import CAPTIONS
 from biasflow.papers.paper import load, load_tables
 from biasflow.plan.cells import plan
@@ -213,9 +215,38 @@ def test_registries_are_listed_in_the_documentation():
         assert [name for name in known if f"`{name}`" not in text and f"`{name.replace('_', '-')}`" not in text] == []
 
 
-def test_intervals_of_the_finding_that_is_shown_are_those_of_the_findings():
-    pages = {page.name: page.read_text(encoding="utf-8") for page in (ROOT / "docs/findings").glob("*.md")}
-    shown = pages["planted.md"].split("\n## One finding")[1].split("\n## ")[0]
-    measured = "".join(pages.values()).replace(shown, "")
-    intervals = re.findall(r"-?\d[\d.]* \[-?[\d.]+, -?[\d.]+\]", shown)
-    assert len(intervals) >= 3 and [each for each in intervals if each not in measured] == []
+def test_published_models_are_counted_as_they_are_stored():
+    shown = rows((ROOT / "docs/findings/published.md").read_text(encoding="utf-8"))[2:]
+    stored = {LABELS[card]: of_card for card, of_card in calibrated.stored("published").groupby("card")}
+    assert len(shown) == len(stored)
+    for named, models, lowest, highest, beyond in shown:
+        label, neutral = re.match(r"(.+) \(([\d.]+)\)", named).groups()
+        scores_of_models = stored[label]
+        assert [models, lowest, highest] == [
+            str(len(scores_of_models)),
+            *(f"{value:.2f}" for value in (scores_of_models["value"].min(), scores_of_models["value"].max())),
+        ]
+        assert int(beyond.split()[0]) == (scores_of_models["low"] > float(neutral)).sum()
+
+
+def test_intervals_of_the_study_are_among_the_stored_ones():
+    text = (ROOT / "docs/findings/planted.md").read_text(encoding="utf-8")
+    shown = re.findall(r"(-?[\d.]+) \[(-?[\d.]+), (-?[\d.]+)\]", text.split("## Trained")[1].split("## Other words")[0])
+    effects, erased = calibrated.stored("planted_two_by_two"), calibrated.stored("planted_erased")
+    of_task, of_encoder = (
+        effects[[f"{of}_effect", f"{of}_low", f"{of}_high"]].to_numpy() for of in ("task", "pretraining")
+    )
+    stored = [*of_task, *of_encoder, *erased[["closed", "low", "high"]].to_numpy()]
+    assert len(shown) >= 3
+    for triple in shown:
+        assert any(all(is_rounded(*pair) for pair in zip(triple, row, strict=True)) for row in stored), triple
+
+
+def is_rounded(printed: str, value: float) -> bool:
+    return f"{value:.{len(printed.partition('.')[2])}f}" == printed
+
+
+def test_files_of_the_catalogue_are_counted():
+    files = yaml.safe_load((ROOT / "scripts/biasflow/data/corpora.yaml").read_text(encoding="utf-8"))["files"]
+    unknown = sum(not about["sha256"] for about in files.values())
+    assert f"{unknown} of the {len(files)} files" in (ROOT / "docs/limits/index.md").read_text(encoding="utf-8")

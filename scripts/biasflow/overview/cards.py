@@ -91,9 +91,9 @@ def _in_real(key: str) -> str:
 def _short(key: str) -> str:
     real, embedded, other_words = in_short(key)
     if (real, embedded, other_words) == ("–",) * 3:
-        return "never tested with a bias that we planted"
+        return NOT_RUN + "no test with a bias that we planted is stored"
     said = [f"real encoders: {real}"] * (real != "–")
-    said += [f"artificial text: smallest dose {embedded}"] * (embedded != "–")
+    said += [f"artificial text: smallest dose {embedded.replace('no dose', 'none')}"] * (embedded != "–")
     said += [f"other words: {other_words}"] * (other_words != "–")
     return "; ".join(said)
 
@@ -279,7 +279,7 @@ def _problems(measure: Measure, entry: Metric) -> str:
     said = [f"{entry.criticism.rstrip('.')}."] * bool(entry.criticism)
     said += [f"No claim where {beside.why}." for beside in measure.beside if beside.why]
     when = "" if measure.unsigned == ALWAYS else " over seeds"
-    unsigned = f"It lies off neutral for every model, so a distance from neutral{when} shows nothing."
+    unsigned = f"It can lie off neutral without any bias, so a distance from neutral{when} shows nothing."
     said += [unsigned] * bool(measure.unsigned)
     return " ".join(said) or "none known to us"
 

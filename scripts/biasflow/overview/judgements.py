@@ -9,7 +9,7 @@ from biasflow.results.comparison import distance, has_width
 DIFFERS, SAME, NO_CLAIM = "bias shown", "no bias shown", "cannot be judged"
 NO_INTERVAL = "it has no 95 % interval"
 NO_WIDTH = "its 95 % interval has no width: all resamples give the same score"
-UNSIGNED = "such a value is off neutral in every model, biased or not"
+UNSIGNED = "such a value can be off neutral without any bias"
 HELPS, NEARER, NO_CHANGE = "helps", "nearer", "no change shown"
 FARTHER, UNCOMPARED = "farther", "not compared"
 BETTER, WORSE = "better", "worse"  # what nearer and farther are called of a cost
