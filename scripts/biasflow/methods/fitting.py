@@ -124,10 +124,11 @@ def fit_block(
     An untouched model is run over words and pairs once, for all methods and places together. A `sequential` eraser
     whose place has edits before it needs another pass, with these edits active.
 
-    The result's tables: occurrences and counts (see `occurrences`), sentence_pairs (by set, with kept and
-    reason), explained_variance (see `variance_table`), accuracies (see `accuracy_table`), movements (see
-    `movement_table`); facts: words_left_out, sentences_read; reasons: the methods that were not fitted because the model lacks their place. BiasflowError, one
-    line with method, place and model: words without contexts, missing vectors, input that an eraser refuses."""
+    The result's tables: occurrences and counts (see `occurrences`), sentence_pairs (by set, with kept and reason),
+    explained_variance (see `variance_table`), accuracies (see `accuracy_table`), movements (see `movement_table`);
+    facts: words_left_out, sentences_read; reasons: the methods that were not fitted because the model lacks their
+    place. BiasflowError, one line with method, place and model: words without contexts, missing vectors, input that
+    an eraser refuses."""
     plans, reasons = _all_planned(model, methods)
     models = {MODEL: model, PRETRAINED: origin}
     reading = {"batch_size": batch_size}
