@@ -35,7 +35,6 @@ BESIDE_EACH_OTHER = {  # metric -> the one on whose card it stands
     "pseudo_perplexity": "perplexity",
 }
 AGREEMENT = "calibration_agreement"  # the pairs of measures that are shown to agree, each from both sides
-SECTION = re.compile(r"^## `(\w+)`\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 
 
 def cards() -> dict[str, str]:
@@ -113,20 +112,23 @@ def _card(names: Sequence[str]) -> str:
     """A card: what a person who chooses needs of a metric and of its variants."""
     measures = _measures(names)
     known = {key: dict(card(key)) for key in measures}
+    for key in known:
+        if measures[key].group == COST:
+            del known[key]["in short"]  # a cost should follow no bias
 
     def of_all(field: str) -> str:
         """A field of every measure of which it is known; once where all have the same."""
-        return "; ".join(_shared({measures[key].label: _known(fields[field]) for key, fields in known.items()}))
+        said = {measures[key].label: _known(fields[field]) for key, fields in known.items() if field in fields}
+        return "; ".join(_shared(said))
 
     title = _names(measures) if len(measures) <= 2 else " and ".join(METRICS[name].label for name in names)
     text = f"# {title[0].upper()}{title[1:]}\n\n"
     for key, measure in measures.items():
-        values = _documented(_metrics_of(key)[0], key)[1]
-        neutral = f"Neutral {measure.neutral:g} (range {values}); {DIRECTIONS[measure.better]} is {_better(measure)}."
+        neutral = f"Neutral {measure.neutral:g}; {DIRECTIONS[measure.better]} is {_better(measure)}."
         text += f"* **{measure.label}** ({_in_results(key)}): {measure.meaning.rstrip('.')}. {neutral}\n"
     fields = {
         "needs": of_all("needs"),
-        "time": of_all("price"),
+        "time": re.sub(r" \(computed[^)]*\)", "", of_all("price")),
         "followed a planted bias": of_all("in short").replace(
             "artificial text:", "[artificial text](../findings/planted.md):", 1
         ),
@@ -135,10 +137,7 @@ def _card(names: Sequence[str]) -> str:
         "known problems": " ".join(_problems({measures[key].label: fields for key, fields in known.items()})),
     }
     text += "\n" + "".join(f"* **{field}**: {' '.join(about.split())}\n" for field, about in fields.items() if about)
-    definitions = [
-        f"[{name}](../scores/{_documented(name, next(iter(METRICS[name].measures)))[0]}#{name})" for name in names
-    ]
-    return f"{text}\nDefinition: {', '.join(definitions)}\n"
+    return f"{text}\nDefinition: {', '.join(map(_definition, names))}\n"
 
 
 def _known(about: str) -> str:
@@ -191,14 +190,12 @@ def _published(key: str) -> str:
     return f"{LABELS[key]} {' to '.join(values)} ({models})" if models[1] != "0" else ""
 
 
-def _documented(name: str, key: str) -> tuple[str, str]:
-    """The page of docs/scores that has a metric, and the range of a measure by its row there."""
+def _definition(name: str) -> str:
+    """A link to the section of docs/scores that defines a metric."""
     for page in sorted((ROOT / "docs/scores").glob("*.md")):
-        for metric, text in SECTION.findall(page.read_text(encoding="utf-8")):
-            if metric == name:
-                row = next(line for line in text.splitlines() if line.startswith("|") and f"**`{key}`**" in line)
-                return page.name, row.strip("|").split("|")[2].partition("(")[0].strip()
-    raise LookupError(f"docs/scores has no section `{name}` with a row **`{key}`**")
+        if f"\n## `{name}`\n" in page.read_text(encoding="utf-8"):
+            return f"[{name}](../scores/{page.name}#{name})"
+    raise LookupError(f"docs/scores has no section `{name}`")
 
 
 def _better(measure: Measure) -> str:

@@ -178,6 +178,16 @@ def test_entries_of_the_registry_that_are_shown_are_whole_and_none_is_without_it
     assert all(re.match(r"[a-zC]\S* \S", entry.meaning) for entry in entries)
 
 
+def test_the_eraser_that_is_shown_is_that_of_the_package():
+    page = (ROOT / "docs/extending/eraser.md").read_text(encoding="utf-8")
+    files = re.findall(r"^\+\+\+ b/(\S+)\n((?:[+@].*\n)+?)(?=\+\+\+|```)", page, re.MULTILINE)
+    assert len(files) == 2
+    for name, shown in files:
+        code = (ROOT / name).read_text(encoding="utf-8")
+        lines = [line.removeprefix("+") for line in shown.splitlines() if line[0] == "+" and "[...]" not in line]
+        assert [line for line in lines if f"{line}\n" not in code] == []
+
+
 def test_pairs_that_are_shown_are_listed_as_readouts_take_them(tmp_path):
     page = (ROOT / "docs/extending/metric.md").read_text(encoding="utf-8")
     (pairs,) = re.findall(r"```\n(stereotype,.*?)```", page, re.DOTALL)
