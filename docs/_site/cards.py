@@ -24,7 +24,6 @@ from biasflow.results.evidence import BY_LABEL, LEVEL, label_of
 
 FOLDER = ROOT / "docs/measures"
 NO_TEST = "–"  # in the list of measures
-SHORT = ("real", "embedded")  # what the list says of each: fields of in_short
 BESIDE_EACH_OTHER = {  # metric -> the one on whose card it stands
     "jsdivs": "kldivs",
     "intersentence": "intrasentence",
@@ -65,20 +64,17 @@ def _index(sections: dict[str, list[str]]) -> str:
 [followed in all](../trust.md#what-is-calibrated-and-what-is-not) encoders that we calibrated, in agreeing size. For a
 fine-tuned classifier take TPR gaps, for your own words [WEAT or SEAT](../howto/own_data.md#word-lists).
 
-The tables show whether a measure followed a bias that we planted:
-
-* *Real*: how the measures of the card fared in [the calibrated encoders](../findings/calibrated.md). A cost should not
-  change. The number of tests stands in brackets.
-* *Artificial*: the smallest dose that differs from none in [the study of planted bias](../findings/planted.md), one for
-  each row of the study. *no dose*: not shown to follow. All but Distance and LPBS also detect the full bias in text of
-  [other words](../findings/planted.md#other-words).
-* –: no such run is stored; [trait ratings](../findings/calibrated.md#what-follows-the-dose) were run apart. Models that
-  are trained on a task are not calibrated.
+*Real encoders*: how the measures fared in [those that we calibrated](../findings/calibrated.md), by further training
+with known doses of bias; the number of tests stands in brackets. A cost should not change. –: no such run is stored
+([trait ratings](../findings/calibrated.md#what-follows-the-dose) were run apart). Models that are trained on a task are
+not calibrated. The cards have the smallest dose that differs from none in [the study of planted
+bias](../findings/planted.md), one for each row of the study. All but Distance and LPBS also detect the full bias in
+[other words](../findings/planted.md#other-words).
 
 This holds for those encoders: [calibrate the measures on yours](../howto/calibrate.md) before you rely on one. A dose
-also moves the general preference for one pronoun, so no measure of a masked-LM head is shown to tell bias from such a
-preference. Slopes with intervals are in [calibration.csv](../../scripts/biasflow/data/cards/calibration.csv), and which
-measures move together in [calibration_agreement.csv](../../scripts/biasflow/data/cards/calibration_agreement.csv).
+also moves the general preference for one pronoun, so no measure of a masked-LM head is shown to tell bias from it.
+Slopes with intervals are in [calibration.csv](../../scripts/biasflow/data/cards/calibration.csv), and which measures
+move together in [calibration_agreement.csv](../../scripts/biasflow/data/cards/calibration_agreement.csv).
 
 *Made by `make cards` from [these runs](../../scripts/biasflow/data/cards/runs.yaml).*
 """
@@ -88,9 +84,8 @@ measures move together in [calibration_agreement.csv](../../scripts/biasflow/dat
             measures = {key: one for key, one in _measures(names).items() if one.group == group}
             if measures:
                 meaning = next(iter(measures.values())).meaning
-                known = [_short(measures, column) for column in SHORT]
-                rows.append((f"[{_names(measures)}]({file}.md)", meaning, *known))
-        table = pd.DataFrame(rows, columns=["measures", "what the first one measures", "real", "artificial"])
+                rows.append((f"[{_names(measures)}]({file}.md)", meaning, _in_real(measures)))
+        table = pd.DataFrame(rows, columns=["measures", "what the first one measures", "real encoders"])
         table = table.loc[:, (table != NO_TEST).any()]  # not a column in which no measure was tested
         text += f"\n## Measures of {title}\n\n{markdown_table(table.columns, table.itertuples(index=False))}"
     return text
@@ -100,9 +95,9 @@ def _names(measures: dict[str, Measure]) -> str:
     return ", ".join(measure.label for measure in measures.values())
 
 
-def _short(measures: dict[str, Measure], column: str) -> str:
-    """What the list says of the measures of a card."""
-    said = {measure.label: getattr(in_short(key), column) for key, measure in measures.items()}
+def _in_real(measures: dict[str, Measure]) -> str:
+    """How the measures of a card fared in real encoders, for the list."""
+    said = {measure.label: in_short(key).real for key, measure in measures.items()}
     if len({*said.values()}) == 1:
         return next(iter(said.values()))
     return "; ".join(_shared({label: known.replace(NO_TEST, "") for label, known in said.items()}))
@@ -121,15 +116,18 @@ def _card(names: Sequence[str]) -> str:
         said = {measures[key].label: _known(fields[field]) for key, fields in known.items() if field in fields}
         return "; ".join(_shared(said))
 
-    title = _names(measures) if len(measures) <= 2 else " and ".join(METRICS[name].label for name in names)
+    labels = [METRICS[name].label for name in names]
+    labels = [labels[0], *(label for label in labels[1:] if not label.startswith(labels[0]))]
+    title = _names(measures) if len(measures) <= 3 else " and ".join(labels)
     text = f"# {title[0].upper()}{title[1:]}\n\n"
     for key, measure in measures.items():
-        neutral = f"Neutral {measure.neutral:g}; {DIRECTIONS[measure.better]} is {_better(measure)}."
-        text += f"* **{measure.label}** ({_in_results(key)}): {measure.meaning.rstrip('.')}. {neutral}\n"
+        text += f"* **{measure.label}** ({_in_results(key)}): {measure.meaning.rstrip('.')}\n"
+    neutral = {one.label: f"{one.neutral:g} ({DIRECTIONS[one.better]} is {_better(one)})" for one in measures.values()}
     fields = {
+        "neutral value": "; ".join(_shared(neutral)),
         "needs": of_all("needs"),
         "time": re.sub(r" \(computed[^)]*\)", "", of_all("price")),
-        "followed a planted bias": of_all("in short").replace(
+        "followed a planted bias": re.sub(r"; other words: [^;]+", "", of_all("in short")).replace(
             "artificial text:", "[artificial text](../findings/planted.md):", 1
         ),
         "published models": "; ".join(filter(None, map(_published, measures))),
