@@ -12,7 +12,8 @@ import typer
 
 from biasflow.base.errors import BiasflowError, nearest
 from biasflow.base.names import PINNED, REVISION
-from biasflow.cli.app import app, configuration, say
+from biasflow.base.shipped import of_workflow
+from biasflow.cli.app import app, configuration, say, snakemake_command
 
 FIRST, WHOLE = "config/mine.yaml", "config/whole.yaml"
 TEXT = """\
@@ -43,17 +44,16 @@ def measure(
 
     Makes the page results/RUN/index.html: writes the configuration RUN.yaml and starts snakemake with it. If it was
     stopped, it goes on where it was."""
-    if not Path(FIRST).is_file():
-        raise BiasflowError(f"there is no {FIRST} in this folder; start biasflow measure in the clone")
     (key, encoder), file = _source(encoder), Path(f"{run}.yaml")
-    files = [FIRST, *[WHOLE] * whole]
+    files = list(map(of_workflow, [FIRST, *[WHOLE] * whole]))
     settings = [f"mirror={mirror}"] * (mirror is not None)
-    words = ["--cores", str(cores), "--configfile", *files, str(file), *["--config"] * len(settings), *settings]
-    command = shlex.join(["snakemake", *words])
+    given = ["--configfile", *files, str(file), *["--config"] * len(settings), *settings]
+    words = snakemake_command("--cores", str(cores), *given)
+    command = shlex.join(words)
     text = TEXT.format(command=command, run=run, key=key, encoder=json.dumps(encoder, ensure_ascii=False))
     _write(file, text, command, {"run": run, key: encoder}, files, settings)
     say(f"starting: {command}")
-    os.execv(sys.executable, [sys.executable, "-m", "snakemake", *words, *["--unlock"] * unlock])
+    os.execv(sys.executable, [sys.executable, "-m", *words, *["--unlock"] * unlock])
 
 
 def _source(encoder: str) -> tuple[str, str]:

@@ -66,8 +66,9 @@ def test_list(folder):
 
 @pytest.fixture
 def started(folder, monkeypatch) -> list[list[str]]:
-    """The commands that would be started, in a folder with the first page's configurations."""
+    """The commands that would be started in a checkout."""
     shutil.copytree(ROOT / "config", folder / "config")
+    monkeypatch.setattr("biasflow.base.shipped.ROOT", folder)
     commands: list[list[str]] = []
     monkeypatch.setattr("os.execv", lambda _, words: commands.append(words[2:]))
     return commands
@@ -118,10 +119,6 @@ def test_a_file_in_place_of_a_folder_is_called_a_file(started, words):
     words = words.replace("FILE", "bert/model.safetensors").split()
     assert "model.safetensors is a file; name the folder in which it lies" in fault(*words)
     assert "--of" not in fault(*words) and started == []
-
-
-def test_measure_outside_a_clone(folder):
-    assert "start biasflow measure in the clone" in fault("measure", "bert")
 
 
 def test_a_configuration_is_read_as_snakemake_reads_it(folder):
