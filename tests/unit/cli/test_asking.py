@@ -89,12 +89,23 @@ def test_measure_writes_a_configuration_and_starts_snakemake_as_readme_does(star
     assert yaml.safe_load(Path("second.yaml").read_text()) == {"run": "second", "hub": hub}
 
 
+@pytest.mark.parametrize("typed", ["owner/tiny", "https://huggingface.co/owner/tiny/tree/main", "owner/tiny@main"])
+def test_a_name_of_the_hub_is_pinned_to_its_commit_of_today_and_a_rerun_reads_the_same(started, monkeypatch, typed):
+    commits = iter("ab")
+    monkeypatch.setattr("biasflow.corpora.hub.pinned", lambda id, revision: f"{id}@{next(commits) * 40}")
+    assert f"is owner/tiny@{'a' * 40} today" in said("measure", typed)
+    assert yaml.safe_load(Path("mine.yaml").read_text())["hub"] == f"owner/tiny@{'a' * 40}"
+    said("measure", "owner/tiny")
+    assert yaml.safe_load(Path("mine.yaml").read_text())["hub"] == f"owner/tiny@{'a' * 40}" and len(started) == 2
+    assert "mine.yaml is there already" in fault("measure", "owner/tiny@v2")
+
+
 @pytest.mark.parametrize(
     ("words", "why"),
     [
         (["./brt"], "no folder ./brt; did you mean 'bert'?"),
-        (["google-bert/bert-base-uncased@main"], "'main' is no commit"),
-        (["google-bert/bert-base-uncased"], "bert-base-uncased@REVISION"),
+        (["google-bert/bert-base-uncased@main"], "there is no folder google-bert/bert-base-uncased@main, and on the"),
+        (["~/nowhere"], "there is no folder ~/nowhere"),
         (["results"], "no config.json"),
         (["bert", "--run", "a/b"], "key 'run'"),
         (["bert", "--mirror", "nowhere"], "key 'mirror'"),
