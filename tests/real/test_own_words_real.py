@@ -1,4 +1,4 @@
-"""The lists of docs/words on a small encoder that was trained on real text: what docs/howto/own_data.md says of them."""
+"""The lists of docs/words on a small encoder that was trained on real text: what docs/howto/own_data.md says."""
 
 from itertools import product
 from pathlib import Path
