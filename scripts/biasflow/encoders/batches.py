@@ -91,6 +91,13 @@ def padded(
     return tokenizer.pad(features, padding_side="right", return_tensors="pt").to(model.device)
 
 
+def ignores_padding(model: nn.Module) -> bool:
+    """Whether a model is sure to read a text as if nothing were behind it: of the families that are not listed some
+    read padding as if it were text (FNet, ConvBERT)."""
+    kind = getattr(getattr(model, "config", None), "model_type", None)
+    return kind is None or kind in FAMILIES
+
+
 def over_batches(
     forward: Callable[[list[int], BatchEncoding], Result],
     encoded: Encoded,
@@ -103,9 +110,9 @@ def over_batches(
     """Yield (row numbers, forward(row numbers, padded batch on the model's device)) for all rows, see `batchwise`.
 
     The longest rows come first, so that a batch too large fails at once; the shortest of a batch has at least SHORTEST
-    of the longest's tokens, and as many in a model of a family that is not listed: some read padding as if it were text
-    (FNet, ConvBERT). The order depends on the lengths alone (ties by row number): the same rows make the same
-    batches. description: what the progress is called, which counts tokens; none is shown without it."""
+    of the longest's tokens, and as many in a model that may read padding (`ignores_padding`). The order depends on the
+    lengths alone (ties by row number): the same rows make the same batches. description: what the progress is called,
+    which counts tokens; none is shown without it."""
     lengths = [len(ids) for ids in encoded["input_ids"]]
     order = sorted(range(len(lengths)), key=lambda row: (-lengths[row], row))
 
@@ -115,8 +122,7 @@ def over_batches(
     def compute(rows: list[int]) -> Result:
         return forward(rows, padded(encoded, rows, model, tokenizer))
 
-    kind = getattr(getattr(model, "config", None), "model_type", None)
-    least = SHORTEST if kind is None or kind in FAMILIES else 1
+    least = SHORTEST if ignores_padding(model) else 1
 
     def alike(rows: list[int]) -> list[int]:
         return [row for row in rows if lengths[row] >= least * lengths[rows[0]]]

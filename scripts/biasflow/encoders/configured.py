@@ -80,7 +80,7 @@ class Encoder:
     @property
     def local_files(self) -> list[str]:
         """The files of a local encoder that its results depend on, config.json first."""
-        return list(map(str, stored_files(self.folder)))
+        return list(map(str, (*stored_files(self.folder), *(self.described.beside if self.described else ()))))
 
     @property
     def origin(self) -> "Encoder":

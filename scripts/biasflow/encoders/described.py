@@ -13,7 +13,13 @@ from biasflow.base.shipped import shipped
 from biasflow.base.tabular import read_text_csv
 from biasflow.corpora.word_sets import split_words
 from biasflow.encoders.families import HEADS, lacking
-from biasflow.encoders.sentence_transformers import FIRST_TOKEN, encoder_folder, modules_not_applied, own_pooling
+from biasflow.encoders.sentence_transformers import (
+    FIRST_TOKEN,
+    encoder_folder,
+    files_beside,
+    modules_not_applied,
+    own_pooling,
+)
 from biasflow.encoders.stored import (
     ADAPTER,
     AROUND,
@@ -48,7 +54,8 @@ class Description:
     config: its config.json; lacking: head ("masked_lm", "next_sentence") -> why its weights hold none that would be
     loaded, without an entry for a head that they hold; has_mask: whether its tokenizer has a mask token; pooling: what
     stands for a sentence; not_applied: what lies in the folder, would change what is measured, and is not read; folder:
-    where its weights lie, which may be in a part of the folder."""
+    where its weights lie, which may be in a part of the folder; beside: the files that say what makes a sentence's
+    vector."""
 
     config: Mapping
     lacking: Mapping[str, str] = field(default_factory=dict)
@@ -56,6 +63,7 @@ class Description:
     pooling: str = FIRST_TOKEN
     not_applied: tuple[str, ...] = ()
     folder: Path | None = None
+    beside: tuple[Path, ...] = ()
 
 
 def describe(folder: Path) -> Description:
@@ -72,7 +80,8 @@ def describe(folder: Path) -> Description:
         not_applied += _case_not_applied(tokenizer)
     if base := adapter_of(home):
         not_applied.append(f"the adapter of {base} ({ADAPTER}); to measure both, {MERGE}")
-    return Description(config, reasons, has_mask(home), own_pooling(folder), tuple(not_applied), home)
+    beside = tuple(files_beside(folder))
+    return Description(config, reasons, has_mask(home), own_pooling(folder), tuple(not_applied), home, beside)
 
 
 def _case_not_applied(tokenizer) -> list[str]:

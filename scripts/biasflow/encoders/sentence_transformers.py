@@ -26,13 +26,23 @@ def encoder_folder(folder: Path) -> Path:
     return folder / paths[0] if paths and paths[0] else folder
 
 
+def files_beside(folder: Path) -> list[Path]:
+    """The files of a folder that say what makes a sentence's vector: its modules, its prompts, and its pooling."""
+    names = (MODULES, PROMPTS, f"{_pooling_folder(folder)}/config.json")
+    return [folder / name for name in names if (folder / name).is_file()]
+
+
+def _pooling_folder(folder: Path) -> str:
+    return dict(_modules(folder)).get("Pooling", POOLING)
+
+
 def own_pooling(folder: Path) -> str:
     """What the folder says is averaged to a sentence's vector: "cls", "mean" or, as the folder has it, something else;
     of several poolings, whose vectors are put one behind the other, "cls+mean".
 
     The file has a key pooling_mode, a name or a list of names, or, as older versions write it, flags such as
     pooling_mode_mean_tokens. UNNAMED where it has neither."""
-    file = folder / dict(_modules(folder)).get("Pooling", POOLING) / "config.json"
+    file = folder / _pooling_folder(folder) / "config.json"
     if not file.is_file():
         return FIRST_TOKEN
     about = object_in(file)

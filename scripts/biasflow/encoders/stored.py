@@ -122,7 +122,7 @@ def stored_files(folder: str | Path) -> list[Path]:
     folder = Path(folder)
     weights = weight_files(folder)
     index = [folder / INDEX] * (weights != [folder / WEIGHTS])
-    names = (TOKENIZER, SPECIAL_TOKENS, *OF_TOKENIZER)
+    names = (TOKENIZER, SPECIAL_TOKENS, *OF_TOKENIZER, SETTINGS)
     entries = folder.iterdir() if folder.is_dir() else ()  # plans are also made of encoders that are not there yet
     tokenizer = sorted(path for path in entries if any(map(path.match, names)))
     return list(dict.fromkeys([folder / CONFIG, *index, *weights, *tokenizer]))

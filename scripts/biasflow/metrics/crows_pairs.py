@@ -21,6 +21,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.corpora.crows_pairs import DIRECTIONS
 from biasflow.metrics.items import SUMMARY, preferred, score_items
 from biasflow.results.bootstrap import NOWHERE, interval
+from biasflow.results.scores import REASONS
 
 MASKINGS = {  # reading -> what is masked for it
     "exact": "shared",
@@ -31,6 +32,7 @@ MASKINGS = {  # reading -> what is masked for it
 }
 MEANS = ("aul", "aula")  # readings that divide the sum by the number of tokens
 DECIMALS = {"released": 3}
+OTHER_MEASURES = "no likelihoods of masked tokens: what there is (AUL, AULA) stands in scores.csv alone"
 ITEM = ["direction", "masking", "log_p_first", "log_p_second", "tokens_first", "tokens_second"]
 ALL = "all"
 PARTS = (ALL, *DIRECTIONS)
@@ -38,8 +40,11 @@ PARTS = (ALL, *DIRECTIONS)
 
 def score(path: str | Path) -> pd.DataFrame:
     """Return the `summary` of every method, from a file of readouts/likelihoods.py about the pairs of
-    corpora/crows_pairs.py."""
-    return score_items(path, ITEM, summary)
+    corpora/crows_pairs.py. The table's attribute REASONS names methods whose tokens were never masked."""
+    table = score_items(path, ITEM, summary)
+    masked = table.loc[~table["variant"].isin(MEANS), "method"]
+    table.attrs[REASONS] = dict.fromkeys({*table["method"]} - {*masked}, OTHER_MEASURES)
+    return table
 
 
 def summary(items: pd.DataFrame) -> pd.DataFrame:

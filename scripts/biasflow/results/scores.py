@@ -97,11 +97,14 @@ UNDEFINED = "its value is not defined (NaN), because all items are equal, or too
 
 
 def undefined(rows: pd.DataFrame, measures: Iterable[Sequence[str]]) -> dict[str, str]:
-    """Method -> why none of the measures (metric, part, variant) that rows have of it has a value."""
+    """Method -> why none of the measures (metric, part, variant) that rows have of it has a value. A method of which
+    they have no measure is among these if its metric says why (REASONS)."""
     shown = rows.assign(**dict.fromkeys(MEASURE, NA) | dict(rows.items()))
     shown = shown[pd.MultiIndex.from_frame(shown[MEASURE]).isin([tuple(names) for names in measures])]
     has_value = shown["value"].notna().groupby(shown["method"]).any()
-    return {name: rows.attrs.get(REASONS, {}).get(name, UNDEFINED) for name, has in has_value.items() if not has}
+    told = rows.attrs.get(REASONS, {})
+    silent = {name: told[name] for name in rows["method"].unique() if name in told and name not in has_value}
+    return silent | {name: told.get(name, UNDEFINED) for name, has in has_value.items() if not has}
 
 
 def with_silent(reasons: Mapping[str, str], methods: Iterable[str], scored: Iterable[str]) -> dict[str, str]:

@@ -1,10 +1,13 @@
 """Mistakes in a command and in configuration files, before Snakemake reads them."""
 
 import re
+import tempfile
 from pathlib import Path
 
 import pytest
 import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from biasflow.base.command_line import command_fault, file_fault
 
@@ -35,6 +38,34 @@ def test_a_file_that_cannot_be_used_is_named_with_its_line(tmp_path, text, named
     path = tmp_path / "run.yaml"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     assert re.match(rf"{path}: .*{named}", file_fault(path)) and "\n" not in file_fault(path)
+
+
+def scalars(text):
+    """The values of single words and numbers in a configuration."""
+    waiting = [yaml.compose(text)]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, yaml.MappingNode):
+            waiting += [value for _, value in node.value]
+        elif isinstance(node, yaml.SequenceNode):
+            waiting += node.value
+        elif node.start_mark.line == node.end_mark.line:
+            yield node
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.sampled_from(sorted((ROOT / "config").glob("*.yaml"))), st.data())
+def test_any_key_that_loses_its_value_is_named_with_its_line(path, data):
+    text = path.read_text("utf-8")
+    if nodes := list(scalars(text)):
+        node = data.draw(st.sampled_from(nodes))
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8") as file:
+            file.write(text[: node.start_mark.index] + text[node.end_mark.index :])
+            file.flush()
+            fault = file_fault(file.name)
+        # What is left of an item of a list in brackets is an item less, or no YAML.
+        in_brackets = text[: node.start_mark.index].rstrip(" ").endswith(("[", ","))
+        assert re.match(rf".*: line {node.start_mark.line + 1}: .* is empty", fault) or in_brackets
 
 
 def test_keys_of_anchors_and_of_other_places_stand_once(tmp_path):

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -180,6 +181,7 @@ def test_an_encoder_in_a_part_of_its_folder_is_read_there_with_the_pooling_besid
     encoder = Setup(config, gather(config)).encoders["real"]
     assert encoder.pooling == "mean" and encoder.model_type == "bert"
     assert encoder.local_files[0] == str(whole / "0_Transformer/config.json")
+    assert encoder.local_files[-2:] == [str(whole / MODULES), str(whole / "1_Pooling/config.json")]
     assert encoder.not_applied == ("the module Dense of sentence-transformers",)
     shutil.rmtree(whole / "1_Pooling")
     assert "1_Pooling" in Setup(config, gather(config)).encoders["real"].not_applied[1]
@@ -241,6 +243,9 @@ def test_what_sentence_transformers_does_to_a_text_before_the_encoder_is_named(p
     (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 384, "do_lower_case": true}')
     prompt, lower_case = describe(folder).not_applied
     assert "default prompt 'query: '" in prompt and "lower case" in lower_case
+    (folder / MODULES).write_text(json.dumps([module("Transformer", ""), module("Pooling", "1_Pooling")]))
+    files = Encoder("real", {"source": "local"}, folder=folder, described=describe(folder)).local_files
+    assert {*map(Path, files)} == {path for path in folder.rglob("*") if path.is_file()}  # all of them are read
 
 
 def test_a_paper_says_its_pooling_itself():

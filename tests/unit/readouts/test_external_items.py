@@ -13,6 +13,8 @@ from biasflow.corpora.published_scores import check_kind
 from biasflow.metrics import bec_pro, crows_pairs, gest, intrasentence, occtmp, stereoset, winogender
 from biasflow.plan.readings import LISTINGS
 from biasflow.readouts.external_items import read
+from biasflow.registry import METRICS
+from biasflow.results.scores import undefined
 
 GEST = "sentence,stereotype\n" + "".join(f"I am {n}.,{n}\n" for n in range(1, 17))
 PAIRS = [
@@ -202,6 +204,13 @@ def test_what_was_masked_says_which_reading_it_is(folder, kind, masking):
     value = folder.scores(crows_pairs)
     assert {variant for *_, variant in value.index} == READINGS[masking]
     assert all(value["crows_pairs_score", "all", reading] == pytest.approx(2 / 3) for reading in READINGS[masking])
+
+
+@pytest.mark.parametrize("masking", READINGS)
+def test_scores_that_no_table_shows_have_a_reason_there(folder, masking):
+    folder.read("crows_pairs", own(masking=masking).to_csv(index=False), of={"bias_type": "all"})
+    reasons = undefined(crows_pairs.score(folder.output), METRICS["crows_pairs"].rows())
+    assert reasons == ({} if masking == "shared" else {"none": crows_pairs.OTHER_MEASURES})
 
 
 def test_a_pair_has_a_row_for_each_masking_in_one_file_or_several(folder):

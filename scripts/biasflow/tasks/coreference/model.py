@@ -12,7 +12,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from biasflow.base.tensors import open_tensors, save_tensors
 from biasflow.corpora.conll import Clusters, Document, without_singletons
-from biasflow.encoders.batches import longest_input
+from biasflow.encoders.batches import ignores_padding, longest_input
 from biasflow.encoders.device import half
 from biasflow.encoders.load import load_encoder
 from biasflow.encoders.taps import last_state
@@ -83,12 +83,14 @@ class Examples:
 
 class TokenVectors:
     """The last layer's states of a document's pieces, with every segment encoded separately: Pieces -> [n, d] in
-    float32."""
+    float32. An encoder that may read padding as if it were text has one segment at a time."""
 
     def __init__(self, encoder: nn.Module, special: SpecialTokens):
         self.encoder, self.special = encoder, special
 
     def __call__(self, document: Pieces) -> torch.Tensor:
+        if document.n_segments > 1 and not ignores_padding(self.encoder):
+            return torch.cat([self(document.window(number, 1)) for number in range(document.n_segments)])
         *batch, inside = self.special.batch(document)
         device = next(self.encoder.parameters()).device
         states = []
