@@ -36,7 +36,7 @@ class Target:
     the plan, each need with a `metric` and maybe some `methods`, or an `option` of the paper that must be set.
 
     made_by: "<module>.<function>" in the paper's folder, which is called with the run, the `options` (and for a page
-    the caption). A table that is our scores beside printed numbers needs no function (`make.pivoted`): metrics, its
+    the caption). A table that is our scores beside printed numbers needs no function (`rows.pivoted`): metrics, its
     columns; rows, the keys of scores.csv that tell its rows apart; only, key -> the values that it shows; aggregate,
     what is made of several seeds; printed_in, the table of printed.csv that stands beside it. kind: of KINDS; name:
     with the paper's, as files and rules have it."""
@@ -69,16 +69,16 @@ class Target:
 
 @dataclass(frozen=True)
 class Compared:
-    """A table of ours whose numbers the ledger compares with printed ones. made_by, options: as in `Target`.
+    """A table of ours whose numbers are compared with printed ones. made_by, options: as in `Target`.
 
-    values: column of the table -> the metric of the printed number; keys: key of a printed number -> the column that
-    has it, `metric` too where a column says it; fixed: key -> its value in the whole table; both may be lists of names
-    that are the same on either side. sd, n, status: the columns with the deviation, the number of values and the status
-    (none: ""), where "{}" stands for the column of the value. Only rows with a printed number beside ours, or all
-    (`everywhere`)."""
+    values: column of the table -> the metric of the printed number, or its keys that the column stands for; or a list
+    of columns that are called as the metrics. keys: key of a printed number -> the column that has it, where this is
+    not called as the key; fixed: key -> its value in the whole table. sd, n, status: the columns with the deviation,
+    the number of values and the status (none: ""), where "{}" stands for the column of the value. Only rows with a
+    printed number beside ours, or all (`everywhere`)."""
 
-    values: Mapping[str, str]
-    keys: Mapping[str, str]
+    values: Mapping[str, str | Mapping[str, str]] | Sequence[str]
+    keys: Mapping[str, str] = field(default_factory=dict)
     made_by: str = ""
     options: Mapping[str, object] = field(default_factory=dict)
     fixed: Mapping[str, str] = field(default_factory=dict)
@@ -234,9 +234,7 @@ def load(name: str, folder: str | Path | None = None) -> PaperText:
         for target, about in text[kind].items():
             if not about.made_by and not (kind == "tables" and about.rows and about.metrics):
                 raise BiasflowError(f"{path}: key '{kind}.{target}': give made_by, or for a table metrics and rows")
-    for number, entry in enumerate(text.get("ledger", ())):  # a list of names is these names on either side
-        lists = {key: {name: name for name in value} for key, value in entry.items() if isinstance(value, list)}
-        text["ledger"][number] = _read(Compared, f"{path}: key 'ledger'", {**entry, **lists})
+    text["ledger"] = [_read(Compared, f"{path}: key 'ledger'", entry) for entry in text.get("ledger", ())]
     return _read(PaperText, f"{path}: a key is missing", {"name": name, "folder": path.parent, **text})
 
 
