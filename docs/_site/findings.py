@@ -20,10 +20,10 @@ from reference import ROOT, markdown_table
 from biasflow.base.tabular import write_csv
 from biasflow.overview.calibrated import CARDS, LABELS, smallest_dose, stored
 from biasflow.overview.judgements import DIFFERS, verdict
-from biasflow.papers.calibrated.targets import draw_followed
 from biasflow.registry import METRICS, OUTSIDE
 from biasflow.results import figures as draw
 from biasflow.results.evidence import follows
+from biasflow.studies.calibrated.targets import draw_followed
 
 FOLDER = ROOT / "docs/findings"
 MEASURES = {name: measure for entry in METRICS.values() for name, measure in entry.measures.items()}
