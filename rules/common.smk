@@ -6,10 +6,13 @@ from pathlib import Path
 
 ROOT = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parent  # of a module: not workflow.basedir
 if not (ROOT / "scripts").is_dir():
-    sys.exit(f"biasflow: as a module it needs a clone: give the path of the Snakefile in there, not {ROOT}")
+    sys.exit(
+        f"biasflow: as a module it needs a clone or an installed biasflow: give the path of its Snakefile, not {ROOT}"
+    )
 if workflow.modifier.path_modifier.prefix or workflow.modifier.path_modifier.modifies_prefixes:
     sys.exit("biasflow: as a module it takes no prefix: leave it out; the key `run` names the folder under results/")
-sys.path.insert(0, str(ROOT / "scripts"))  # before an installed biasflow of another version
+if (ROOT / "scripts/biasflow").is_dir():  # of a clone: before an installed biasflow of another version
+    sys.path.insert(0, str(ROOT / "scripts"))
 
 from biasflow.base.paths import CORPORA, package_file
 from biasflow.base.code import code_digest, module_file

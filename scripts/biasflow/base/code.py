@@ -8,9 +8,12 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
+from biasflow.base import shipped
+
 FOLDER = "scripts"  # of the project, in which its modules lie
 PACKAGE = "biasflow"
 OURS = (PACKAGE, "_rule")
+INSTALLED = shipped.PACKAGE.parent  # the folder with the package, where a root has none
 
 
 def code_files(script: str | Path, root: str | Path) -> list[Path]:
@@ -31,17 +34,32 @@ def code_files(script: str | Path, root: str | Path) -> list[Path]:
 
 
 def code_digest(scripts: Iterable[str | Path], root: str | Path) -> str:
-    """Return a sha256 of the paths (from `root`) and contents of all `code_files` of the scripts."""
-    files = sorted({path for script in scripts for path in code_files(script, root)})
+    """Return a sha256 of the paths (from `root`, also of an installed package) and contents of all `code_files` of the
+    scripts."""
+    files = {_name(path, Path(root)): path for script in scripts for path in code_files(script, root)}
     digest = hashlib.sha256()
-    for path in files:
-        digest.update(f"{Path(os.path.relpath(path, root)).as_posix()} {_sha256(path)}\n".encode())
+    for name, path in sorted(files.items()):
+        digest.update(f"{name.as_posix()} {_sha256(path)}\n".encode())
     return digest.hexdigest()
+
+
+def _name(path: Path, root: Path) -> Path:
+    """A file as it is called in a checkout, from its root."""
+    if path.is_relative_to(INSTALLED) and not path.is_relative_to(root):
+        return Path(FOLDER, path.relative_to(INSTALLED))
+    return Path(os.path.relpath(path, root))
+
+
+def _folder(root: Path, name: str) -> Path:
+    """The folder in which a module or package of this project lies."""
+    folder = root / FOLDER
+    return INSTALLED if name == PACKAGE and not (folder / PACKAGE).is_dir() else folder
 
 
 def module_file(name: str, root: str | Path) -> Path:
     """Return the file of a module of this project: "biasflow.erasers.pca" -> scripts/biasflow/erasers/pca.py."""
-    path = Path(root).joinpath(FOLDER, *name.split("."))
+    parts = name.split(".")
+    path = _folder(Path(root), parts[0]).joinpath(*parts)
     package = path / "__init__.py"  # a folder without it may be the rest of a removed package
     return package if package.is_file() else path.with_suffix(".py")
 
@@ -58,7 +76,7 @@ def _reached(path: Path, root: Path) -> tuple[Path, ...]:
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "shipped":
-            named = root.joinpath(FOLDER, PACKAGE, ast.literal_eval(node.args[0]))
+            named = _folder(root, PACKAGE).joinpath(PACKAGE, ast.literal_eval(node.args[0]))
             data += named.iterdir() if named.is_dir() else [named]
     return tuple([file for name in names for file in _files(name, root)] + data)
 
@@ -77,7 +95,7 @@ def _files(name: str, root: Path) -> list[Path]:
     parts = name.split(".")
     if parts[0] not in OURS:
         return []
-    folder = root / FOLDER
+    folder = _folder(root, parts[0])
     packages = [folder.joinpath(*parts[:depth], "__init__.py") for depth in range(1, len(parts) + 1)]
     candidates = [*packages, folder.joinpath(*parts).with_suffix(".py")]
     return [file for file in candidates if file.is_file()]

@@ -14,6 +14,10 @@ LISTED = {
     "encoders": "define it under `encoders:` (see config/README.md)",
     "tasks": "define it under `tasks:` (see config/README.md)",
 }
+# An encoder of the hub as people type it: NAME, NAME@REVISION, or the address of its page.
+HUB = re.compile(
+    r"(https?://(huggingface|hf)\.co/)?(?P<id>[\w-][\w.-]*(/[\w.-]+)?)((@|/(?:tree|commit|blob)/)(?P<revision>[\w.-]+)[^@]*)?/?"
+)
 PINNED = re.compile(r"(?P<id>[\w-][\w.-]*(/[\w.-]+)?)@(?P<revision>[0-9a-f]{40})")  # an encoder of the hub
 REVISION = 'REVISION is a commit of 40 hexadecimal digits, which the hub shows under "Files and versions", "History"'
 

@@ -17,10 +17,12 @@ from typing import NoReturn
 from biasflow.base.errors import headline
 from biasflow.base.files import sha256
 from biasflow.base.records import START, contents, write_record
+from biasflow.base.shipped import PACKAGE, ROOT
 
 _FINAL = re.compile(r" CRITICAL biasflow: rule \S+ failed: (?P<message>.*)")
 LIBRARIES = (
     "numpy", "pandas", "scipy", "scikit-learn", "torch", "transformers", "tokenizers", "accelerate", "snakemake",
+    "biasflow",
 )  # fmt: skip
 
 
@@ -120,9 +122,12 @@ def versions() -> dict[str, str]:
 
 
 def git_commit() -> str | None:
-    """Return the commit of the working tree, with "+changes" if it has any; None outside a git repository."""
+    """Return the commit of the checkout, with "+changes" if it has any; None outside a git repository, and of an
+    installed package (`versions` has its version)."""
+    root = Path(__file__).parent
+    if ROOT.is_relative_to(PACKAGE):
+        return None
     try:
-        root = Path(__file__).parent
         commit = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=root, text=True, stderr=subprocess.DEVNULL)
         changes = subprocess.check_output(["git", "status", "--porcelain", "-uno"], cwd=root, text=True)
     except (OSError, subprocess.CalledProcessError):

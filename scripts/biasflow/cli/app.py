@@ -15,6 +15,7 @@ import typer
 from biasflow.base.errors import BiasflowError, nearest, printable
 from biasflow.base.paths import CORPORA
 from biasflow.base.records import PROVENANCE, RESULTS, record_files
+from biasflow.base.shipped import of_workflow
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None)
 Run = Annotated[str, typer.Argument(help="the name of a run, or the path of its folder")]
@@ -26,7 +27,7 @@ Settings = Annotated[
     list[str] | None,
     typer.Option("--config", metavar="KEY=VALUE", help="as snakemake's: keys with their values"),
 ]
-DEFAULT = "config/config.yaml"  # as in Snakefile
+DEFAULT = "config/config.yaml"  # of the workflow, as in Snakefile
 SCORES = "scores.csv"
 MOST = 26  # characters of a first column; a longer name has a line of its own
 
@@ -64,6 +65,20 @@ def biasflow(
     with snakemake.)"""
 
 
+def snakemake_command(*words: str) -> list[str]:
+    """The command that starts the workflow in this folder: in a checkout Snakemake finds the Snakefile by itself."""
+    snakefile = of_workflow("Snakefile")
+    return ["snakemake", *([] if snakefile == "Snakefile" else ["--snakefile", snakefile]), *words]
+
+
+@app.command()
+def workflow() -> None:
+    """Name the Snakefile, for snakemake's own options in any folder.
+
+    snakemake --snakefile $(biasflow workflow) --cores 4 --configfile FILE"""
+    say(of_workflow("Snakefile"))
+
+
 def say(line: str, *, err: bool = False) -> None:
     """Write a line to the terminal; see `printable`."""
     typer.echo(printable(line), err=err)
@@ -93,7 +108,7 @@ def folder_of(run: str) -> Path:
         raise BiasflowError(f"{path} is a file; name a run, which is a folder in {RESULTS}/")
     folder = named if len(path.parts) == 1 and not path.is_dir() else path
     runs = sorted(path.parent.name for path in Path(RESULTS).glob(f"*/{PROVENANCE}") if path.parent != Path(CORPORA))
-    advice = nearest(path.name, runs) or "start biasflow in the clone that has the results"
+    advice = nearest(path.name, runs) or "start biasflow in the folder that has results/"
     fault = f"{folder} has no results of the workflow" if folder.is_dir() else f"there is no folder {folder}"
     raise BiasflowError(f"{fault}; {advice}")
 
@@ -132,12 +147,7 @@ def configuration(files: Sequence[str] | None, settings: Sequence[str] | None) -
     from biasflow.base.command_line import file_fault
     from biasflow.base.files import read_text
 
-    if not files and not Path(DEFAULT).is_file():
-        raise BiasflowError(
-            f"there is no {DEFAULT} in this folder; start biasflow in the clone, where you start snakemake, or name a "
-            "configuration with --configfile"
-        )
-    files = list(files or [DEFAULT])
+    files = list(files or [of_workflow(DEFAULT)])
     config: dict = {}
     for file in files:
         if problem := file_fault(file):

@@ -1,12 +1,13 @@
 """A configuration to begin with."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from biasflow.base.errors import BiasflowError
-from biasflow.cli.app import app, say, say_columns
+from biasflow.cli.app import app, say, say_columns, snakemake_command
 
 
 @app.command()
@@ -33,4 +34,5 @@ def init(
     if first.lacking:
         say("cannot be measured:")
         say_columns(first.lacking.items())
-    say(f"{output} is written; start it with: snakemake --cores 2 --configfile {output}")
+    command = shlex.join(snakemake_command("--cores", "2", "--configfile", str(output)))
+    say(f"{output} is written; start it with: {command}")

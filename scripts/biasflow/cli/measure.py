@@ -11,8 +11,9 @@ from typing import Annotated
 import typer
 
 from biasflow.base.errors import BiasflowError, nearest
-from biasflow.base.names import PINNED, REVISION
-from biasflow.cli.app import app, configuration, say
+from biasflow.base.names import HUB, PINNED
+from biasflow.base.shipped import of_workflow
+from biasflow.cli.app import app, configuration, say, snakemake_command
 
 FIRST, WHOLE = "config/mine.yaml", "config/whole.yaml"
 TEXT = """\
@@ -27,7 +28,7 @@ run: {run}
 def measure(
     encoder: Annotated[
         str,
-        typer.Argument(metavar="FOLDER|NAME@REVISION", help="the encoder's folder, or its name and commit on the hub"),
+        typer.Argument(metavar="FOLDER|NAME[@REVISION]", help="the encoder's folder, or its name or page on the hub"),
     ],
     whole: Annotated[bool, typer.Option("--whole", help="all items of the tests, and methods in all layers")] = False,
     cores: Annotated[int, typer.Option(min=1, help="how many cores to use")] = 2,
@@ -43,34 +44,44 @@ def measure(
 
     Makes the page results/RUN/index.html: writes the configuration RUN.yaml and starts snakemake with it. If it was
     stopped, it goes on where it was."""
-    if not Path(FIRST).is_file():
-        raise BiasflowError(f"there is no {FIRST} in this folder; start biasflow measure in the clone")
-    (key, encoder), file = _source(encoder), Path(f"{run}.yaml")
-    files = [FIRST, *[WHOLE] * whole]
+    file = Path(f"{run}.yaml")
+    key, encoder = _source(encoder, file)
+    files = list(map(of_workflow, [FIRST, *[WHOLE] * whole]))
     settings = [f"mirror={mirror}"] * (mirror is not None)
-    words = ["--cores", str(cores), "--configfile", *files, str(file), *["--config"] * len(settings), *settings]
-    command = shlex.join(["snakemake", *words])
+    given = ["--configfile", *files, str(file), *["--config"] * len(settings), *settings]
+    words = snakemake_command("--cores", str(cores), *given)
+    command = shlex.join(words)
     text = TEXT.format(command=command, run=run, key=key, encoder=json.dumps(encoder, ensure_ascii=False))
     _write(file, text, command, {"run": run, key: encoder}, files, settings)
     say(f"starting: {command}")
-    os.execv(sys.executable, [sys.executable, "-m", "snakemake", *words, *["--unlock"] * unlock])
+    os.execv(sys.executable, [sys.executable, "-m", *words, *["--unlock"] * unlock])
 
 
-def _source(encoder: str) -> tuple[str, str]:
-    """The key of a configuration that takes an encoder (`encoder` for a folder, `hub` for a name), and its value."""
-    if Path(encoder).is_dir():
-        return "encoder", str(Path(encoder))
+def _source(encoder: str, file: Path) -> tuple[str, str]:
+    """The key of a configuration that takes an encoder (`encoder` for a folder, `hub` for a name), and its value: of a
+    name without a commit the one that `file` has from an earlier start, or today's."""
+    folder = Path(encoder).expanduser()
+    if folder.is_dir():
+        return "encoder", str(folder)
     if PINNED.fullmatch(encoder):
         return "hub", encoder
     from biasflow.base.files import no_folder
 
-    name, at, branch = encoder.partition("@")
-    if at:
-        raise BiasflowError(f"{encoder}: {branch!r} is no commit, so it may be other weights tomorrow; {REVISION}")
-    hub = f"; if it is a name on the model hub, write {name}@REVISION; {REVISION}" * (encoder[:1] not in "./~")
-    beside = nearest(Path(encoder).name, [file.parent.name for file in Path(encoder).parent.glob("*/config.json")])
-    advice = "" if Path(encoder).is_file() else f"; {beside}" if beside else hub
-    raise BiasflowError(f"{no_folder(encoder)}{advice}")
+    beside = nearest(folder.name, [file.parent.name for file in folder.parent.glob("*/config.json")])
+    named = HUB.fullmatch(encoder)
+    if folder.is_file() or beside or not named:
+        raise BiasflowError(f"{no_folder(encoder)}{f'; {beside}' * bool(beside)}")
+    before = configuration([str(file)], None)[0].get("hub", "") if file.exists() else ""
+    if not named["revision"] and before.startswith(f"{named['id']}@"):
+        return "hub", before
+    from biasflow.corpora.hub import pinned
+
+    try:
+        pin = pinned(named["id"], named["revision"] or "main")
+    except BiasflowError as error:
+        raise BiasflowError(f"{no_folder(encoder)}, and on the model hub {error}") from error
+    say(f"{encoder} is {pin} today; this commit is measured")
+    return "hub", pin
 
 
 def _write(file: Path, text: str, command: str, keys: dict, files: list[str], settings: list[str]) -> None:

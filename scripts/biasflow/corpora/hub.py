@@ -15,6 +15,7 @@ from biasflow.base.files import read_json, read_text, sha256, whole_folder
 from biasflow.corpora.verified import DownloadError, agree, refuse_page
 
 TOKENIZER = ("tokenizer.json", "vocab.txt", "vocab.json")  # any one of them makes a tokenizer
+TIMEOUT = 20  # seconds
 WEIGHTS_INDEX = "model.safetensors.index.json"
 # What an encoder is, before its weights are there; of a sentence encoder the list of its parts, and what they do.
 ABOUT = ("config.json", "modules.json", "[0-9]_*/config.json", "config_sentence_transformers.json")
@@ -33,8 +34,10 @@ FILES = (
 # What the hub's client raises -> what it means.
 MEANINGS = {
     "HFValidationError": "this is no id of the hub; write OWNER/NAME.",
-    "RevisionNotFoundError": "the hub does not have it; name a full commit hash of the model's history.",
+    "RevisionNotFoundError": "the hub does not have it; name a commit, tag or branch of the model.",
     "RepositoryNotFoundError": "the hub has no such model, or it is private or gated for you; check the id.",
+    "OfflineModeIsEnabled": "the hub is not asked, because HF_HUB_OFFLINE is set; unset it, name a commit "
+    "(NAME@COMMIT) that is in the cache, or name a local folder.",
     "LocalEntryNotFoundError": "it is not (wholly) in the local cache, and the hub cannot be reached. Where there is a "
     "network, run `hf download` with this id and --revision, and copy the cache (HF_HOME), or name a local folder as "
     "the encoder's source.",
@@ -105,10 +108,27 @@ def _snapshot(id: str, revision: str, files: Sequence[str]) -> Path:
         utils.disable_progress_bars()
     try:
         return Path(snapshot_download(id, revision=revision, allow_patterns=list(files)))
-    except Exception as error:  # of the hub's HTTP and Xet clients, too, whose kinds change from version to version
-        kinds = [kind.__name__ for kind in type(error).__mro__]
-        why = next((MEANINGS[kind] for kind in kinds if kind in MEANINGS), f"cannot be downloaded: {_line(error)}")
-        raise BiasflowError(f"{id}: revision {revision}: {why}") from error
+    except Exception as error:
+        raise _refused(id, revision, error) from error
+
+
+def pinned(id: str, revision: str = "main") -> str:
+    """NAME@COMMIT for a branch or tag of a model on the hub as it is now, with the name that the hub has for it; one
+    small request. BiasflowError as of `download_encoder`."""
+    from huggingface_hub import HfApi
+
+    try:
+        found = HfApi().model_info(id, revision=revision, timeout=TIMEOUT)
+    except Exception as error:
+        raise _refused(id, revision, error) from error
+    return f"{found.id}@{found.sha}"
+
+
+def _refused(id: str, revision: str, error: Exception) -> BiasflowError:
+    """What an error of the hub's HTTP and Xet clients means, whose kinds change from version to version."""
+    kinds = [kind.__name__ for kind in type(error).__mro__]
+    why = next((MEANINGS[kind] for kind in kinds if kind in MEANINGS), f"cannot be downloaded: {_line(error)}")
+    return BiasflowError(f"{id}: revision {revision}: {why}")
 
 
 def _line(error: Exception) -> str:

@@ -55,6 +55,7 @@ WORDS, PAIRS, TASK = "words", "pairs", "task"  # values of fitted_to; SENTENCE_D
 TOKENS = "tokens"  # of the texts in which the words occur: what a matched control moves as far as its method does
 COMPONENTS = {POOLED: 1, SENTENCE_DEBIAS: 1, LAST: 2, BEFORE: 2, **dict.fromkeys(ATTENTION, 1)}
 MODEL, PRETRAINED = "model", "pretrained"  # values of fitted_on
+MOVED = 1000  # vectors that tell how far an eraser moves them
 Files = Mapping[str, Sequence[str | Path]]
 
 
@@ -123,10 +124,11 @@ def fit_block(
     An untouched model is run over words and pairs once, for all methods and places together. A `sequential` eraser
     whose place has edits before it needs another pass, with these edits active.
 
-    The result's tables: occurrences and counts (see `occurrences`), sentence_pairs (by set, with kept and
-    reason), explained_variance (see `variance_table`), accuracies (see `accuracy_table`); facts: words_left_out,
-    sentences_read; reasons: the methods that were not fitted because the model lacks their place. BiasflowError, one
-    line with method, place and model: words without contexts, missing vectors, input that an eraser refuses."""
+    The result's tables: occurrences and counts (see `occurrences`), sentence_pairs (by set, with kept and reason),
+    explained_variance (see `variance_table`), accuracies (see `accuracy_table`), movements (see `movement_table`);
+    facts: words_left_out, sentences_read; reasons: the methods that were not fitted because the model lacks their
+    place. BiasflowError, one line with method, place and model: words without contexts, missing vectors, input that
+    an eraser refuses."""
     plans, reasons = _all_planned(model, methods)
     models = {MODEL: model, PRETRAINED: origin}
     reading = {"batch_size": batch_size}
@@ -165,6 +167,9 @@ def fit_block(
         tables["explained_variance"] = variance_table(fitted.grids)
     if len(accuracies := accuracy_table(fitted)):
         tables["accuracies"] = accuracies
+    of_model = {kind: states for (fitted_on, kind), states in vectors.plain.items() if fitted_on == MODEL}
+    if len(movements := movement_table(fitted, of_model)):
+        tables["movements"] = movements
     return fitted
 
 
@@ -424,3 +429,21 @@ def _by_direction(eraser: Eraser, values: torch.Tensor | None) -> Iterator[tuple
     for head, of_head in enumerate([] if values is None else values.reshape(-1, eraser.components).tolist()):
         for number, value in enumerate(of_head):
             yield str(head) if eraser.heads else "", number, value
+
+
+def movement_table(fitted: Fitted, plain: Mapping[str, States]) -> pd.DataFrame:
+    """Return how far each method, and each draw of its control, moves vectors of the untouched model: a row for each
+    method, setting and place, with a column for each kind of vectors that were read there (words, pairs, task, and
+    tokens, all those of the texts with the words).
+
+    The mean of ||h' - h|| / ||h|| over about MOVED of the vectors. plain: kind -> place -> [n, d] or [n, heads, d]."""
+    rows = []
+    for each in fitted.hooked:
+        for place, eraser in each.edits:
+            row = {"method": each.method, "setting": each.setting, "place": place}
+            for kind, states in plain.items():
+                if place in states:
+                    X = states[place][:: max(1, len(states[place]) // MOVED)]
+                    row[kind] = float(((eraser.apply(X) - X).flatten(1).norm(dim=1) / X.flatten(1).norm(dim=1)).mean())
+            rows.append(row)
+    return pd.DataFrame(rows)

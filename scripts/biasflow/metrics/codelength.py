@@ -9,21 +9,15 @@ code adds losses in nats to terms in bits ("mixed"), and by keeping a reference 
 it evaluates those of the last epoch, not of the best one ("last"); both readings come from one training. The first part
 of a variant says whose labels are sent (`cuts` of each kind of task, tasks.cuts)."""
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from biasflow.base.errors import BiasflowError, check_choice
 from biasflow.readouts.files import METHOD, load_table
 from biasflow.results.bootstrap import RESAMPLED, interval, share_interval, weighted_mean
-
-if TYPE_CHECKING:
-    import torch
 
 UNITS = ("bits", "mixed")
 
@@ -31,68 +25,12 @@ UNITS = ("bits", "mixed")
 def online_codelength_of(first: ArrayLike, nats: ArrayLike, *, units: str = "bits") -> np.ndarray:
     """Return the length of the code in bits: 1 bit for each label of the first portion + the probes' cross-entropies.
 
+        online = int(f_0 n) log2(2) + sum over portions of -log2 p(z | x)        uniform = n log2(2)
+
     first  how many labels were sent before any probe, [...]
     nats   cross-entropy of all later portions together, [...]; turned into bits, or ("mixed") left in nats
     units  of UNITS"""
     return np.asarray(first) + np.asarray(nats) / (np.log(2) if units == "bits" else 1)
-
-
-@dataclass(frozen=True)
-class CodeLength:
-    """How well a probe compresses the labels, for several probe seeds.
-
-    compression [seeds] = uniform / online, 1 at chance, at most 1 / the first fraction; online [seeds] and uniform are
-    codelengths of all labels; accuracy [seeds] on the test set of the probe trained on all rows, NaN without one."""
-
-    compression: np.ndarray
-    online: np.ndarray
-    uniform: float
-    accuracy: np.ndarray
-
-
-def online_codelength(
-    X: "ArrayLike | torch.Tensor",
-    z: ArrayLike,
-    *,
-    seeds: Sequence[int],
-    X_dev: "ArrayLike | torch.Tensor",
-    z_dev: ArrayLike,
-    X_test: "ArrayLike | torch.Tensor | None" = None,
-    z_test: ArrayLike | None = None,
-    units: str = "bits",
-    keep: str = "best",
-    shuffle: bool = True,
-    **training,
-) -> CodeLength:
-    """Return how far labels z can be compressed if representations X are known, for several probe seeds.
-
-    X [n, d], z [n]  representations (float32 or float16) and labels 0 or 1; likewise _dev, whose loss stops the
-                     training, and _test; the probe on all rows is trained only if there is a test set
-    units, keep      the reading, see the module's docstring
-    shuffle          whether rows are sent in an order drawn by the seed, or in theirs
-    training         options of `readouts.probe.send`: fractions, epochs, patience, batch_size, learning_rate,
-                     weight_decay, device
-
-        online = int(f_0 n) log2(2) + sum over portions of -log2 p(z | x)        uniform = n log2(2)
-
-    The number of classes is 2, whatever the probe predicts. All portions of all seeds are trained together.
-
-    Source: Orgad et al. (2022), section 4.1 and released code. Raises BiasflowError as `readouts.probe.send` and for
-    rows that do not fit."""
-    from biasflow.readouts.probe import CHECKPOINTS, Code, send, stacked  # brings torch
-
-    check_choice("units", units, UNITS)
-    check_choice("keep", keep, CHECKPOINTS)
-    if (X_test is None) != (z_test is None):
-        raise BiasflowError("X_test and z_test: give both or neither")
-    sets = {"X": (X, z), "X_dev": (X_dev, z_dev)} | ({} if X_test is None else {"X_test": (X_test, z_test)})
-    matrix, labels, parts = stacked(sets)
-    test = parts.get("X_test", np.empty(0, dtype=int))
-    codes = [Code(labels, parts["X"], parts["X_dev"], test, seed, shuffle) for seed in seeds]
-    sent, kept = send(matrix, codes, **training), CHECKPOINTS.index(keep)
-    nats, right, uniform = sent.nats[kept, 0], sent.right[kept, 0], float(len(parts["X"]))
-    online = online_codelength_of(sent.n[:, 0], nats[:, 1:-1].sum(axis=1), units=units)
-    return CodeLength(uniform / online, online, uniform, right[:, -1] / max(1, len(test)))
 
 
 def score(path: str | Path) -> pd.DataFrame:

@@ -7,40 +7,19 @@ Sources: Dev et al. (2020; the pairs, and the share predicted neutral), Dawkins 
 latter do not say when two genders count as treated alike; both readings are kept, as the variants "majority" and
 "templates"."""
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from biasflow.base.errors import BiasflowError, check_choice
-from biasflow.base.genders import GENDERS, OF_WORDS, SPELT_OUT
 from biasflow.corpora.nli import LABELS as CLASSES
 from biasflow.metrics.items import truncated_of_heads
 from biasflow.readouts.files import load_arrays
 from biasflow.results.bootstrap import RESAMPLED, interval, weighted_mean
 
 ENTAILMENT, NEUTRAL, CONTRADICTION = CLASSES
-PARITIES = ("majority", "templates")
-# What a class or a gender may be called -> its number.
-_CLASS_NUMBERS = {name: number for number, names in enumerate(zip(CLASSES, range(3), strict=True)) for name in names}
-_GENDER_NUMBERS = {
-    name: number
-    for number, names in enumerate(zip(OF_WORDS, GENDERS, SPELT_OUT, ("man", "woman"), (0, 1), strict=True))
-    for name in names
-}
-
-
-@dataclass(frozen=True)
-class FairnessScore:
-    """accuracy, parity and eta = accuracy * parity, each in [0, 1]; 1 is a model that treats both genders alike."""
-
-    accuracy: float
-    parity: float
-    eta: float
 
 
 def _of_means(means: np.ndarray) -> dict[tuple[str, str, str], np.ndarray]:
@@ -86,51 +65,6 @@ def by_occupation(predictions: ArrayLike) -> np.ndarray:
     shares = totals / totals.sum(axis=-1, keepdims=True)
     result = np.concatenate([shares, np.stack([_same_majority(counts), alike], axis=-1)], axis=-1)
     return result.reshape(*leading, *result.shape[1:])
-
-
-def fairness_score(
-    predictions: Sequence[str | int],
-    occupation: Sequence[Hashable],
-    gender: Sequence[str | int],
-    template: Sequence[Hashable],
-    *,
-    parity: Literal["majority", "templates"] = "majority",
-) -> FairnessScore:
-    """Return accuracy, parity and eta of one model from one row per pair, in any order, as `by_occupation` has them.
-
-    predictions  the predicted class, by name (CLASSES) or number
-    occupation, template  what the row is about: any names
-    gender  of the hypothesis: "masculine" or "feminine" (or M and F, male and female, man and woman, 0 and 1)
-    parity  which reading; "templates" compares, for each occupation and template, the k-th masculine row with the
-            k-th feminine one
-
-    Raises BiasflowError, naming the row (counted from 0) or the occupation: no rows or unequal lengths, an unknown
-    class or gender, a missing value, an occupation that has not every template in both genders as often as others."""
-    check_choice("parity", parity, PARITIES)
-    columns = {"predictions": predictions, "occupation": occupation, "gender": gender, "template": template}
-    lengths = {name: len(values) for name, values in columns.items()}
-    if len(set(lengths.values())) > 1 or not lengths["predictions"]:
-        raise BiasflowError(f"rows of lengths {lengths}: give lists of one length, with at least one row")
-    rows = pd.DataFrame({name: pd.Series(list(values), dtype=object) for name, values in columns.items()})
-    rows = rows.assign(predictions=rows["predictions"].map(_CLASS_NUMBERS), gender=rows["gender"].map(_GENDER_NUMBERS))
-    for name, unknown in rows.isna().items():
-        if unknown.any():
-            known = {"predictions": CLASSES, "gender": OF_WORDS}.get(name, ("a name",))
-            row = unknown.argmax()
-            raise BiasflowError(f"{name}: row {row} holds {columns[name][row]!r}; give one of {', '.join(known)}")
-    cells = rows.groupby(["occupation", "template", "gender"])["predictions"].agg(list).unstack(["template", "gender"])
-    cells = cells.reindex(columns=pd.MultiIndex.from_product([rows["template"].unique(), range(len(GENDERS))]))
-    words = cells.map(lambda cell: len(cell) if isinstance(cell, list) else 0)
-    odd = (words != words.max(axis=None)).any(axis=1)
-    if odd.any():
-        raise BiasflowError(
-            f"occupation {odd.idxmax()}: it has not every template in both genders, {words.max(axis=None)} rows each; "
-            "give the missing rows"
-        )
-    table = np.array(cells.to_numpy().tolist(), dtype=int).reshape(len(cells), -1, len(GENDERS), words.max(axis=None))
-    scores = _of_means(by_occupation(table).mean(axis=0))
-    names = ("nli_accuracy", "-"), ("nli_parity", parity), ("nli_fairness", parity)
-    return FairnessScore(*(float(scores[name, "-", variant]) for name, variant in names))
 
 
 def nli_scores(axis: Sequence[tuple[str, str]], predictions: ArrayLike) -> pd.DataFrame:

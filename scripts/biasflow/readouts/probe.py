@@ -6,7 +6,7 @@ Source: Voita & Titov (2020; the online code), Orgad et al. (2022; section 4.1 a
 early stopping, AdamW). The released code evaluates the weights of the last epoch where it means those of the best one
 (it keeps a reference to them instead of a copy); both checkpoints come from one training."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
 
@@ -131,22 +131,6 @@ def send(
     )
 
     return checkpoints.sent(codes, orders, ends, probes)
-
-
-def stacked(
-    sets: Mapping[str, tuple[ArrayLike | torch.Tensor, ArrayLike]],
-) -> tuple[torch.Tensor, np.ndarray, dict[str, np.ndarray]]:
-    """Sets of vectors [n, d] with their labels in one matrix [all, d] with all labels [all], and the rows of each set.
-
-    Raises BiasflowError that names set and row: labels that do not fit or are not 0 and 1, vectors of another dimension
-    than the first set's or that are not finite."""
-    matrices, labels, parts, first = [], [], {}, 0
-    for name, (X, z) in sets.items():
-        matrices.append(lockstep.as_rows(name, X, dimension=matrices[0].shape[1] if matrices else None))
-        labels.append(lockstep.as_classes(name.replace("X", "z"), z, len(matrices[-1]), CLASSES))
-        parts[name] = np.arange(first, first + len(labels[-1]))
-        first += len(labels[-1])
-    return torch.cat(matrices), np.concatenate(labels), parts
 
 
 def weight_seed(seed: int, portion: int) -> int:

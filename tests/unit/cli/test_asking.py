@@ -66,8 +66,9 @@ def test_list(folder):
 
 @pytest.fixture
 def started(folder, monkeypatch) -> list[list[str]]:
-    """The commands that would be started, in a folder with the first page's configurations."""
+    """The commands that would be started in a checkout."""
     shutil.copytree(ROOT / "config", folder / "config")
+    monkeypatch.setattr("biasflow.base.shipped.ROOT", folder)
     commands: list[list[str]] = []
     monkeypatch.setattr("os.execv", lambda _, words: commands.append(words[2:]))
     return commands
@@ -88,12 +89,23 @@ def test_measure_writes_a_configuration_and_starts_snakemake_as_readme_does(star
     assert yaml.safe_load(Path("second.yaml").read_text()) == {"run": "second", "hub": hub}
 
 
+@pytest.mark.parametrize("typed", ["owner/tiny", "https://huggingface.co/owner/tiny/tree/main", "owner/tiny@main"])
+def test_a_name_of_the_hub_is_pinned_to_its_commit_of_today_and_a_rerun_reads_the_same(started, monkeypatch, typed):
+    commits = iter("ab")
+    monkeypatch.setattr("biasflow.corpora.hub.pinned", lambda id, revision: f"{id}@{next(commits) * 40}")
+    assert f"is owner/tiny@{'a' * 40} today" in said("measure", typed)
+    assert yaml.safe_load(Path("mine.yaml").read_text())["hub"] == f"owner/tiny@{'a' * 40}"
+    said("measure", "owner/tiny")
+    assert yaml.safe_load(Path("mine.yaml").read_text())["hub"] == f"owner/tiny@{'a' * 40}" and len(started) == 2
+    assert "mine.yaml is there already" in fault("measure", "owner/tiny@v2")
+
+
 @pytest.mark.parametrize(
     ("words", "why"),
     [
         (["./brt"], "no folder ./brt; did you mean 'bert'?"),
-        (["google-bert/bert-base-uncased@main"], "'main' is no commit"),
-        (["google-bert/bert-base-uncased"], "bert-base-uncased@REVISION"),
+        (["google-bert/bert-base-uncased@main"], "there is no folder google-bert/bert-base-uncased@main, and on the"),
+        (["~/nowhere"], "there is no folder ~/nowhere"),
         (["results"], "no config.json"),
         (["bert", "--run", "a/b"], "key 'run'"),
         (["bert", "--mirror", "nowhere"], "key 'mirror'"),
@@ -118,10 +130,6 @@ def test_a_file_in_place_of_a_folder_is_called_a_file(started, words):
     words = words.replace("FILE", "bert/model.safetensors").split()
     assert "model.safetensors is a file; name the folder in which it lies" in fault(*words)
     assert "--of" not in fault(*words) and started == []
-
-
-def test_measure_outside_a_clone(folder):
-    assert "start biasflow measure in the clone" in fault("measure", "bert")
 
 
 def test_a_configuration_is_read_as_snakemake_reads_it(folder):

@@ -4,6 +4,7 @@ import hashlib
 import http.server
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.encoders.sentence_transformers import own_pooling
 from tests.loopback import serving
 
-ID, REVISION = "owner/tiny", "a" * 40
+ID, REVISION, BRANCH = "owner/tiny", "a" * 40, "v1.5"
 FILES = {
     "config.json": b"{}",
     "vocab.txt": b"[PAD]\n[UNK]\n",
@@ -47,6 +48,9 @@ class Hub(http.server.BaseHTTPRequestHandler):
                 for name, data in self.server.files.items()
             ]
             status, body, headers = 200, json.dumps(rows).encode(), {"Content-Type": "application/json"}
+        elif path == f"/api/models/old-name/revision/{BRANCH}":
+            status, headers = 200, {"Content-Type": "application/json"}
+            body = json.dumps({"id": ID, "sha": REVISION, "private": False, "tags": [], "siblings": []}).encode()
         elif name in self.server.files:
             body = self.server.files[name]
             etag = self.server.etags.get(name) or hashlib.sha1(body).hexdigest()
@@ -105,6 +109,22 @@ def download(hub, tmp_path):
         return tmp_path / "encoder"
 
     return download
+
+
+@pytest.mark.parametrize(
+    ("id", "revision", "offline", "said"),
+    [
+        ("old-name", BRANCH, "0", f"{ID}@{REVISION}"),  # the hub's own name for it
+        (ID, "none", "0", "no such model|does not have it"),
+        ("old-name", BRANCH, "1", "HF_HUB_OFFLINE is set; unset it"),
+    ],
+)
+def test_a_branch_is_pinned_to_the_commit_that_the_hub_has(hub, id, revision, offline, said):
+    code = "import sys; from biasflow.corpora.hub import pinned; print(pinned(*sys.argv[1:]))"
+    environment = {**os.environ, "HF_ENDPOINT": f"http://127.0.0.1:{hub.server_port}", "HF_HUB_OFFLINE": offline}
+    command = [sys.executable, "-c", code, id, revision]
+    done = subprocess.run(command, env=environment | {"NO_PROXY": "127.0.0.1"}, capture_output=True, text=True)
+    assert re.search(said, done.stdout + done.stderr.splitlines()[-1] if done.stderr else done.stdout)
 
 
 def test_only_config_tokenizer_and_safetensors_come(download, tmp_path):

@@ -99,7 +99,7 @@ def test_words_are_read_at_every_place_that_a_method_names(bert, tokenizer):
     assert two["layer[1].attention.value"].left.shape == (HEADS, 2, HIDDEN // HEADS)
     expected = hard.fit(states["layer[1].attention.value"], z, components=2)
     assert torch.allclose(two["layer[1].attention.value"].left, expected.left, atol=1e-4)
-    assert list(fitted.tables) == ["occurrences", "counts"] and len(fitted.tables["occurrences"]) == 8
+    assert list(fitted.tables) == ["occurrences", "counts", "movements"] and len(fitted.tables["occurrences"]) == 8
     assert fitted.facts["words_left_out"] == [] and fitted.facts["sentences_read"] > 0
 
 
@@ -247,6 +247,19 @@ def test_every_draw_of_a_control_has_directions_of_its_own(bert, tokenizer, cont
     assert len(erasers) == 1 + SHARED_DRAWS
     for one, other in combinations(erasers, 2):
         assert one.shape == other.shape and not torch.allclose(one, other, atol=1e-3)
+
+
+def test_how_far_words_and_all_tokens_are_moved_is_told_of_a_method_and_of_each_draw(bert, tokenizer):
+    methods = with_variants({"densray": [at("last")]})
+    fitted = fit(bert, tokenizer, {name: methods[name] for name in ("densray", "densray-random-matched")})
+    table = fitted.tables["movements"].set_index("setting")
+    assert len(table) == 1 + SHARED_DRAWS and set(table["place"]) == {"layer[2]"}
+    X, _ = states_of_words(bert, tokenizer, ["layer[2]"])
+    X, eraser = X["layer[2]"], erasers_of(fitted, "densray")["layer[2]"]
+    by_hand = np.mean([float((eraser.apply(x) - x).norm() / x.norm()) for x in X])
+    assert table.loc["-", "words"] == pytest.approx(by_hand, rel=1e-5)
+    drawn = table.drop("-")["tokens"]
+    assert drawn.nunique() == SHARED_DRAWS and drawn.mean() == pytest.approx(table.loc["-", "tokens"], rel=0.3)
 
 
 def test_a_sequential_grid_is_fitted_after_the_earlier_interventions(bert, tokenizer):

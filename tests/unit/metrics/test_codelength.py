@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
-from biasflow.metrics.codelength import online_codelength, online_codelength_of
+from biasflow.metrics.codelength import online_codelength_of
 from biasflow.readouts.probe import Code, send
 from tests.unit.reference_probe import codelength_one_by_one, codelengths
 
@@ -80,6 +80,7 @@ def changed(row, number):
         ({"z": np.arange(359) % 2}, {}, "z of shape"),
         ({"X": changed(17, np.inf)}, {}, "X: row 17"),
         ({"train": np.arange(40)}, {}, "40 rows"),
+        ({}, {"fractions": (0.5, 0.2, 1)}, "fractions"),
         ({}, {"learning_rate": 1e38}, "probe seed 7"),
     ],
 )
@@ -88,16 +89,3 @@ def test_bad_input_is_named(wrong, options, named):
     with pytest.raises(BiasflowError, match=named) as error:
         codelengths(**data | wrong, seeds=[7], **options)
     assert "\n" not in str(error.value)
-
-
-def test_a_code_is_as_long_as_in_a_run():
-    X, z, *parts = synthetic(240, 6, signal=0.5)
-    _, dev, test = parts
-    sets = {"X_dev": X[dev], "z_dev": z[dev], "X_test": X[test], "z_test": z[test]}
-    expected = codelengths(X, z, *parts, seeds=[3, 8], epochs=5)
-    for keep, (compressions, accuracies) in expected.items():
-        found = online_codelength(X[parts[0]], z[parts[0]], seeds=[3, 8], keep=keep, epochs=5, **sets)
-        assert found.compression == pytest.approx(compressions) and found.accuracy == pytest.approx(accuracies)
-    for wrong, named in (({"fractions": (0.5, 0.2, 1)}, "fractions"), ({"seeds": []}, "0 probe seeds")):
-        with pytest.raises(BiasflowError, match=named):
-            online_codelength(X[parts[0]], z[parts[0]], **{"seeds": [1]} | sets | wrong)

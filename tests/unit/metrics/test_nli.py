@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from biasflow.base.errors import BiasflowError
-from biasflow.metrics.nli import CLASSES, by_occupation, fairness_score, nli_scores, score
+from biasflow.metrics.nli import CLASSES, nli_scores, score
 from biasflow.readouts.files import save_arrays
 
 E, N, C = range(3)
@@ -86,27 +85,3 @@ def test_scores_of_a_readout_are_those_of_every_head(tmp_path):
         for head, order in (("own", values), ("retrained", values[::-1]))
         for method, value in zip(methods, order, strict=True)
     }
-
-
-@pytest.mark.parametrize("parity", ["majority", "templates"])
-def test_nli_fairness_of_rows_in_any_order_is_that_of_the_table(parity):
-    rng = np.random.default_rng(0)
-    table = rng.integers(0, 3, size=(6, 2, 2, 1))
-    table[:3, :, 1] = table[:3, :, 0]  # three occupations are treated alike
-    means = by_occupation(table).mean(axis=0)
-    accuracy, same = means[1], means[3 if parity == "majority" else 4]
-    rows = rng.permutation([(*place, table[*place, 0]) for place in np.ndindex(6, 2, 2)])
-    occupation, template, gender, predicted = rows.T
-    found = fairness_score(predicted, occupation, gender, template, parity=parity)
-    assert (found.accuracy, found.parity, found.eta) == pytest.approx((accuracy, same, accuracy * same))
-
-
-def test_nli_rows_that_cannot_be_compared_are_named():
-    with pytest.raises(BiasflowError, match="gender: row 1 holds 'x'; give one of masculine, feminine"):
-        fairness_score(["neutral"] * 2, ["nurse"] * 2, ["man", "x"], [0, 0])
-    with pytest.raises(BiasflowError, match="occupation nurse: it has not every template in both genders"):
-        fairness_score(["neutral"], ["nurse"], ["man"], [0])
-    with pytest.raises(BiasflowError, match="occupation nurse: it has not every template in both genders, 2 rows"):
-        fairness_score([N] * 6, ["chef"] * 4 + ["nurse"] * 2, ["M", "F", "M", "F", "M", "F"], [0] * 6)
-    with pytest.raises(BiasflowError, match="predictions: row 1 holds 3; give one of entailment"):
-        fairness_score([1, 3], ["nurse"] * 2, ["M", "F"], [0, 0])

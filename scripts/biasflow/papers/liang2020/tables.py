@@ -261,13 +261,15 @@ def occtmp(run: Run, source: str = placed.NOTEBOOKS) -> pd.DataFrame:
 
 
 def chinese(run: Run) -> pd.DataFrame:
-    """OCCTMP on the Chinese occupations by encoder, method and placement, with its change from the untouched encoder.
+    """OCCTMP on the Chinese occupations by encoder, method and placement, with its change from the untouched encoder;
+    set: the list, which is named after the user's own file if it comes from one.
 
     An encoder without Chinese scores has a row with the reason."""
     ours = placed.of_paper(run, chinese=True)
     rows = placed.of_metrics(ours.inside, "occtmp")
-    table = placed.wide(rows[rows["set"] == placed.CHINESE], placed.KEY, OCCTMP)
-    return placed.finished(table, ours, "chinese", [], changes=["diff", "signed_diff"])
+    rows = rows[rows["set"].str.startswith(placed.CHINESE)]
+    table = placed.wide(rows, [*placed.KEY, "set"], OCCTMP)
+    return placed.finished(table, ours, "chinese", ["set"], changes=["diff", "signed_diff"])
 
 
 def association(run: Run, source: str = placed.NOTEBOOKS) -> pd.DataFrame:
