@@ -86,8 +86,9 @@ def kept(low: float, high: float) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a share as text: 0.45 -> "45 %", with a decimal near LIMIT and below 1 %; never "-0 %"."""
-    digits = int(abs(abs(share) - LIMIT) < 0.01 or 0.0005 <= abs(share) < 0.01)
+    """Return a share as text: 0.45 -> "45 %", with a decimal near LIMIT, next to 100 % and below 1 %; never "-0 %"."""
+    near_whole = 0.0005 <= abs(abs(share) - 1) < 0.005
+    digits = int(near_whole or abs(abs(share) - LIMIT) < 0.01 or 0.0005 <= abs(share) < 0.01)
     return f"{round(100 * share, digits) + 0.0:.{digits}f} %"
 
 

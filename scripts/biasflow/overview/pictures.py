@@ -32,7 +32,7 @@ from biasflow.results.figures import (
 INK = "#1A1A1A"
 HOLLOW = {"markerfacecolor": "#FFFFFF"}
 MARK = "\u2713"  # of what followed a planted bias in every encoder that was tried
-AGAINST = "\u2717"  # of what moved against a planted bias in an encoder
+FAILED = "\u2717"  # of what did not follow a planted bias, though it could, or moved against it in an encoder
 DISPUTED = "*"  # of a score that shows bias in one reading of its test and not in another
 WEAK_HEAD = "\u2020"  # of a score that is read from a weak head
 WIDTH = 3.9  # inches: as wide as a phone shows letters of this size
@@ -62,7 +62,7 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
         neutral = f" ({row.score.cell.neutral:g})" * bool(row.score.cell.neutral)
         axes.annotate(f"{brief(row.value)}{neutral}{doubts}", (1, y), (5, 0), color=INK, fontsize=7, **beside)
         if row.judged:
-            marks = MARK * (row.known.green and not row.less_evidence) + AGAINST * bool(row.known.against)
+            marks = MARK * (row.known.green and not row.less_evidence) + FAILED * row.known.failed
             colour = GREY if row.less_evidence else GREEN
             axes.annotate(marks, (1, y), (50, 0), color=colour, fontsize=8, **beside)
     header = "score" + " (neutral)" * any(row.score.cell.neutral for row in rows)
@@ -79,10 +79,10 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
     claimed = [row for row in rows if row.judged]
     entries = [
         ("bias shown", any(row.shown for row in rows), {"marker": "o", "color": VERMILION}),
-        ("not shown", any(not row.shown for row in claimed), {"marker": "o", "color": BLUE, **HOLLOW}),
+        ("not shown (may exist)", any(not row.shown for row in claimed), {"marker": "o", "color": BLUE, **HOLLOW}),
         ("published models", any(row.published for row in rows), {"marker": "|", "color": GREY}),
         (f"{MARK} followed planted bias", any(row.known.green and not row.less_evidence for row in claimed), {}),
-        (f"{AGAINST} moved against it", any(row.known.against for row in claimed), {}),
+        (f"{FAILED} failed on planted bias", any(row.known.failed for row in claimed), {}),
         (f"{DISPUTED} disputed", any(row.shown and row.score.contrary for row in rows), {}),
         (f"{WEAK_HEAD} weak head", any(row.score.weak for row in rows), {}),
     ]
@@ -247,7 +247,7 @@ def _scale(axes: Axes, heights: Sequence[int], named: Sequence[BiasRow | TwoSide
     axes.set_yticks(heights, [_wrapped(row.name, 26) for row in named], linespacing=0.95)
     least = min([0.0, *(min(row.place, *np.nan_to_num([row.low])) for row in drawn)])
     axes.set(xlim=(max(least - 0.04, -1.02), 1.02), ylim=(max(heights) + 0.5, -0.5))
-    axes.set_xlabel("distance from neutral (1: end of the scale)", color=INK)
+    axes.set_xlabel("distance from neutral", color=INK)
 
 
 def _legend(figure: Figure, entries: Sequence[tuple[str, bool, Mapping]], columns: int = 3) -> None:

@@ -11,7 +11,7 @@ from biasflow.overview.judgements import compared, turned
 from biasflow.overview.maps import UNTOUCHED, Map
 from biasflow.results.matrix import ROW
 
-OF_SCORE = ["verdict", "evidence", "evidence_says", "past_neutral"]
+OF_SCORE = ["verdict", "evidence", "evidence_says", "less_evidence", "disputed", "past_neutral"]
 OF_METHOD = ["left", "left_low", "left_high", "left_beats", "left_draws", "left_p", "worst_score", "worst_left"]
 OF_METHOD += ["price", "price_low", "price_high", "price_of", "quality", "quality_known"]
 VERDICTS = [*OF_SCORE, *OF_METHOD]
@@ -21,7 +21,8 @@ def verdicts(model_map: Map, biases: Sequence[BiasRow], methods: Sequence[Method
     """The verdicts of a model's cells: ROW and VERDICTS, a row for each cell.
 
     verdict: of an untouched score whether bias is shown, of one under a method what this does (`judgements.compared`);
-    evidence, evidence_says: of its measure (results.evidence); past_neutral: "yes" where a method takes it to the other
+    evidence, evidence_says: of its measure (results.evidence); less_evidence: "yes" where that, or a weak head, makes it
+    so on this model; disputed: the other readings of the test that do not show it; past_neutral: "yes" where a method takes it to the other
     side of neutral. The others are of the method, and the same in all its cells: left [left_low, left_high], the mean
     share of the bias that is left, which is less than under left_beats of left_draws draws of its control (left_p);
     worst_score and worst_left: of which score most is left; price [price_low, price_high]: by which share the cost
@@ -42,8 +43,11 @@ def verdicts(model_map: Map, biases: Sequence[BiasRow], methods: Sequence[Method
     return pd.concat([cells[ROW], found.assign(verdict=found["verdict"].mask(is_cost, ""))], axis=1)
 
 
-def _evidence(row: BiasRow | None) -> tuple[str, str]:
-    return ("", "") if row is None else (row.known.evidence, row.known.sentence)
+def _evidence(row: BiasRow | None) -> tuple[str, ...]:
+    if row is None:
+        return ("",) * 4
+    disputed = ", ".join(row.score.contrary) if row.shown else ""
+    return row.known.evidence, row.known.sentence, "yes" if row.less_evidence else "no", disputed
 
 
 def _of_method(row: MethodRow | None) -> tuple[object, ...]:

@@ -44,6 +44,11 @@ class Evidence(NamedTuple):
     def tried(self) -> bool:
         return self.evidence != NOT_TRIED
 
+    @property
+    def failed(self) -> bool:
+        """Whether it did not follow, though it could, or moved against the bias in an encoder."""
+        return self.evidence == DID_NOT or bool(self.against)
+
 
 class Pooled(NamedTuple):
     """The slope of several encoders with its 95 % interval, and whether their slopes agree."""
