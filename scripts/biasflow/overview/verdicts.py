@@ -20,13 +20,14 @@ VERDICTS = [*OF_SCORE, *OF_METHOD]
 def verdicts(model_map: Map, biases: Sequence[BiasRow], methods: Sequence[MethodRow]) -> pd.DataFrame:
     """The verdicts of a model's cells: ROW and VERDICTS, a row for each cell.
 
-    verdict: of an untouched score whether bias is shown, of one under a method what this does (`judgements.compared`);
-    evidence, evidence_says: of its measure (results.evidence); less_evidence: "yes" where that, or a weak head, makes it
-    so on this model; disputed: the other readings of the test that do not show it; past_neutral: "yes" where a method takes it to the other
-    side of neutral. The others are of the method, and the same in all its cells: left [left_low, left_high], the mean
-    share of the bias that is left, which is less than under left_beats of left_draws draws of its control (left_p);
-    worst_score and worst_left: of which score most is left; price [price_low, price_high]: by which share the cost
-    price_of is worse; quality; quality_known: by how many costs of how many."""
+    verdict: of an untouched score whether bias is shown, of one under a method what this does
+    (`judgements.compared`); evidence, evidence_says: of its measure (results.evidence); less_evidence: "yes" where
+    that, or a weak head, makes it so on this model; disputed: the other readings of the test that do not show it;
+    past_neutral: "yes" where a method takes it to the other side of neutral. The others are of the method, and the
+    same in all its cells: left [left_low, left_high], the mean share of the bias that is left, which is less than
+    under left_beats of left_draws draws of its control (left_p); worst_score and worst_left: of which score most is
+    left; price [price_low, price_high]: by which share the cost price_of is worse; quality; quality_known: by how
+    many costs of how many."""
     cells, rows = model_map.cells, {row.name: row for row in methods}
     scores = {row.name: row for row in biases}
     table = [
