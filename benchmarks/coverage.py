@@ -21,8 +21,6 @@ from biasflow.metrics.intrasentence import LABELS, NAMES, TARGETS, summary
 from biasflow.metrics.occupation import GAP, PEOPLE, Tables, correlation_interval, intervals
 from biasflow.metrics.stereoset import mean_of_top, top_interval
 from biasflow.overview.agreement import agreement, conflicts
-from biasflow.papers.judge import spearman_interval
-from biasflow.papers.planted.designs import ratio_interval, welch_interval
 from biasflow.registry import INSIDE
 from biasflow.results.bootstrap import interval, percentiles, share_interval, weighted_mean
 from biasflow.results.changes import distance_differences
@@ -49,6 +47,8 @@ from biasflow.results.statistics import (
     t_interval,
 )
 from biasflow.strategies import Strategy
+from biasflow.studies.judge import spearman_interval
+from biasflow.studies.planted.designs import ratio_interval, welch_interval
 from biasflow.tasks.occupation.data import held_out, rows_of, shares_of_women, split
 
 RATES = ("tpr", "fpr", "precision")

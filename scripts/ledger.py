@@ -7,8 +7,8 @@ from _rule import by_role, items, rule
 from biasflow.base.tabular import read_text_csv, write_csv
 from biasflow.papers.frames import Run, scores_and_plan
 from biasflow.papers.ledger import CAPTIONS, ledger, of_items, released_errors, summary
-from biasflow.papers.make import read_printed
 from biasflow.papers.paper import load_tables
+from biasflow.papers.rows import read_printed
 from biasflow.results.tables import write_table
 
 with rule(snakemake):

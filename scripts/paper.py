@@ -4,8 +4,9 @@ from _rule import by_role, items, rule
 from biasflow.base.tabular import read_text_csv
 from biasflow.corpora.verified import remark
 from biasflow.papers.frames import Run, scores_and_plan
-from biasflow.papers.make import make_paper, read_printed
+from biasflow.papers.make import make_paper
 from biasflow.papers.paper import load
+from biasflow.papers.rows import read_printed
 
 with rule(snakemake):
     text = load(snakemake.params.paper, snakemake.params.options.get("folder"))

@@ -18,9 +18,9 @@ from reference import DIRECTIONS, GROUPS, ROOT, markdown_table
 from biasflow.base.tabular import write_csv
 from biasflow.overview.calibrated import CARDS, LABELS, rows_of, runs, stored, units_of
 from biasflow.overview.cards import NOT_RUN, NOT_SHOWN, card, in_short
-from biasflow.papers.planted.blocks import BESIDE
 from biasflow.registry import COST, METRICS, Measure
 from biasflow.results.evidence import BY_LABEL, LEVEL, label_of
+from biasflow.studies.planted.plan import BESIDE
 
 FOLDER = ROOT / "docs/measures"
 NO_TEST = "–"  # in the list of measures

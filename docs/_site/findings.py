@@ -15,9 +15,9 @@ from reference import ROOT
 
 from biasflow.base.tabular import write_csv
 from biasflow.overview.calibrated import CARDS, LABELS, stored
-from biasflow.papers.calibrated.targets import draw_followed
 from biasflow.registry import METRICS
 from biasflow.results import figures as draw
+from biasflow.studies.calibrated.targets import draw_followed
 
 FOLDER = ROOT / "docs/findings"
 MEASURES = {name: measure for entry in METRICS.values() for name, measure in entry.measures.items()}

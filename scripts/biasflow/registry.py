@@ -1189,7 +1189,7 @@ METRICS = {
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper: a package under papers/ with its blocks of the plan, its tables and figures.
+    """A paper or a study: a package under papers/ or studies/ with its blocks of the plan, its tables and figures.
 
     tasks: its options that name tasks -> the kind of these tasks."""
 
@@ -1206,8 +1206,8 @@ PAPERS = {
         "papers.orgad2022",
         {"task": "occupation", "coreference": "coreference"},
     ),
-    "planted": Paper("Measures judged by planted bias", "papers.planted"),
-    "calibrated": Paper("Measures calibrated on your encoder", "papers.calibrated"),
+    "planted": Paper("Measures judged by planted bias", "studies.planted"),
+    "calibrated": Paper("Measures calibrated on your encoder", "studies.calibrated"),
 }
 
 

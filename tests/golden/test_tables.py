@@ -9,8 +9,8 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from biasflow.papers.make import function_of
 from biasflow.papers.paper import load
+from biasflow.papers.rows import function_of
 from biasflow.results.tables import write_table
 from tests.golden.runs import RUNS
 

@@ -12,9 +12,9 @@ import pytest
 
 from biasflow.overview import calibrated
 from biasflow.overview.bias import bias_rows
-from biasflow.papers.judge import SEES, TOO_FEW
 from biasflow.registry import METRICS
 from biasflow.results.evidence import COULD_NOT_TELL, DID_NOT, IN_ALL, IN_SOME, NOT_TRIED, evidence_of
+from biasflow.studies.judge import SEES, TOO_FEW
 
 ROOT = Path(__file__).parents[2]
 SCREEN = 40  # lines

@@ -79,7 +79,7 @@ def packages(script: str) -> set[str]:
         external_module(entry) for entry in READOUTS.values() if script == "external_readout" and entry.external
     ]
     for name, entry in PAPERS.items():
-        modules += {"paper": load(name).modules, "planned": [f"{module_of(entry)}.blocks"]}.get(script, [])
+        modules += {"paper": load(name).modules, "planned": [f"{module_of(entry)}.plan"]}.get(script, [])
     files = [ROOT / f"scripts/{script}.py", *(module_file(name, ROOT) for name in modules)]
     reached = {path for file in files if file.exists() for path in code_files(file, ROOT) if path.suffix == ".py"}
     return {ON_CONDA.get(name, name) for name in imported(reached)}

@@ -26,7 +26,7 @@ CODE = re.search(r"```python\n(.*?)```", (ROOT / "docs/library.md").read_text(en
 USE = """
 import biasflow, json, torch, numpy as np
 from biasflow.corpora.catalogue import read_catalogue
-from biasflow.papers.make import read_printed
+from biasflow.papers.rows import read_printed
 from biasflow.plan.configuration import load_schema
 from biasflow.planted.world import load_world
 from biasflow.text.scrub import scrub

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from biasflow.base.code import code_files, module_file
-from biasflow.papers.paper import load
+from biasflow.papers.paper import folder_of, load, needs_module
 from biasflow.plan.setup import kind_of, plan_module
 from biasflow.registry import ERASERS, METRICS, PAPERS, READOUTS, STRATEGIES, TASKS, external_module, module_of
 from biasflow.strategies import Strategy
@@ -22,7 +22,7 @@ from tests.unit.test_environments import names, scripts_of
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "scripts/biasflow"
-CHEAP = ("metrics", "results", "papers", "plan")
+CHEAP = ("metrics", "results", "papers", "studies", "plan")
 DEAR_SCRIPTS = ("pretrain", "continue_encoder", "fit_methods", "finetune", "read")
 DEAR_MODULES = [module_of(entry) for entries in (ERASERS, READOUTS, TASKS, STRATEGIES) for entry in entries.values()]
 DEAR_MODULES += [module_of(kind_of(name).gendered) for name in TASKS if kind_of(name).gendered]
@@ -32,7 +32,7 @@ PREPARING = [module_of(step) for name in TASKS for step in kind_of(name).steps]
 PREPARING += [external_module(entry) for entry in READOUTS.values() if entry.external]
 # The parts of the package, lowest first: a module imports those of its own part and of the parts before it alone.
 LAYERS = ("base", "registry", "matrix", "erasers", "text", "corpora", "planted", "stimuli", "encoders", "methods")
-LAYERS += ("strategies", "training", "tasks", "readouts", "results", "metrics", "papers", "plan", "overview")
+LAYERS += ("strategies", "training", "tasks", "readouts", "results", "metrics", "papers", "studies", "plan", "overview")
 LAYERS += ("library", "cli", "__init__", "__main__")
 PLANS = [str(module_file(plan_module(name), ROOT).relative_to(ROOT)) for name in TASKS]
 
@@ -110,8 +110,8 @@ def test_data_of_the_project_are_inputs_of_what_reads_them():
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_papers_do_not_reach_each_other(paper):
-    others = [f"papers/{name}" for name in PAPERS if name != paper]
-    modules = [*(PACKAGE / "papers" / paper).rglob("*.py")]
+    others = [str(folder_of(name).relative_to(PACKAGE)) for name in PAPERS if name != paper]
+    modules = [*folder_of(paper).rglob("*.py")]
     assert len(modules) >= 2 and [path for path in modules if inside(closure(path), *others)] == []
 
 
@@ -122,7 +122,7 @@ def imports() -> dict[Path, set[Path]]:
         modules = (name for name in names(list(ast.walk(ast.parse(path.read_text())))) if name.startswith("biasflow."))
         reached |= {file for name in modules if (file := module_file(name, ROOT)).is_file()} - {path}
     found[PACKAGE / "plan/setup.py"] |= {module_file(plan_module(name), ROOT) for name in TASKS}
-    found[PACKAGE / "plan/blocks.py"] |= set(PACKAGE.glob("papers/*/blocks.py"))
+    found[PACKAGE / "plan/blocks.py"] |= {module_file(name, ROOT) for name in map(needs_module, PAPERS) if name}
     return found
 
 

@@ -12,7 +12,6 @@ from biasflow.base.files import read_text
 from biasflow.base.sample import SUFFIX
 from biasflow.base.shipped import shipped
 from biasflow.overview.judgements import brief
-from biasflow.papers.calibrated.values import SEEN, TEXTS
 from biasflow.results.evidence import (
     ALL,
     BY_LABEL,
@@ -25,6 +24,7 @@ from biasflow.results.evidence import (
     evidence,
     follows,
 )
+from biasflow.studies.calibrated.values import SEEN, TEXTS
 
 SPREAD = "sd_dose_0"  # of seeds without a planted bias
 CARDS = shipped("data/cards")

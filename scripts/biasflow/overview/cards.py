@@ -8,7 +8,6 @@ from typing import NamedTuple
 import pandas as pd
 
 from biasflow.overview.calibrated import LABELS, rows_of, runs, smallest_dose, stored, stored_evidence
-from biasflow.papers.calibrated.values import GENERAL
 from biasflow.plan.cells import name_of_head
 from biasflow.plan.datasets import DATASETS, kinds_of
 from biasflow.registry import ALWAYS, COST, METRICS, OUTSIDE, READOUTS, Measure, Metric
@@ -25,6 +24,7 @@ from biasflow.results.evidence import (
     label_of,
 )
 from biasflow.results.statistics import seeds_needed
+from biasflow.studies.calibrated.values import GENERAL
 
 NOT_RUN, NOT_SHOWN = "not run: ", "not shown "
 _METHODS = {"densray": "DensRay", "hard": "hard debiasing", "leace": "LEACE", "densray-random0": "random"}

@@ -32,7 +32,7 @@ class Run:
 
     scores: the one tidy table (results.scores), of all papers and blocks; plan: a row per cell (block, encoder,
     training, method, metric, dataset, status, reason); names: a row per attribute of a named thing (name, kind,
-    attribute, value); printed: the numbers that the paper prints (papers.make); files: small item files by
+    attribute, value); printed: the numbers that the paper prints (papers.rows); files: small item files by
     role, such as examples or words, each with its path's parts as a key; options: the paper's own part of the
     configuration."""
 

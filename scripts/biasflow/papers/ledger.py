@@ -16,8 +16,8 @@ import yaml
 from biasflow.base.errors import BiasflowError
 from biasflow.base.shipped import shipped
 from biasflow.papers.frames import NOT_ASKED, Run
-from biasflow.papers.make import ABOUT, MEASURE, NOTHING, of_our_encoders, other_data, ours, same_encoders
 from biasflow.papers.paper import PaperText, load
+from biasflow.papers.rows import ABOUT, MEASURE, joined, other_data, same_encoders
 from biasflow.results.scores import KEYS
 
 CAPTIONS = shipped("papers/ledger.yaml")
@@ -44,9 +44,7 @@ def of_paper(text: PaperText, run: Run) -> pd.DataFrame:
     incomparable = pd.Series(
         [_incomparable(text, same, other, number) for number in numbers.itertuples()], index=numbers.index
     )
-    asked = (incomparable == "") & (numbers["why_not"] == "")
-    ours_by_key = ours(run, text) if asked.any() else NOTHING
-    rows = _beside(numbers, ours_by_key, same)
+    rows = joined(run, text, needed=bool(((incomparable == "") & (numbers["why_not"] == "")).any()))
     judged = [
         judge(row.printed, row.sd, row.ours, incomparable=why, absent=row.absent)
         for row, why in zip(rows.itertuples(), incomparable, strict=True)
@@ -79,19 +77,6 @@ def _incomparable(
         about = text.encoders[number.encoder]
         return f"other encoder: printed of {about['id']} at revision {about['revision'][:7]}"
     return next(filter(None, (other[word] for word in number.of.split())), "")
-
-
-def _beside(numbers: pd.DataFrame, ours: pd.DataFrame, same: Mapping[str, Sequence[str]]) -> pd.DataFrame:
-    """The printed numbers with ours, ours_sd, ours_n, ours_encoder and `absent`, joined by the keys that both have."""
-    keys = [name for name in ours if name in numbers]
-    found = of_our_encoders(numbers[keys].assign(place=numbers.index), same).merge(ours, on=keys)
-    # Of several methods or encoders that a number stands beside, the first that has a value.
-    found = found.sort_values("ours", key=pd.isna, kind="stable").drop_duplicates("place").set_index("place")
-    found = found.reindex(numbers.index).rename(columns={"encoder": "ours_encoder"})
-    absent = found["absent"].fillna("")
-    absent = absent.where(absent != "", numbers["why_not"]).replace("", NOT_ASKED)
-    values = found[["ours", "ours_sd", "ours_n"]].astype(float)
-    return numbers.join(values).assign(ours_encoder=found["ours_encoder"].fillna(""), absent=absent)
 
 
 EQUAL = 1e-9  # printed decimals are not exact in floating point

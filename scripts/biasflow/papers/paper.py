@@ -10,9 +10,10 @@ import yaml
 from jinja2 import StrictUndefined, UndefinedError
 from jinja2.nativetypes import NativeEnvironment
 
+from biasflow.base.by_name import module_named
 from biasflow.base.errors import BiasflowError
 from biasflow.matrix import RUN, Cell
-from biasflow.papers.derived import judged_encoders
+from biasflow.registry import PACKAGE, PAPERS
 from biasflow.results.page import first_sentence
 
 HERE = Path(__file__).parent
@@ -36,7 +37,7 @@ class Target:
     the plan, each need with a `metric` and maybe some `methods`, or an `option` of the paper that must be set.
 
     made_by: "<module>.<function>" in the paper's folder, which is called with the run, the `options` (and for a page
-    the caption). A table that is our scores beside printed numbers needs no function (`make.pivoted`): metrics, its
+    the caption). A table that is our scores beside printed numbers needs no function (`rows.pivoted`): metrics, its
     columns; rows, the keys of scores.csv that tell its rows apart; only, key -> the values that it shows; aggregate,
     what is made of several seeds; printed_in, the table of printed.csv that stands beside it. kind: of KINDS; name:
     with the paper's, as files and rules have it."""
@@ -69,16 +70,16 @@ class Target:
 
 @dataclass(frozen=True)
 class Compared:
-    """A table of ours whose numbers the ledger compares with printed ones. made_by, options: as in `Target`.
+    """A table of ours whose numbers are compared with printed ones. made_by, options: as in `Target`.
 
-    values: column of the table -> the metric of the printed number; keys: key of a printed number -> the column that
-    has it, `metric` too where a column says it; fixed: key -> its value in the whole table; both may be lists of names
-    that are the same on either side. sd, n, status: the columns with the deviation, the number of values and the status
-    (none: ""), where "{}" stands for the column of the value. Only rows with a printed number beside ours, or all
-    (`everywhere`)."""
+    values: column of the table -> the metric of the printed number, or its keys that the column stands for; or a list
+    of columns that are called as the metrics. keys: key of a printed number -> the column that has it, where this is
+    not called as the key; fixed: key -> its value in the whole table. sd, n, status: the columns with the deviation,
+    the number of values and the status (none: ""), where "{}" stands for the column of the value. Only rows with a
+    printed number beside ours, or all (`everywhere`)."""
 
-    values: Mapping[str, str]
-    keys: Mapping[str, str]
+    values: Mapping[str, str | Mapping[str, str]] | Sequence[str]
+    keys: Mapping[str, str] = field(default_factory=dict)
     made_by: str = ""
     options: Mapping[str, object] = field(default_factory=dict)
     fixed: Mapping[str, str] = field(default_factory=dict)
@@ -94,7 +95,9 @@ class PaperText:
     printed.csv holds; encoders: name in this file -> the hub's id and revision that we read it to be; ledger: what is
     compared with printed numbers, beside the tables without a function; other_data: the function of the run that says
     why its data are others than a number is `of`: word of that column -> reason, "" where they are the same; asks: the
-    blocks that it needs (`blocks`); folder: of its files."""
+    blocks that it needs (`blocks`); items: files that it reads beside those that any paper may (`plan.items`);
+    of_metrics: option that its functions have beside its own -> the metric, and the key of this in the configuration;
+    folder: of its files."""
 
     name: str
     title: str
@@ -109,6 +112,8 @@ class PaperText:
     ledger: Sequence[Compared] = ()
     other_data: str = ""
     asks: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    items: Sequence[str] = ()
+    of_metrics: Mapping[str, Sequence[str]] = field(default_factory=dict)
     folder: Path = HERE
 
     @property
@@ -119,25 +124,20 @@ class PaperText:
 
     def module_of(self, function: str) -> str:
         """The full name of the module of a function that is named "<module>.<function>"."""
-        return f"{__package__}.{self.name}.{function.rpartition('.')[0]}"
+        return f"{package_of(self.name)}.{function.rpartition('.')[0]}"
 
     def blocks(self, options: Mapping, config: Mapping) -> dict[str, dict]:
         """The blocks that `asks` has, by name, which begins with the paper's: written as under `ask`; without
         `encoders` they are of those of the paper's options; none without encoders, or whose `asked` is false or empty.
 
         Text in {{ }} is an expression of Jinja of the options, of the whole `config`, of the encoders that are `judged`
-        (derived.judged_encoders), and of `each`, where an entry has `each`, a list, and its `blocks` for each name in
+        (`brought`), and of `each`, where an entry has `each`, a list, and its `blocks` for each name in
         it. BiasflowError for an option that there is not."""
-        values = {**options, "config": config, "judged": judged_encoders(self.name, options)}
+        values = {**options, "config": config, "judged": brought(self.name, "judged_encoders", options) or []}
         try:
             return dict(_blocks(self.asks, self.name, values))
         except UndefinedError as error:
             raise BiasflowError(f"{self.folder / PAPER}: key 'asks': {error}; mend the expression") from error
-
-    @property
-    def computed_blocks(self) -> str:
-        """The module of a paper of ours that computes its blocks, or looks at its options first; "" without one."""
-        return f"{__package__}.{self.name}.blocks" if (HERE / self.name / "blocks.py").is_file() else ""
 
     @property
     def targets(self) -> list[Target]:
@@ -161,6 +161,33 @@ class PaperText:
             if target.name not in not_drawn
         ]
         return {"title": self.title, "citation": self.citation, "files": files, "not_drawn": not_drawn}
+
+
+def package_of(name: str) -> str:
+    """The full name of the package of a paper or study."""
+    return f"{PACKAGE}.{PAPERS[name].module}" if name in PAPERS else f"{__package__}.{name}"
+
+
+def folder_of(name: str) -> Path:
+    """The folder of a paper or study of ours."""
+    return HERE.parents[1].joinpath(*package_of(name).split("."))
+
+
+def needs_module(name: str) -> str:
+    """The module in which a paper or study of ours says what it needs of a run, beside its paper.yaml; "" without."""
+    return f"{package_of(name)}.plan" if name in PAPERS and (folder_of(name) / "plan.py").is_file() else ""
+
+
+def brought(name: str, part: str, *known: Mapping) -> object:
+    """What the function `part` of a paper's `needs_module` returns of the paper's options, and for most of the whole
+    configuration; None without one.
+
+    blocks: in place of the `asks` of paper.yaml; encoders and tasks: beside those of the configuration, by name, with
+    their keys; judged_encoders: those on which measures are judged; evidence: those whose measures are calibrated;
+    faults: what is wrong with the options."""
+    module = needs_module(name)
+    function = getattr(module_named(module), part, None) if module else None
+    return function(*known) if function else None
 
 
 _EXPRESSIONS = NativeEnvironment(undefined=StrictUndefined)
@@ -219,9 +246,9 @@ def _content(path: Path) -> dict:
 
 
 def load(name: str, folder: str | Path | None = None) -> PaperText:
-    """Read the paper.yaml of a paper, in its folder or in papers/<name>. BiasflowError for a missing file, an unknown
-    key, or an empty caption."""
-    path = Path(folder or HERE / name, PAPER)
+    """Read the paper.yaml of a paper, in its folder or, of ours, in that of its package. BiasflowError for a missing
+    file, an unknown key, or an empty caption."""
+    path = Path(folder or folder_of(name), PAPER)
     if not path.is_file():
         raise BiasflowError(f"there is no paper {name!r}: no file {path}")
     text = {kind: {} for kind in KINDS} | _content(path)
@@ -234,9 +261,7 @@ def load(name: str, folder: str | Path | None = None) -> PaperText:
         for target, about in text[kind].items():
             if not about.made_by and not (kind == "tables" and about.rows and about.metrics):
                 raise BiasflowError(f"{path}: key '{kind}.{target}': give made_by, or for a table metrics and rows")
-    for number, entry in enumerate(text.get("ledger", ())):  # a list of names is these names on either side
-        lists = {key: {name: name for name in value} for key, value in entry.items() if isinstance(value, list)}
-        text["ledger"][number] = _read(Compared, f"{path}: key 'ledger'", {**entry, **lists})
+    text["ledger"] = [_read(Compared, f"{path}: key 'ledger'", entry) for entry in text.get("ledger", ())]
     return _read(PaperText, f"{path}: a key is missing", {"name": name, "folder": path.parent, **text})
 
 

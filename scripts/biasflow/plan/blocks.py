@@ -4,10 +4,9 @@ checked."""
 import difflib
 from collections.abc import Mapping
 
-from biasflow.base.by_name import module_named
 from biasflow.base.names import Faults, refuse, require
 from biasflow.matrix import FINETUNED, PRETRAINED, RANDOM, Block
-from biasflow.papers.paper import load
+from biasflow.papers.paper import brought, load
 from biasflow.plan.methods import not_in_training
 from biasflow.registry import METRICS, PAPERS, STRATEGIES, WITH
 
@@ -30,9 +29,8 @@ def blocks_of(config: Mapping) -> list[Block]:
 
 def _of_paper(paper: str, options: Mapping, config: Mapping) -> dict[str, Mapping]:
     """The blocks of a paper by name: those that its paper.yaml asks for, or that a module of its own computes."""
-    text = load(paper, options.get("folder"))
-    computed = text.computed_blocks
-    return (module_named(computed) if computed else text).blocks(options, config)
+    text, computed = load(paper, options.get("folder")), brought(paper, "blocks", options, config)
+    return text.blocks(options, config) if computed is None else computed
 
 
 def _block(name: str, key: str, group: str, keys: Mapping, config: Mapping) -> Block:

@@ -12,7 +12,7 @@ from biasflow.base.command_line import file_fault
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.catalogue import Catalogue, read_catalogue
 from biasflow.matrix import NA, RUN
-from biasflow.papers.paper import PAPER, PRINTED, PaperText, load
+from biasflow.papers.paper import PAPER, PRINTED, PaperText, brought, load, needs_module
 from biasflow.plan import cells
 from biasflow.plan.checks import check_asked
 from biasflow.plan.configuration import load_schema, resolve
@@ -123,10 +123,10 @@ def _printed(*texts: PaperText) -> dict[str, list[str]]:
 
 
 def paper_options(setup: Setup, paper: str) -> dict[str, object]:
-    """The paper's part of the configuration, and what its captions say of the metrics and the task."""
-    config, metrics = setup.config, setup.config["metrics"]
-    options = {**config["papers"][paper], "tops": metrics["strength"]["tops"]}
-    options |= {"chinese": metrics["occtmp"]["chinese"], "ceat_text": metrics["ceat"]["text"]}
+    """The paper's part of the configuration, and what it or its captions say of the metrics and the task."""
+    config, options = setup.config, dict(setup.config["papers"][paper])
+    of_metrics = load(paper, options.get("folder")).of_metrics
+    options |= {name: config["metrics"][metric][key] for name, (metric, key) in of_metrics.items()}
     if config["given"]:
         options["given"] = {name: about["direction"] for name, about in config["given"].items()}
     task = setup.task(options["task"]) if options.get("task") else None
@@ -151,7 +151,7 @@ def _page_jobs(setup: Setup, plan: Plan, catalogue: Catalogue) -> Iterator[Job]:
     """The plan as a table, what is known of encoders and trainings, and the page with its own tables."""
     root, config = setup.paths.root, setup.config
     texts = texts_of(config)
-    modules = [text.computed_blocks for text in texts.values() if text.computed_blocks]
+    modules = [module for module in map(needs_module, texts) if module]
     modules += [plan_module(task["kind"]) for task in config["tasks"].values()]
     params = {"digest": _digest(setup)}
     yield Job("plan", [], [f"{root}/plan.csv", f"{root}/names.csv"], params=params, modules=modules)
@@ -159,16 +159,15 @@ def _page_jobs(setup: Setup, plan: Plan, catalogue: Catalogue) -> Iterator[Job]:
     has_ledger = any(text.encoders for text in texts.values()) or given_item_files(setup, catalogue)
     files = {name: f"{root}/{name}.csv" for name in ("scores", "reasons", "plan", "files")}
     files["ledger"] = [f"{root}/tables/ledger_summary.csv"] if has_ledger else []
-    papers = [options for name, options in config["papers"].items() if name == "calibrated"]
-    calibrated = [options["encoder"] for options in papers if not options.get("placebo")]
-    files["calibration"] = [f"{root}/tables/calibrated_calibration.csv" for _ in calibrated]
+    calibrated = {name: brought(name, "evidence", options) or [] for name, options in config["papers"].items()}
+    files["calibration"] = [f"{root}/tables/{name}_calibration.csv" for name, known in calibrated.items() if known]
     files["drops"] = [task.file(task.kind.drops) for task in tasks_of_plan(setup, plan) if task.kind.drops]
     files |= {name: f"{root}/{name}.csv" for name in ("names", "encoders", "trainings")}
     tables = [f"tables/{name}.{suffix}" for name in page_tables(plan) for suffix in SUFFIXES]
     params = {
         "tables": first_tables(plan),
         # The encoder whose measures this run calibrates; the page takes what followed from its own table.
-        "calibrated": calibrated,
+        "calibrated": [encoder for known in calibrated.values() for encoder in known],
         "papers": [text.on_page(config["papers"][name], plan.cells) for name, text in texts.items()],
     }
     outputs = [f"{root}/{name}" for name in ("index.html", "matrix.csv", "summary.txt", *PICTURES, *tables)]

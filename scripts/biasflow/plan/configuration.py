@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Callable, Iterator, Mapping
+from itertools import product
 from pathlib import Path
 
 import yaml
@@ -13,9 +14,9 @@ from biasflow.base.paths import DATA_FOLDERS, Paths
 from biasflow.base.shipped import PACKAGE as FOLDER
 from biasflow.base.shipped import shipped
 from biasflow.corpora.catalogue import read_catalogue
-from biasflow.encoders.configured import EXTERNAL, PLANTED, Encoder, not_planted
+from biasflow.encoders.configured import EXTERNAL, PLANTED, not_planted
 from biasflow.encoders.recipes import MASKED_LM, PLANTED_BIAS, RECIPES, SWAPPED
-from biasflow.papers.derived import derived_encoders, derived_tasks, judged_encoders
+from biasflow.papers.paper import brought
 from biasflow.plan import datasets
 from biasflow.plan.methods import methods_of_erasers, steps_of, unfitting_methods, with_variants
 from biasflow.plan.setup import Setup, tasks_of_papers
@@ -75,8 +76,8 @@ def resolve(config: Mapping, schema: Mapping) -> dict:
     _fill(resolved["encoders"], schema["properties"]["encoders"], schema)  # one of the hub has other keys
     refuse(_limits_of_papers(resolved))
     _spread_limit(resolved)
-    for part, derived in (("encoders", derived_encoders(resolved)), ("tasks", derived_tasks(resolved))):
-        for name, keys in derived.items():
+    for part, (paper, options) in product(("encoders", "tasks"), resolved["papers"].items()):
+        for name, keys in (brought(paper, part, options, resolved) or {}).items():
             _fill(keys, schema["properties"][part]["additionalProperties"], schema)
             if resolved[part].setdefault(name, keys) != keys:
                 raise BiasflowError(f"config: key '{part}.{name}': a paper of this run uses this name; choose another")
@@ -159,8 +160,9 @@ def _spread_limit(config: Mapping) -> None:
 def _limits_of_papers(config: Mapping) -> Faults:
     """A limit of what a paper prints beside numbers of all data."""
     limited = {f"tasks.{task}.": config["tasks"].get(task, {}) for task in tasks_of_papers(config)}
-    planted = config["papers"].get("planted", {}).get("tasks", {})
-    limited |= {f"papers.planted.tasks.{task}.": about for task, about in planted.items()}
+    for paper, options in config["papers"].items():
+        defined = options.get("tasks") if isinstance(options.get("tasks"), Mapping) else {}
+        limited |= {f"papers.{paper}.tasks.{task}.": about for task, about in defined.items()}
     advice = "leave the limit or the paper out, or limit another task or a block of `ask`"
     for key, about in ({"": config, **limited} if config["papers"] else {}).items():
         if about.get("limit") is not None:
@@ -310,7 +312,7 @@ MOST_PARAMETERS = 10**9  # of an encoder that is trained from scratch: three tim
 
 # What the options of papers name, by the part of the configuration that it is in; the registry has those of tasks.
 _NAMED_BY_PAPERS = {
-    "encoders": ("encoders", "nli_encoders", "glue_encoders", "coreference_encoders"),
+    "encoders": ("encoders", "encoder", "nli_encoders", "glue_encoders", "coreference_encoders"),
     "methods": ("methods", "inside_only", "during"),
 }
 
@@ -325,16 +327,13 @@ def _unfitting_papers(config: Mapping) -> Faults:
             "these words out",
         )
     known = {**config, "encoders": _with_weights(config), "methods": with_variants(config["methods"])}
-    if "planted" in papers and PLANTED not in Encoder("", papers["planted"]["encoder"]).corpora:
-        only = "bias can be planted in the corpus `planted` only; leave corpus out, or write planted"
-        yield "papers.planted.encoder.corpus", only
+    for paper, options in papers.items():
+        yield from brought(paper, "faults", options, config) or ()
     for name, about in config["given"].items():
-        if not any(judged_encoders(*paper) for paper in papers.items()):
+        if not any(brought(paper, "judged_encoders", options) for paper, options in papers.items()):
             yield f"given.{name}", "no study judges it; add papers.planted or papers.calibrated"
         if "{script}" in about["command"] and "script" not in about:
             yield f"given.{name}.script", "the command runs {script}, but no script is named; give its file"
-    if "calibrated" in papers:
-        require(papers["calibrated"]["encoder"], config["encoders"], "papers.calibrated.encoder", _ENCODERS)
     for paper, options in papers.items():
         if "folder" not in options:
             require(paper, PAPERS, f"papers.{paper}", "papers")
@@ -342,6 +341,8 @@ def _unfitting_papers(config: Mapping) -> Faults:
         for part, keys in {**_NAMED_BY_PAPERS, "tasks": kinds}.items():
             for key in keys:
                 place, named = f"papers.{paper}.{key}", options.get(key) or ()
+                if isinstance(named, Mapping):  # an encoder of the paper's own
+                    continue
                 for name in [named] if isinstance(named, str) else named:
                     require(name, known[part], place, _ENCODERS if part == "encoders" else part)
                     if part == "tasks" and config["tasks"][name]["kind"] != kinds[key]:

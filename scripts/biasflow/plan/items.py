@@ -1,19 +1,18 @@
 """The small files that a paper prints beside its scores (words, examples, variances), and where the run writes them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from biasflow.base.paths import Paths
-from biasflow.encoders.recipes import PLANTED_UNITS
+from biasflow.encoders.recipes import PLANTED_BIAS, PLANTED_UNITS
 from biasflow.matrix import PRETRAINED
-from biasflow.papers.derived import calibrated_encoders, judged_encoders
+from biasflow.papers.paper import brought, load
 from biasflow.plan.datasets import CEAT
 from biasflow.plan.jobs import Plan, Reading
 from biasflow.plan.readings import file_in_output, reading_output
 from biasflow.plan.setup import Setup
 from biasflow.registry import TRAINING
 
-_JUDGED_READOUT = "masked_words"  # whose items the calibration takes apart by occupation
 _PRINTED_READOUTS = ("next_sentence", "token_scores")
 _OF_FITS = ("explained_variance", "sentence_pairs")
 
@@ -44,8 +43,9 @@ def items_of(setup: Setup, plan: Plan, paper: str) -> Items:
     stimuli by name, and stereoset-changes where both kinds of real ones are read; next_sentence by
     "<encoder>/<stimuli>", token_scores by encoder, both of pretrained encoders; explained_variance and sentence_pairs
     of grids by encoder; training.json by "<encoder>/<training>"; what kinds of task have `printed`, by the
-    names of the tasks; ceat_counts by encoder, and ceat_words. Of the calibration: units by encoder, masked_words by
-    "<encoder>/<dataset>", resamples by "<encoder>/<block>". Of what judges measures: given by "<measure>/<encoder>"."""
+    names of the tasks; ceat_counts by encoder, and ceat_words. Of what judges measures: given by "<measure>/<encoder>".
+    Those that its paper.yaml names under `items`: units, of the encoders that a bias was planted in, by encoder;
+    resamples by "<encoder>/<block>"; a readout, such as masked_words, by "<encoder>/<dataset>"."""
     items: Items = {}
     for role, key, item in _items(setup, plan, paper):
         items.setdefault(role, {})[key] = item
@@ -56,32 +56,33 @@ def items_of(setup: Setup, plan: Plan, paper: str) -> Items:
 
 def _items(setup: Setup, plan: Plan, paper: str) -> Iterator[tuple[str, str, Item]]:
     """Role, key and item, one after the other."""
-    paths = setup.paths
+    paths, config, options = setup.paths, setup.config, setup.config["papers"][paper]
+    further = load(paper, options.get("folder")).items
     names = {block.name for block in plan.blocks if block.key == f"papers.{paper}"}
     readings = [reading for reading in plan.readings.values() if reading.block.name in names]
     for reading in readings:
-        yield from _of_reading(paths, reading, is_calibration=paper == "calibrated")
+        yield from _of_reading(paths, reading, further)
     for job, methods in plan.fits.items():
         has_grid = any(isinstance(setup.methods[name], Mapping) for name in methods)
         if job.group == paper and job.training == PRETRAINED and has_grid:
             yield from ((role, job.encoder, Item(paths.about_methods(*job), f"{role}.csv")) for role in _OF_FITS)
     for job, scores in plan.scored.items():
-        if job.block in names and paper == "calibrated":
+        if job.block in names and "resamples" in further:
             yield "resamples", f"{job.encoder}/{job.block}", Item(paths.resamples(*job))
         if job.block in names and any(score.metric == TRAINING for score in scores):
             yield TRAINING, f"{job.encoder}/{job.training}", Item(paths.training(job.encoder, job.training))
     for task in map(setup.task, dict.fromkeys(reading.block.task for reading in readings if reading.block.task)):
         files = task.files(task.kind.printed).items()
         yield from ((role, task.name, Item(file)) for role, file in files if file not in setup.facts.absent)
-    for encoder in judged_encoders(paper, setup.config["papers"][paper]):
-        for measure in setup.config["given"]:
+    for encoder in brought(paper, "judged_encoders", options) or ():
+        for measure in config["given"]:
             yield "given", f"{measure}/{encoder}", Item(paths.given_values(measure, encoder))
-    if paper == "calibrated":
-        for name in calibrated_encoders(setup.config["papers"][paper]):
+    for name, about in (brought(paper, "encoders", options, config) or {}).items():
+        if "units" in further and about.get("recipe") == PLANTED_BIAS:
             yield "units", name, Item(paths.encoder(name), PLANTED_UNITS)
 
 
-def _of_reading(paths: Paths, reading: Reading, *, is_calibration: bool) -> Iterator[tuple[str, str, Item]]:
+def _of_reading(paths: Paths, reading: Reading, further: Sequence[str]) -> Iterator[tuple[str, str, Item]]:
     encoder, dataset, readout = reading.model.encoder, reading.dataset, reading.readout
     item = Item(reading_output(paths, reading.key), file_in_output(reading.key))
     if "stimuli" in dataset.files:
@@ -91,5 +92,5 @@ def _of_reading(paths: Paths, reading: Reading, *, is_calibration: bool) -> Iter
     if readout == "associations":
         yield "ceat_counts", encoder, Item(paths.context_counts(encoder, CEAT))
         yield "ceat_words", CEAT, Item(dataset.files["words"][0])
-    if readout == _JUDGED_READOUT and is_calibration:
+    if readout in further:
         yield readout, f"{encoder}/{dataset.name}", item

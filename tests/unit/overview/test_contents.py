@@ -10,13 +10,13 @@ from biasflow.overview.helps import method_rows
 from biasflow.overview.judgements import DIFFERS, NO_CLAIM, NOT_VIABLE, SAME, UNCLEAR, UNMEASURED, VIABLE
 from biasflow.overview.maps import UNTOUCHED, headers, maps
 from biasflow.overview.measured import counted, with_test
-from biasflow.papers.calibrated.values import TEXTS
-from biasflow.papers.judge import DOES_NOT, SEES
 from biasflow.results.comparison import with_items
 from biasflow.results.evidence import COULD_NOT_TELL, IN_ALL, IN_SOME, NOT_TRIED
 from biasflow.results.matrix import ROW, matrix
 from biasflow.results.scores import concatenate, tidy
 from biasflow.results.statistics import t_interval
+from biasflow.studies.calibrated.values import TEXTS
+from biasflow.studies.judge import DOES_NOT, SEES
 from tests.unit.overview import made_up
 
 

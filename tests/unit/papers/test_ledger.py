@@ -26,8 +26,9 @@ from biasflow.papers.ledger import (
     released_errors,
     summary,
 )
-from biasflow.papers.make import make_paper, other_data, read_printed
+from biasflow.papers.make import make_paper
 from biasflow.papers.paper import HERE, load
+from biasflow.papers.rows import other_data, read_printed
 from biasflow.registry import METRICS, PAPERS
 from biasflow.results.scores import tidy
 from tests.unit.papers.dawkins2024 import made_up as dawkins

@@ -11,10 +11,10 @@ import pytest
 from biasflow.base.errors import BiasflowError
 from biasflow.matrix import Cell, Model
 from biasflow.papers import make, paper
-from biasflow.papers.frames import Run, scores_and_plan
+from biasflow.papers.frames import NOT_ASKED, Run, scores_and_plan
 from biasflow.papers.ledger import NOT_COMPARABLE, NOT_RUN, OFF, REPRODUCED, of_paper
-from biasflow.papers.make import pivoted, read_printed
-from biasflow.papers.paper import PaperText, Target, load
+from biasflow.papers.paper import Compared, PaperText, Target, load
+from biasflow.papers.rows import joined, pivoted, read_printed
 from biasflow.plan.configuration import resolve
 from biasflow.registry import METRICS
 from biasflow.results.figures import empty_figure
@@ -113,7 +113,7 @@ def test_a_function_that_is_not_there_is_named_before_anything_is_written(some20
         ("title: T\ncitation: C\ntable: {}\n", "unknown key 'table'"),
         ("title: T\ncitation: C\ntables: {one: {caption: ''}}\n", "tables.one.*empty"),
         ("title: T\ncitation: C\ntables: {one: {caption: One.}}\n", "tables.one.*made_by"),
-        ("title: T\ncitation: C\nledger: [{made_by: a.b, values: [x]}]\n", "ledger.*keys"),
+        ("title: T\ncitation: C\nledger: [{made_by: a.b, keys: {x: y}}]\n", "ledger.*values"),
     ],
 )
 def test_a_paper_yaml_with_a_mistake_is_refused(text, message, tmp_path):
@@ -333,6 +333,22 @@ def test_the_ledger_has_its_numbers(fourth):
     assert rows.loc[("BERT", "dataset crows-pairs; method inlp"), "reason"] == "no such subspace"
     assert rows.loc[("BERT", "dataset crows-pairs; method sent-debias"), "off_by"] == "55.0 units of the last decimal"
     assert rows.loc[("BERT", "dataset stereoset; method sent-debias"), "reason"] == "not asked for"
+
+
+def test_a_column_may_stand_for_keys_of_a_number_and_has_those_that_it_is_called_as(some2000, tmp_path):
+    some2000.values = lambda run: pd.DataFrame(
+        {"encoder": ["mine"], "text": ["t"], "variant": ["a"], "first": [0.5], "second": [0.7]}
+    )
+    columns = {name: {"metric": "m", "stage": name} for name in ("first", "second")}
+    compared = Compared(columns, {"dataset": "text"}, "targets.values", everywhere=True, status="")
+    text = replace(paper.load("some2000", tmp_path / "some2000"), encoders={"BERT": BERT}, ledger=[compared])
+    keys = ["first,t,a", "second,t,a", "second,t,b", "second,u,a"]
+    lines = ["encoder,metric,stage,dataset,variant,printed", *(f"BERT,m,{key},0.6" for key in keys)]
+    (tmp_path / "printed.csv").write_text("\n".join(lines))
+    names = pd.DataFrame([("mine", "encoder", *each) for each in BERT.items()], columns=list(NAMES))
+    rows = joined(Run(pd.DataFrame(), PLAN, names, read_printed("some2000", tmp_path)), text)
+    assert rows["ours"].fillna(-1).tolist() == [0.5, 0.7, -1, -1]
+    assert rows["absent"].tolist()[2:] == [NOT_ASKED] * 2
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ import pytest
 from biasflow.base.errors import BiasflowError
 from biasflow.base.tabular import write_csv
 from biasflow.papers.frames import Run
-from biasflow.papers.judge import given_values
 from biasflow.results.given import read_given, run_given
 from biasflow.results.scores import CELL, HOLES, concatenate, read_plan, read_scores, tidy, with_silent, write_scores
+from biasflow.studies.judge import given_values
 
 
 def row(**columns):

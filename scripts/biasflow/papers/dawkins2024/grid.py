@@ -25,8 +25,8 @@ import pandas as pd
 from biasflow.methods.grid import LEVELS
 from biasflow.metrics.stereoset import part_of
 from biasflow.papers.frames import NLI_SCORES, Run, nli_rows, status, wide
-from biasflow.papers.make import same_encoders
 from biasflow.papers.paper import load
+from biasflow.papers.rows import same_encoders
 from biasflow.registry import METRICS, WITH
 from biasflow.results.scores import NA, NONE
 from biasflow.results.tables import DIFFERENCE, PUBLISHED, arranged
@@ -64,7 +64,7 @@ def encoders(run: Run) -> list[str]:
 
 
 def papers_encoders(run: Run) -> list[str]:
-    """The encoders of the run that are that of the paper (`make.same_encoders`)."""
+    """The encoders of the run that are that of the paper (`rows.same_encoders`)."""
     return same_encoders(load("dawkins2024"), run)[_PAPERS_ENCODER]
 
 

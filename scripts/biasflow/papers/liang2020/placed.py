@@ -10,8 +10,8 @@ import pandas as pd
 from biasflow.base.errors import BiasflowError
 from biasflow.papers import frames
 from biasflow.papers.frames import NOT_ASKED, RUN, Run, status
-from biasflow.papers.make import of_our_encoders, same_encoders
 from biasflow.papers.paper import load
+from biasflow.papers.rows import of_our_encoders, same_encoders
 from biasflow.results.scores import KEYS, NA, NONE
 from biasflow.results.tables import arranged, merge_published, unmatched
 

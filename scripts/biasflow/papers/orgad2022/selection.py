@@ -14,9 +14,9 @@ import pandas as pd
 
 from biasflow.corpora.seat import DENSRAY_TESTS
 from biasflow.papers.frames import NOT_ASKED, RUN, Run, wide
-from biasflow.papers.make import LABEL_OF_STRATEGY, of_our_encoders, same_encoders
 from biasflow.papers.orgad2022 import halves
 from biasflow.papers.paper import load
+from biasflow.papers.rows import LABEL_OF_STRATEGY, of_our_encoders, same_encoders
 from biasflow.planted.association import PLANTED
 from biasflow.registry import PLAIN, STRATEGIES, WITH
 from biasflow.results.scores import NA

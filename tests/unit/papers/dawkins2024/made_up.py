@@ -20,8 +20,8 @@ from biasflow.papers.dawkins2024.grid import (
     printed_table,
 )
 from biasflow.papers.frames import Run
-from biasflow.papers.make import read_printed
 from biasflow.papers.paper import load
+from biasflow.papers.rows import read_printed
 from biasflow.results.scores import COLUMNS, KEYS, NA, NONE, tidy
 
 NUMBERS = read_printed("dawkins2024")

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 from biasflow.base.errors import BiasflowError
-from biasflow.papers.dawkins2024.blocks import blocks
 from biasflow.papers.dawkins2024.figures import strength_distance, strength_fairness
 from biasflow.papers.dawkins2024.grid import HEADS, printed_table
+from biasflow.papers.dawkins2024.plan import blocks
 from biasflow.papers.dawkins2024.tables import (
     best_of_levels,
     cutoff,

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import pandas as pd
 
 from biasflow.papers.frames import Run
-from biasflow.papers.make import read_printed
 from biasflow.papers.paper import load
+from biasflow.papers.rows import read_printed
 from biasflow.registry import METRICS
 from biasflow.results.scores import tidy
 

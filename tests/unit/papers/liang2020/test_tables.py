@@ -9,8 +9,9 @@ import pytest
 from biasflow.base.errors import BiasflowError
 from biasflow.base.tabular import write_parquet
 from biasflow.papers.liang2020 import figures, placed, tables
-from biasflow.papers.make import function_of, make_paper
+from biasflow.papers.make import make_paper
 from biasflow.papers.paper import load
+from biasflow.papers.rows import function_of
 from biasflow.results.scores import concatenate
 from tests.unit.papers.files import files_in
 from tests.unit.papers.liang2020.made_up import PLACES, run, scores

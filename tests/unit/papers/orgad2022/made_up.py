@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from biasflow.papers.frames import Run
-from biasflow.papers.make import function_of, read_printed
 from biasflow.papers.paper import load
+from biasflow.papers.rows import function_of, read_printed
 from biasflow.results.scores import NA, tidy
 from biasflow.stimuli.ceat_sets import WORDS, ceat_tests, words_of
 

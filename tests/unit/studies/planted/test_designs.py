@@ -6,10 +6,10 @@ import pytest
 from scipy.stats import ttest_1samp, ttest_ind
 
 from biasflow.base.errors import BiasflowError
-from biasflow.papers.planted import designs as module
-from biasflow.papers.planted.blocks import blocks
-from biasflow.papers.planted.designs import erased, ratio_interval, two_by_two
-from tests.unit.papers.planted.made_up import OPTIONS
+from biasflow.studies.planted import designs as module
+from biasflow.studies.planted.designs import erased, ratio_interval, two_by_two
+from biasflow.studies.planted.plan import blocks
+from tests.unit.studies.planted.made_up import OPTIONS
 
 
 def design(said, measure="m", seeds=5) -> pd.DataFrame:

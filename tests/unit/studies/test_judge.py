@@ -9,8 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import f_oneway, page_trend_test, spearmanr
 
-from biasflow.papers import judge as module
-from biasflow.papers.judge import between_models, rank_correlation, trend_within_seeds, variance_shares
+from biasflow.studies import judge as module
+from biasflow.studies.judge import between_models, rank_correlation, trend_within_seeds, variance_shares
 
 FEW = settings(max_examples=15, deadline=None)
 

@@ -12,9 +12,7 @@ from biasflow.base.tabular import read_parquet
 from biasflow.metrics import bec_pro, winogender
 from biasflow.metrics.log_odds import agreement
 from biasflow.metrics.occtmp import occtmp
-from biasflow.papers.derived import Judged, calibrated_encoders
 from biasflow.papers.frames import Run
-from biasflow.papers.judge import given_values, item_variance, with_doses
 from biasflow.registry import INSIDE, METRICS, Measure
 from biasflow.results.bootstrap import RESAMPLED
 from biasflow.results.changes import ITEMS
@@ -22,6 +20,9 @@ from biasflow.results.evidence import ALL, HELD_OUT
 from biasflow.results.scores import KEYS as SCORE
 from biasflow.results.scores import MEASURE, NONE
 from biasflow.results.tables import arranged
+from biasflow.studies.calibrated.plan import calibrated_encoders
+from biasflow.studies.judge import given_values, item_variance, with_doses
+from biasflow.studies.measures import Judged
 
 CONTROL = "control"  # the group of rows that are no measures: they show whether the encoder learnt what was planted
 SEEN = "seen"  # occupations that the text is about

@@ -15,19 +15,18 @@ from biasflow.base.errors import BiasflowError
 from biasflow.encoders.configured import PLANTED
 from biasflow.metrics.log_odds import agreement
 from biasflow.metrics.stereoset import ANTI, STEREOTYPE
-from biasflow.papers.derived import calibration_name
 from biasflow.papers.frames import Run
-from biasflow.papers.judge import LEVEL, between_models, judge, permutation_p
-from biasflow.papers.planted import designs
-from biasflow.papers.planted.blocks import ends
-from biasflow.papers.planted.designs import BACK, FOLLOWS, INTERACTION, PRETRAINING, TASK
-from biasflow.papers.planted.values import SEEN, measured
 from biasflow.planted.stereoset import ideal_preference
 from biasflow.planted.world import load_world
 from biasflow.registry import COST, INSIDE, OUTSIDE
 from biasflow.results import figures as draw
 from biasflow.results.scores import NONE
 from biasflow.results.tables import arranged
+from biasflow.studies.judge import LEVEL, between_models, judge, permutation_p
+from biasflow.studies.planted import designs
+from biasflow.studies.planted.designs import BACK, FOLLOWS, INTERACTION, PRETRAINING, TASK
+from biasflow.studies.planted.plan import calibration_name, ends
+from biasflow.studies.planted.values import SEEN, measured
 
 MASKED = "masked word: slope of the log-odds"
 NEXT, PROBABILITY = "next sentence: log-odds", "next sentence: probability"

@@ -8,17 +8,63 @@ from itertools import product
 import yaml
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.names import require
+from biasflow.base.names import Faults, require
 from biasflow.base.shipped import shipped
-from biasflow.papers.derived import ENCODER, Judged, calibration_name, calibration_task
+from biasflow.encoders.configured import PLANTED, Encoder
 from biasflow.registry import METRICS, Measure
+from biasflow.studies.measures import ENCODER, Judged
 
 PROBED = "compression"  # of a pre-trained encoder it needs a task's texts
 LAST_LAYER = "layer[-1]"  # a part, whatever the number of layers
-_FILE = yaml.load(shipped("papers/planted/measures.yaml").read_text("utf-8"), Loader=yaml.CSafeLoader)
+_FILE = yaml.load(shipped("studies/planted/measures.yaml").read_text("utf-8"), Loader=yaml.CSafeLoader)
 FAMILIES = _FILE["families"] | {ENCODER: _FILE["families"].pop("encoder")}
 # Beside those that stand in the matrix: family, metric and what the matrix would say of it.
 BESIDE = [(about.pop("family"), about.pop("metric"), Measure(**about)) for about in _FILE["beside"]]
+
+
+def calibration_name(bias: float, seed: int) -> str:
+    return f"planted-bias{bias:g}-seed{seed}"
+
+
+def calibration_task(task: str, bias: float) -> str:
+    return f"planted-{task}-bias{bias:g}"
+
+
+def planted_encoders(options: Mapping) -> dict[str, tuple[float, int]]:
+    """The encoders of the study: name -> bias and seed."""
+    return {calibration_name(bias, seed): (bias, seed) for bias in options["bias"] for seed in options["seeds"]}
+
+
+def encoders(options: Mapping, config: Mapping) -> dict[str, dict]:
+    """The same as the configuration has encoders."""
+    keys = {**options["encoder"], "source": "pretrain"}
+    return {name: {**keys, "bias": bias, "seed": seed} for name, (bias, seed) in planted_encoders(options).items()}
+
+
+def tasks(options: Mapping, config: Mapping) -> dict[str, dict]:
+    """Each task of the options on data of each amount of bias. BiasflowError, naming the key, for data that no bias is
+    planted in."""
+    result = {}
+    for name, about in options["tasks"].items():
+        if not str(about.get("data")).startswith(PLANTED):
+            raise BiasflowError(
+                f"config: key 'papers.planted.tasks.{name}.data': no bias is planted in them; leave it out"
+            )
+        for bias in options["task_bias"]:
+            result[calibration_task(name, bias)] = {**about, "planted": {**about["planted"], "bias": bias}}
+    return result
+
+
+def judged_encoders(options: Mapping) -> list[str]:
+    """The encoders on which measures are judged."""
+    return [*planted_encoders(options)]
+
+
+def faults(options: Mapping, config: Mapping) -> Faults:
+    """What is wrong with the options."""
+    if PLANTED not in Encoder("", options["encoder"]).corpora:
+        only = "bias can be planted in the corpus `planted` only; leave corpus out, or write planted"
+        yield "papers.planted.encoder.corpus", only
 
 
 def judged(kinds: Mapping[str, str]) -> Iterator[Judged]:

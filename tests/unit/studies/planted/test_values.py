@@ -8,8 +8,9 @@ import pytest
 from scipy.special import expit
 
 from biasflow.base.errors import BiasflowError
-from biasflow.papers.planted.blocks import judged
-from biasflow.papers.planted.targets import (
+from biasflow.planted.stereoset import ideal_preference
+from biasflow.studies.planted.plan import judged
+from biasflow.studies.planted.targets import (
     MASKED,
     NEXT,
     PROBABILITY,
@@ -20,9 +21,8 @@ from biasflow.papers.planted.targets import (
     preference,
     read_directly,
 )
-from biasflow.papers.planted.values import measured
-from biasflow.planted.stereoset import ideal_preference
-from tests.unit.papers.planted.made_up import KINDS, OPTIONS, run_of
+from biasflow.studies.planted.values import measured
+from tests.unit.studies.planted.made_up import KINDS, OPTIONS, run_of
 
 MEASURES = {one.name: one for one in judged(KINDS)}
 

@@ -10,10 +10,16 @@ import pandas as pd
 from matplotlib.figure import Figure
 from scipy import stats
 
-from biasflow.papers.calibrated.values import CONTROL, measured
-from biasflow.papers.derived import calibrated_encoders
 from biasflow.papers.frames import Run
-from biasflow.papers.judge import (
+from biasflow.registry import INSIDE
+from biasflow.results import figures as draw
+from biasflow.results.bootstrap import RESAMPLED, percentiles
+from biasflow.results.comparison import with_items
+from biasflow.results.evidence import ALL, HELD_OUT, SEES, follows
+from biasflow.results.statistics import false_discovery_rates, mean_of_units, t_interval
+from biasflow.studies.calibrated.plan import calibrated_encoders
+from biasflow.studies.calibrated.values import CONTROL, measured
+from biasflow.studies.judge import (
     DOES_NOT,
     SHARES,
     TOO_FEW,
@@ -25,12 +31,6 @@ from biasflow.papers.judge import (
     trend_within_seeds,
     variance_shares,
 )
-from biasflow.registry import INSIDE
-from biasflow.results import figures as draw
-from biasflow.results.bootstrap import RESAMPLED, percentiles
-from biasflow.results.comparison import with_items
-from biasflow.results.evidence import ALL, HELD_OUT, SEES, follows
-from biasflow.results.statistics import false_discovery_rates, mean_of_units, t_interval
 
 
 def agreement(run: Run) -> pd.DataFrame:

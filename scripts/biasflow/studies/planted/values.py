@@ -7,12 +7,12 @@ import numpy as np
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError
-from biasflow.papers.derived import calibration_name, calibration_task, planted_encoders
 from biasflow.papers.frames import Run
-from biasflow.papers.judge import given_values, item_variance, with_doses
-from biasflow.papers.planted.blocks import LAST_LAYER, Judged, judged, met
 from biasflow.results.scores import NA, NONE
 from biasflow.results.tables import arranged
+from biasflow.studies.judge import given_values, item_variance, with_doses
+from biasflow.studies.measures import Judged
+from biasflow.studies.planted.plan import LAST_LAYER, calibration_name, calibration_task, judged, met, planted_encoders
 
 PLAIN, OWN = "plain", "own"
 SEEN = "planted-seen"  # stimuli in combinations that occur in pre-training: see planted/stereoset.py

@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 
 import pandas as pd
 
-from biasflow.papers.derived import calibration_name, calibration_task
 from biasflow.papers.frames import Run
-from biasflow.papers.planted.blocks import LAST_LAYER, Judged, judged, met
 from biasflow.results.scores import tidy
+from biasflow.studies.measures import Judged
+from biasflow.studies.planted.plan import LAST_LAYER, calibration_name, calibration_task, judged, met
 
 KINDS = {"jobs": "occupation", "who": "coreference", "pairs": "nli"}
 OPTIONS = {

@@ -9,12 +9,12 @@ import pytest
 from scipy.special import logit
 from scipy.stats import false_discovery_control
 
-from biasflow.papers.calibrated.targets import agreement_of, calibration, judged, planted
-from biasflow.papers.derived import calibrated_encoders
 from biasflow.papers.frames import Run
-from biasflow.papers.judge import DOES_NOT, SEES, TOO_FEW
 from biasflow.plan.configuration import resolve
 from biasflow.results.scores import KEYS, tidy
+from biasflow.studies.calibrated.plan import calibrated_encoders
+from biasflow.studies.calibrated.targets import agreement_of, calibration, judged, planted
+from biasflow.studies.judge import DOES_NOT, SEES, TOO_FEW
 from tests.unit.plan.configs import SCHEMA, changed, jobs_of, setup_of
 
 OPTIONS = {

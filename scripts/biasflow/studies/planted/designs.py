@@ -6,9 +6,9 @@ import pandas as pd
 from scipy import stats
 
 from biasflow.base.errors import BiasflowError
-from biasflow.papers.judge import LEVEL, TOO_FEW, least_p, permutation_p
 from biasflow.results.scores import NONE
 from biasflow.results.statistics import false_discovery_rates, paired_permutations
+from biasflow.studies.judge import LEVEL, TOO_FEW, least_p, permutation_p
 
 PRETRAINING, TASK, INTERACTION = EFFECTS = ("pretraining", "task", "interaction")
 NUMBERS = ("effect", "low", "high", "p", "q")  # of each

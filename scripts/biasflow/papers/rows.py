@@ -1,0 +1,184 @@
+"""The printed numbers of a paper and ours, joined once: a row for each printed number, ours beside it, or why there is
+none. The ledger prints these rows; tables without a function are made of the same scores."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from biasflow.base.by_name import module_named
+from biasflow.base.errors import BiasflowError
+from biasflow.papers.frames import NOT_ASKED, RUN, Run, with_reasons
+from biasflow.papers.paper import HERE, PRINTED, Compared, PaperText, Target
+from biasflow.registry import PLAIN, STRATEGIES
+from biasflow.results.scores import KEYS, NA
+from biasflow.results.tables import PUBLISHED, merge_published
+
+# What printed.csv says about a number: where it stands (table), its text, deviation and star, the setting that is
+# printed with it (at), whose data it is of (of), what other printed numbers say of it (audit), and why no table of ours
+# has it (why_not). All other columns are keys: what the number is of.
+ABOUT = ("table", "printed", "sd", "star", "unit", "at", "of", "audit", "why_not")
+MEASURE = ("encoder", "metric", "variant")  # keys that have a column of their own in the ledger; the others are its row
+# Models are called by the name of their strategy in printed.csv, and by its label in our tables.
+LABEL_OF_STRATEGY = {name: strategy.label for name, strategy in STRATEGIES.items() if name != PLAIN}
+NUMBERS = ("ours", "ours_sd", "ours_n")  # of our values
+NOTHING = pd.DataFrame(columns=["encoder", "metric", *NUMBERS, "absent"])  # absent: why a value of ours is missing
+_NO_KEYS = {*ABOUT, "encoder", "value", "value_sd"}
+SEEDS = ("seed", "head_seed", "split_seed", "readout_seed")
+
+
+def function_of(text: PaperText, about: Target | Compared) -> Callable:
+    """Return the function of a run that makes a table, figure or page; BiasflowError if there is none of its name."""
+    if not about.made_by:
+        return partial(pivoted, text=text, target=about)
+    return partial(_named(text, about.made_by), **about.options)
+
+
+def _named(text: PaperText, function: str) -> Callable:
+    """A function of the paper's folder, as paper.yaml names it."""
+    module = text.module_of(function)
+    try:
+        return getattr(module_named(module), function.rpartition(".")[2])
+    except (AttributeError, ModuleNotFoundError) as error:
+        if isinstance(error, ModuleNotFoundError) and error.name not in (module, module.rpartition(".")[0]):
+            raise
+        raise BiasflowError(f"{text.name}: paper.yaml names a function that is not there: {function}") from error
+
+
+def pivoted(run: Run, text: PaperText, target: Target) -> pd.DataFrame:
+    """Return a table of paper.yaml: a row for each combination of the keys `rows` that has a score or a printed number,
+    a column for each metric, the printed value and the difference after it, and `status`.
+
+    Seeds are put together by `aggregate`. A printed number stands beside the encoders of the run that have the hub id
+    and revision of the printed one. BiasflowError names a key of the scores, other than a seed, that neither `rows` nor
+    `only` tells apart, and a printed metric that is no column."""
+    keys, metrics = [*target.rows], [*target.metrics]
+    scores = run.scores[run.scores["metric"].isin(metrics)]
+    for key, values in target.only.items():
+        scores = scores[scores[key].isin(values)]
+    others = [key for key in KEYS if key not in (*keys, "metric", *SEEDS)]
+    for key in others:
+        mixed = scores.groupby([*keys, "metric"])[key].unique().loc[lambda values: values.map(len) > 1]
+        for (*_, metric), values in mixed.head(1).items():
+            said = ", ".join(sorted(values))
+            raise BiasflowError(
+                f"{text.name}: {metric} has several values of {key} in a row: {said}; add it to rows or only"
+            )
+    ours = scores.groupby([*keys, "metric"], sort=False)["value"].agg(target.aggregate).unstack("metric")
+    printed = printed_rows(run, text, target)
+    for metric in sorted(set(printed) - {*keys, *metrics}):
+        raise BiasflowError(f"{text.name}: {target.printed_in} prints {metric}; add it to the metrics of the table")
+    table = ours.reindex(columns=metrics).astype(float).reset_index().assign(status=RUN)
+    values = [name for name in metrics if name in printed]
+    table = merge_published(table, printed, on=keys, values=values, printed_only=True)
+    of_plan = [key for key in keys if key in run.plan]
+
+    def reason(row: NamedTuple) -> str:
+        """The plan's reason for what is printed and was not run: for its encoder, method and dataset."""
+        cells = {key: getattr(row, key) for key in of_plan if getattr(row, key) != NA}
+        return run.reason(**cells) or NOT_ASKED
+
+    return with_reasons(table, reason)
+
+
+def printed_rows(run: Run, text: PaperText, target: Target) -> pd.DataFrame:
+    """The printed numbers of a table by its `rows`, a column per metric; keys that are not printed are NA."""
+    keys = [*target.rows]
+    printed = run.printed[(run.printed["table"] == target.printed_in) & (run.printed["encoder"] != "")]
+    printed = of_our_encoders(printed, same_encoders(text, run)).replace(dict.fromkeys(keys, ""), NA)
+    return printed.pivot(index=keys, columns="metric", values="value").rename_axis(columns=None).reset_index()
+
+
+def of_our_encoders(printed: pd.DataFrame, same: Mapping[str, Sequence[str]]) -> pd.DataFrame:
+    """Printed numbers, each once for every encoder of the run that is the printed one (`same_encoders`), under its
+    name; a number that is of no encoder stays."""
+    names = printed["encoder"].map({"": [""], **same})
+    return printed.assign(encoder=names).explode("encoder").dropna(subset="encoder")
+
+
+def read_printed(paper: str, folder: str | Path | None = None) -> pd.DataFrame:
+    """Return the numbers of a paper's printed.csv, in its folder or in papers/<paper>, in their order: its columns as
+    text, "" where there is nothing, all of ABOUT and MEASURE, and the numbers `value` and `value_sd`; no rows for a
+    paper without such a file. BiasflowError for one that is no CSV."""
+    path = Path(folder or HERE / paper, PRINTED)
+    try:
+        frame = pd.read_csv(path, dtype=str, keep_default_na=False) if path.is_file() else pd.DataFrame()
+        frame = frame.reindex(columns=list(dict.fromkeys([*frame, *ABOUT, *MEASURE])), fill_value="")
+        numbers = {"value": frame["printed"].astype(float), "value_sd": frame["sd"].replace("", "nan").astype(float)}
+    except (KeyError, ValueError) as error:  # pandas' own errors, wrong encodings, what is no number
+        raise BiasflowError(f"{path}: not valid CSV: {' '.join(str(error).split())}") from error
+    return frame.assign(**numbers)
+
+
+def same_encoders(text: PaperText, run: Run) -> dict[str, list[str]]:
+    """Encoder as printed -> the encoders of the run that are it, by the hub's id and the revision: a name says nothing,
+    and what a local folder holds is not known."""
+    ids, revisions = (run.attributes("encoder", attribute) for attribute in ("id", "revision"))
+    ours = {name: (_repository(repository), revisions.get(name)) for name, repository in ids.items()}
+    theirs = {name: (_repository(about["id"]), about["revision"]) for name, about in text.encoders.items()}
+    return {printed: [name for name, it in ours.items() if it == that] for printed, that in theirs.items()}
+
+
+def _repository(identifier: str) -> str:
+    """The name of a hub repository without its owner, which old ones lack; the revision, a commit, tells them apart."""
+    return identifier.rpartition("/")[2]
+
+
+def other_data(run: Run, text: PaperText) -> Mapping[str, str]:
+    """Why numbers are not comparable: word of the column `of` -> reason, "" where the run has the same data."""
+    return _named(text, text.other_data)(run) if text.other_data else {}
+
+
+def joined(run: Run, text: PaperText, *, needed: bool = True) -> pd.DataFrame:
+    """The printed numbers of a paper, each with ours, ours_sd, ours_n, ours_encoder and `absent`, why there is no ours:
+    of the tables without a function and of what paper.yaml has under `ledger`, by the keys that both have. needed:
+    whether any number can be compared; without, no table is made."""
+    numbers = run.printed
+    ours = _ours(run, text) if needed else NOTHING
+    keys = [name for name in ours if name in numbers]
+    found = of_our_encoders(numbers[keys].assign(place=numbers.index), same_encoders(text, run)).merge(ours, on=keys)
+    # Of several methods or encoders that a number stands beside, the first that has a value.
+    found = found.sort_values("ours", key=pd.isna, kind="stable").drop_duplicates("place").set_index("place")
+    found = found.reindex(numbers.index).rename(columns={"encoder": "ours_encoder"})
+    absent = found["absent"].fillna("")
+    absent = absent.where(absent != "", numbers["why_not"]).replace("", NOT_ASKED)
+    values = found[[*NUMBERS]].astype(float)
+    return numbers.join(values).assign(ours_encoder=found["ours_encoder"].fillna(""), absent=absent)
+
+
+def _ours(run: Run, text: PaperText) -> pd.DataFrame:
+    """Our values by the keys of the printed numbers."""
+    blocks, tables = [NOTHING], {}
+    for target in text.tables.values():
+        if target.rows:
+            table = pivoted(run, text, target).replace(dict.fromkeys([*target.rows], NA), "")
+            values = {metric: metric for metric in target.metrics}
+            blocks += _cells(run, table, Compared(values, fixed={"table": target.printed_in}))
+    for about in text.ledger:
+        made = (about.made_by, *sorted(about.options.items()))
+        if made not in tables:
+            tables[made] = function_of(text, about)(run)
+        blocks += _cells(run, tables[made], about)
+    table = pd.concat([block for block in blocks if len(block)] or blocks, ignore_index=True)
+    keys = [name for name in table if name not in NUMBERS]
+    table = table.assign(**table[keys].astype(object).fillna("").astype(str))
+    names = {label: name for name, label in LABEL_OF_STRATEGY.items()}
+    return table.replace({"model": names}) if "model" in table else table
+
+
+def _cells(run: Run, table: pd.DataFrame, about: Compared) -> Iterator[pd.DataFrame]:
+    """The numbers of a table of ours as `NOTHING` has them, with the keys of the printed numbers, column by column."""
+    values = about.values if isinstance(about.values, Mapping) else {name: name for name in about.values}
+    of_table = {key: key for key in run.printed if key in table and key not in _NO_KEYS} | about.keys
+    for column, metric in values.items():
+        if about.everywhere or column + PUBLISHED in table:
+            rows = table if about.everywhere else table[table[column + PUBLISHED].notna()]
+            of_column = {"metric": metric} if isinstance(metric, str) else metric
+            block = {**of_column} | {key: rows[name] for key, name in of_table.items()} | about.fixed
+            for name, source in zip(NUMBERS, ("{}", about.sd, about.n), strict=True):
+                block[name] = rows[source.format(column)].astype(float) if source else np.nan
+            reasons = rows[about.status].str.removeprefix("not run: ").replace("run", "") if about.status else ""
+            yield rows.assign(**block, absent=reasons)[["encoder", *block, "absent"]]
