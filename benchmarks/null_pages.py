@@ -71,8 +71,8 @@ def resampled(families: Sequence[list], methods: int, draws: int, rng: np.random
     for number in range(methods):
         of_scores = families[rng.integers(len(families))]
         order = rng.permutation(len(of_scores[0][0]))
-        for score, (distances, change_p, _) in enumerate(of_scores):
-            one = beyond(distances[order[0]], distances[order[1 : draws + 1]])
+        for score, (distances, change_p, far) in enumerate(of_scores):
+            one = beyond(distances[order[0]], distances[order[1 : draws + 1]], far)
             p[:, score, number] = change_p[order[0]], one.p
     changes = np.array([holm(of_score) for of_score in p[0]])
     return bool((np.maximum(changes, holm(p[1].ravel()).reshape(p[1].shape)) <= 0.05).any())
@@ -106,8 +106,8 @@ def rows(run: Path) -> Iterator[dict[str, object]]:
         for draws in (draws for draws in DRAWS if draws < len(of_scores[0][0]) / 2):
             real = [*edits(scores, name.removesuffix(NULL))]
             helped = [
-                max(p[0], beyond(distances[0], drawn[:draws]).p * len(of_scores)) <= 0.05
-                for (distances, p, _), (drawn, *_) in zip(real, of_scores, strict=True)
+                max(p[0], beyond(distances[0], drawn[:draws], far).p * len(of_scores)) <= 0.05
+                for (distances, p, far), (drawn, *_) in zip(real, of_scores, strict=True)
                 if len(distances)
             ]
             about = {"run": run.name, "family": name.removesuffix(NULL), "draws": draws, "scores": len(of_scores)}

@@ -135,7 +135,7 @@ def method_rows(
                 dict(zip(of_method["cost"], of_method["worse"], strict=True)),
                 (of_method["cost"].nunique(), prices["cost"].nunique()),
                 control,
-                beyond(left.get(name, (np.nan,))[0], drawn),
+                beyond(left.get(name, (np.nan,))[0], drawn, 1.0),
                 float(drawn.mean()) if len(drawn) else np.nan,
                 control in weak_controls,
                 [cell.header for cell, _ in claims if not np.isnan(cell.value)],

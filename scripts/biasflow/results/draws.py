@@ -12,7 +12,9 @@ from biasflow.methods.controls import CONTROL, control_of
 from biasflow.results.scores import MEASURE, NA
 
 LEAST_DRAWS = 5  # with fewer nothing is said of a method
-MOST_FREEDOM = 6  # of Student's t: scores under random edits have longer tails than a normal distribution
+# Scores under random edits have longer tails than a normal distribution, and some draws hardly differ until one in a
+# hundred does: Student's t has at most so many degrees of freedom, and a further draw deviates by this share, too.
+MOST_FREEDOM, LEAST_SPREAD = 4, 0.05
 DRAW = r"draw(\d+)"  # the setting of a control that has several (methods.controls.draw_name)
 
 
@@ -27,19 +29,22 @@ class Beyond(NamedTuple):
     p: float
 
 
-def beyond(value: float, drawn: ArrayLike) -> Beyond:
-    """Compare a number (a distance from neutral, a share of bias left) with the same number under each draw [n].
+def beyond(value: float, drawn: ArrayLike, untouched: float) -> Beyond:
+    """Compare a number (a distance from neutral, a share of bias left) with the same number under each draw [n], and of
+    the untouched model.
 
-    With m and s the mean and standard deviation of the draws, a further one differs from m by t s sqrt(1 + 1/n): an
-    interval for a draw, not for their mean. t has n - 2 degrees of freedom, at most MOST_FREEDOM: pages of useless
-    methods name one in at most 5 % with it (docs/scores/intervals.md). p is that of (m - value) / (s sqrt(1 + 1/n)),
-    but at least (1 + k) / (n + 1) where k >= 1 draws are as low: then ranks decide. NaN for fewer than LEAST_DRAWS."""
+    With m the mean of the draws and s^2 their variance + (LEAST_SPREAD untouched)^2, a further one differs from m by
+    t s sqrt(1 + 1/n): an interval for a draw, not for their mean. t has n - 2 degrees of freedom, at most MOST_FREEDOM:
+    pages of useless methods name one in at most 5 % with both (docs/scores/intervals.md). p is that of
+    (m - value) / (s sqrt(1 + 1/n)), but at least (1 + k) / (n + 1) where k >= 1 draws are as low: then ranks decide.
+    NaN for fewer than LEAST_DRAWS."""
     drawn = np.asarray(drawn, dtype=float)
     drawn, n = drawn[np.isfinite(drawn)], int(np.isfinite(drawn).sum())
     as_low = int((drawn <= value).sum())
     if n < LEAST_DRAWS or np.isnan(value):
         return Beyond(n, n - as_low, np.nan, np.nan, np.nan)
-    mean, reach = float(drawn.mean()), float(drawn.std(ddof=1) * np.sqrt(1 + 1 / n))
+    spread = np.hypot(drawn.std(ddof=1), LEAST_SPREAD * np.nan_to_num(untouched))
+    mean, reach = float(drawn.mean()), float(spread * np.sqrt(1 + 1 / n))
     freedom = min(n - 2, MOST_FREEDOM)
     half = float(stdtrit(freedom, 0.975)) * reach
     p = (1 + as_low) / (n + 1) if as_low or not reach else float(stdtr(freedom, (value - mean) / reach))

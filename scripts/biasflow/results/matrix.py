@@ -15,6 +15,7 @@ from biasflow.results.comparison import (
     DRAWS,
     ITEMS,
     SEEDS,
+    Change,
     change,
     distance,
     has_width,
@@ -163,7 +164,7 @@ def _measured(scores: pd.DataFrame) -> pd.DataFrame:
             ideal = measure.neutral, measure.better
             of_method = change(block, before, *ideal, changed.get(scored), noisy=measure.noisy)
             row |= dict(zip(CHANGE, of_method, strict=True))
-            row |= _hardest(row["distance"], draws.get(scored, {}), block["seed"].unique())
+            row |= _hardest(of_method, draws.get(scored, {}), block["seed"].unique())
             row["beside"] = in_words(with_it.loc[block.index])
             row["caution"] = why(doubts.loc[block.index], measure, block["seed"])
             row["untouched_caution"] = "" if before is None else why(doubts.loc[before.index], measure, before["seed"])
@@ -197,20 +198,20 @@ def drawn_distances(scores: pd.DataFrame, measure: Measure) -> dict[tuple[str, .
     return distances
 
 
-def _hardest(value: float, draws: Mapping[str, pd.DataFrame], seeds: Collection[str]) -> dict[str, object]:
+def _hardest(change: Change, draws: Mapping[str, pd.DataFrame], seeds: Collection[str]) -> dict[str, object]:
     """Of a method's distance against the draws of each of its controls (on the same seeds) the comparison that speaks
     least for the method, of controls with enough draws if there are any."""
-    against = {control: beyond_on(value, table, seeds) for control, table in draws.items()}
+    against = {control: beyond_on(change, table, seeds) for control, table in draws.items()}
     if not against:
         return {"control": NA}
     name = max(against, key=lambda control: (not np.isnan(against[control].p), against[control].p))
     return dict(zip(CONTROL, (name, *against[name]), strict=True))
 
 
-def beyond_on(value: float, draws: pd.DataFrame, seeds: Collection[str]) -> Beyond:
+def beyond_on(change: Change, draws: pd.DataFrame, seeds: Collection[str]) -> Beyond:
     """`draws.beyond` of the draws that have all of the seeds; draws of a model without seeds stand beside all."""
     table = draws if list(draws.index) == [NA] else draws.reindex(list(seeds))
-    return beyond(value, table.dropna(axis=1).mean())
+    return beyond(change.distance, table.dropna(axis=1).mean(), change.other)
 
 
 def _repeated(rows: pd.DataFrame) -> list[str]:

@@ -22,7 +22,7 @@ def row(name, farther=(), past=(), helped=(), setting=False, control="", left=0.
         (lost, lost - 0.02, lost + 0.01),
         {},
     )
-    against = beyond(shares[0][0], [0.9, 1.0, 1.1, 1.0, 1.0])
+    against = beyond(shares[0][0], [0.9, 1.0, 1.1, 1.0, 1.0], 1.0)
     of_control = control, against, more.get("control_left", 1.0), more.get("weak_control", False)
     about = more.get("costs", (1, 1)), *of_control, ()
     return MethodRow(name, name, VIABLE, *shares, *about, helped, farther, past, same_as, setting)
@@ -76,7 +76,9 @@ def test_a_method_is_a_row_with_its_control_and_what_is_known_against_it():
 def test_help_is_not_filled_where_the_whole_bias_may_be_left():
     sure, unsure = row("a", helped=CHANGED), row("b", helped=CHANGED)
     assert sure.leaves_less and not replace(unsure, left=(0.5, 0.1, 1.1)).leaves_less
-    assert not replace(sure, against=beyond(0.5, [0.4, 0.6, 0.8, 1.0, 1.0])).leaves_less  # as a draw of its control
+    assert not replace(
+        sure, against=beyond(0.5, [0.4, 0.6, 0.8, 1.0, 1.0], 1.0)
+    ).leaves_less  # as a draw of its control
     assert not replace(sure, left_of={"WEAT": 0.5}).leaves_less  # it helps a score that does not judge
 
 

@@ -15,31 +15,36 @@ from biasflow.results.scores import tidy
 DRAWS = [0.9, 1.0, 1.1, 1.0, 1.0, 0.95, 1.05, 1.02, 0.98]
 
 
-def test_a_number_below_all_draws_by_hand():
-    """Nine draws with mean 1 and sd 0.0579; t has min(9 - 2, 6) degrees of freedom."""
-    found = beyond(0.5, DRAWS)
-    reach = np.std(DRAWS, ddof=1) * np.sqrt(1 + 1 / 9)
+@pytest.mark.parametrize("untouched", [0.0, 2.0])
+def test_a_number_below_all_draws_by_hand(untouched):
+    """Nine draws with mean 1 and sd 0.0579, beside 5 % of the untouched number; t has min(9 - 2, 4) degrees of
+    freedom."""
+    found = beyond(0.5, DRAWS, untouched)
+    reach = np.sqrt((np.var(DRAWS, ddof=1) + (0.05 * untouched) ** 2) * (1 + 1 / 9))
     assert (found.draws, found.beats) == (9, 9)
-    assert found.p == pytest.approx(stats.t.cdf((0.5 - 1) / reach, 6))
-    assert (found.low, found.high) == pytest.approx(
-        (1 - stats.t.ppf(0.975, 6) * reach, 1 + stats.t.ppf(0.975, 6) * reach)
-    )
+    assert found.p == pytest.approx(stats.t.cdf((0.5 - 1) / reach, 4))
+    half = stats.t.ppf(0.975, 4) * reach
+    assert (found.low, found.high) == pytest.approx((1 - half, 1 + half))
 
 
 def test_where_a_draw_is_as_low_ranks_decide():
-    assert beyond(0.9, DRAWS)[1:2] == (8,) and beyond(0.9, DRAWS).p == pytest.approx(2 / 10)
-    assert beyond(2.0, DRAWS).p == 1
-    assert beyond(0.2, [1.0] * 9).p == pytest.approx(1 / 10)  # draws without a spread say no more than their number
+    assert beyond(0.9, DRAWS, 0.0)[1:2] == (8,) and beyond(0.9, DRAWS, 0.0).p == pytest.approx(2 / 10)
+    assert beyond(2.0, DRAWS, 0.0).p == 1
+    assert beyond(0.2, [1.0] * 9, 0.0).p == pytest.approx(
+        1 / 10
+    )  # draws without a spread say no more than their number
 
 
 def test_few_draws_say_nothing():
-    assert np.isnan(beyond(0.1, DRAWS[: LEAST_DRAWS - 1]).p) and not np.isnan(beyond(0.1, DRAWS[:LEAST_DRAWS]).p)
-    assert np.isnan(beyond(np.nan, DRAWS).p) and beyond(0.1, [np.nan, *DRAWS]).draws == 9
+    assert np.isnan(beyond(0.1, DRAWS[: LEAST_DRAWS - 1], 1.0).p) and not np.isnan(
+        beyond(0.1, DRAWS[:LEAST_DRAWS], 1.0).p
+    )
+    assert np.isnan(beyond(np.nan, DRAWS, 1.0).p) and beyond(0.1, [np.nan, *DRAWS], 1.0).draws == 9
 
 
 @given(st.lists(st.floats(0, 10), min_size=LEAST_DRAWS, max_size=50), st.floats(0, 10), st.floats(0, 1))
 def test_a_lower_number_is_never_less_significant(draws, value, lower):
-    one, other = beyond(value, draws), beyond(value - lower, draws)
+    one, other = beyond(value, draws, 1.0), beyond(value - lower, draws, 1.0)
     assert other.p <= one.p + 1e-12 and other.beats >= one.beats
     assert one.beats == sum(draw > value for draw in draws)
 
@@ -49,7 +54,7 @@ def test_draws_of_the_same_distribution_are_rarely_beaten():
     rng = np.random.default_rng(0)
     for drawn in (rng.normal, lambda size: rng.standard_t(4, size)):
         for n in (5, 7, 39):
-            p = [beyond(table[0], table[1:]).p for table in (10 + drawn(size=(2000, n + 1)))]
+            p = [beyond(table[0], table[1:], 0.0).p for table in (10 + drawn(size=(2000, n + 1)))]
             assert np.mean(np.array(p) <= 0.05) <= 0.06
 
 
