@@ -47,7 +47,8 @@ def beyond(value: float, drawn: ArrayLike, untouched: float) -> Beyond:
     mean, reach = float(drawn.mean()), float(spread * np.sqrt(1 + 1 / n))
     freedom = min(n - 2, MOST_FREEDOM)
     half = float(stdtrit(freedom, 0.975)) * reach
-    p = (1 + as_low) / (n + 1) if as_low or not reach else float(stdtr(freedom, (value - mean) / reach))
+    of_rank = (1 + as_low) / (n + 1) if as_low or not reach else 0.0
+    p = max(of_rank, float(stdtr(freedom, (value - mean) / reach)) if reach else 0.0)
     return Beyond(n, n - as_low, mean - half, mean + half, p)
 
 
