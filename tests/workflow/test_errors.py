@@ -7,6 +7,8 @@ import time
 
 from tests.workflow.conftest import TINY, Project
 
+LONG = 1200  # steps of a training that is to be interrupted
+
 
 def last_line(project: Project, *arguments: str, **options) -> str:
     """What the user sees last of a run that must fail."""
@@ -103,8 +105,9 @@ def last_words(project: Project, target: str, number: signal.Signals, *, meanwhi
 
 def test_a_run_that_was_killed_and_one_that_was_interrupted(project):
     """The first leaves a lock; the second, beside which none can be started, says what happened. Then the same command
-    goes on, and leaves nothing."""
-    target = "results/tiny/encoders/tiny-bert"
+    goes on, and leaves nothing. The training outlasts a second start, also on a busy machine."""
+    target, encoder = "results/tiny/encoders/tiny-bert", TINY["encoders"]["tiny-bert"] | {"steps": LONG}
+    project.configure(TINY | {"encoders": TINY["encoders"] | {"tiny-bert": encoder}})
     assert not last_words(project, target, signal.SIGKILL).startswith("biasflow: ")
     line = last_line(project, target)
     assert line.startswith("biasflow: ") and "--unlock" in line
