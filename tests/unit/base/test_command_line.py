@@ -64,7 +64,7 @@ def test_any_key_that_loses_its_value_is_named_with_its_line(path, data):
             file.flush()
             fault = file_fault(file.name)
         # What is left of an item of a list in brackets is an item less, or no YAML.
-        in_brackets = text[: node.start_mark.index].rstrip(" ").endswith(("[", ","))
+        in_brackets = text[: node.start_mark.index].rstrip().endswith(("[", ","))
         assert re.match(rf".*: line {node.start_mark.line + 1}: .* is empty", fault) or in_brackets
 
 
