@@ -198,20 +198,20 @@ def drawn_distances(scores: pd.DataFrame, measure: Measure) -> dict[tuple[str, .
     return distances
 
 
-def _hardest(change: Change, draws: Mapping[str, pd.DataFrame], seeds: Collection[str]) -> dict[str, object]:
+def _hardest(of_method: Change, draws: Mapping[str, pd.DataFrame], seeds: Collection[str]) -> dict[str, object]:
     """Of a method's distance against the draws of each of its controls (on the same seeds) the comparison that speaks
     least for the method, of controls with enough draws if there are any."""
-    against = {control: beyond_on(change, table, seeds) for control, table in draws.items()}
+    against = {control: beyond_on(of_method, table, seeds) for control, table in draws.items()}
     if not against:
         return {"control": NA}
     name = max(against, key=lambda control: (not np.isnan(against[control].p), against[control].p))
     return dict(zip(CONTROL, (name, *against[name]), strict=True))
 
 
-def beyond_on(change: Change, draws: pd.DataFrame, seeds: Collection[str]) -> Beyond:
+def beyond_on(of_method: Change, draws: pd.DataFrame, seeds: Collection[str]) -> Beyond:
     """`draws.beyond` of the draws that have all of the seeds; draws of a model without seeds stand beside all."""
     table = draws if list(draws.index) == [NA] else draws.reindex(list(seeds))
-    return beyond(change.distance, table.dropna(axis=1).mean(), change.other)
+    return beyond(of_method.distance, table.dropna(axis=1).mean(), of_method.other)
 
 
 def _repeated(rows: pd.DataFrame) -> list[str]:
