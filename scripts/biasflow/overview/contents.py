@@ -66,9 +66,10 @@ class Model:
 
     @property
     def over(self) -> str:
-        """What the bias left is a mean over, where that is not all scores that show bias."""
+        """What the bias left is a mean over, if not of one score alone."""
         judging, biased = len(self.judging), len(self.biased)
-        return "" if judging == biased else f"mean of {judging} of {biased} biased scores"
+        of = f" of {biased} biased scores" if judging < biased else " scores"
+        return f"mean of {judging}{of}" if biased > 1 else ""
 
     @property
     def helpful(self) -> list[MethodRow]:

@@ -108,7 +108,8 @@ def test_a_method_helps_if_it_is_nearer_than_untouched_and_than_the_draws_of_its
     leace, control = only.methods
     assert leace.control == "leace-random-matched" and control.control_of == "leace" and not control.is_method
     assert [row.name for row in only.effective] == [leace.name] * helps == only.lowering
-    assert leace.helped == ([("GEST rate", 1.21, 0.95, 9, 9)] if helps else [])
+    assert [one[:5] for one in leace.helped] == [("GEST rate", 1.21, 0.95, 9, 9)] * helps
+    assert all(one.p <= 0.05 for one in leace.helped)
     assert [one[:3] for one in leace.past] == [("GEST rate", 1.21, 0.95)] and not leace.farther
     assert [row.name for row in only.judging] == ["GEST rate"]  # OCCTMP judges nothing
     assert (leace.against.beats, leace.against.draws) == ((9, 9) if helps else (0, 9))
