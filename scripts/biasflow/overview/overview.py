@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from biasflow.base.files import write_text
 from biasflow.base.shipped import shipped
 from biasflow.overview.about import About
+from biasflow.overview.beside import verdicts
 from biasflow.overview.bias import marks
 from biasflow.overview.calibrated import moved_in_words, stored
 from biasflow.overview.contents import Contents, Model
@@ -20,7 +21,7 @@ from biasflow.overview.glossary import Glossary
 from biasflow.overview.judgements import WEAK, brief, percent, printed
 from biasflow.overview.maps import GROUPS, weak_head
 from biasflow.overview.measured import counted
-from biasflow.overview.pictures import bias_picture, inline, methods_picture, save_picture
+from biasflow.overview.pictures import beside_picture, bias_picture, inline, methods_picture, save_picture
 from biasflow.results.figures import empty_figure
 from biasflow.results.matrix import criticisms
 from biasflow.results.page import ASSETS, meanings
@@ -77,6 +78,10 @@ def write_page(
         differing=differing,
         ledger=ledger,
         picture=_inline,
+        apart=verdicts(named.beside, [*named.encoders]) if named.beside else [],
+        of_all=inline(beside_picture(named.beside, [*named.encoders]), "How biased is each encoder?", "all-")
+        if named.beside
+        else "",
         agree=any((contents.agreement, contents.conflicts, contents.ranks)),
         calibrated_on=" and ".join(stored("calibration")["encoder"].unique()),
     )
@@ -122,7 +127,9 @@ def write_summary(
     """Write the lines that the run ends with: what is biased, what a method does about it, and where to look.
     differing: the external files that are not their publishers'."""
     template = _TEMPLATES.overlay(autoescape=False).get_template("summary.txt")
-    write_text(path, template.render(contents=_named(contents, about, run), run=run, page=page, differing=differing))
+    named = _named(contents, about, run)
+    apart = verdicts(named.beside, [*named.encoders]) if named.beside else []
+    write_text(path, template.render(contents=named, apart=apart, run=run, page=page, differing=differing))
 
 
 def write_pictures(contents: Contents, paths: Sequence[str]) -> None:

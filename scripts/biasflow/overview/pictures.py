@@ -1,11 +1,12 @@
-"""The two pictures of the first screen: how biased is a model, and does a method help, at which price? And that of two
-runs beside each other."""
+"""The two pictures of the first screen: how biased is a model, and does a method help, at which price? And that of
+models beside each other."""
 
 import html
 import io
 import re
 import textwrap
 from collections.abc import Collection, Mapping, Sequence
+from itertools import cycle
 from pathlib import Path
 
 import numpy as np
@@ -13,16 +14,17 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from biasflow.base.files import whole_file
+from biasflow.overview.beside import Beside
 from biasflow.overview.bias import BiasRow
 from biasflow.overview.helps import MethodRow
 from biasflow.overview.judgements import LIMIT, brief, percent
-from biasflow.overview.two_runs import TwoSided
 from biasflow.results.evidence import COULD_NOT_TELL, DID_NOT, IN_ALL, IN_SOME, MARKS, NOT_TRIED
 from biasflow.results.figures import (
     BLUE,
     GREEN,
     GREY,
     LIGHT_GREY,
+    PURPLE,
     VERMILION,
     colour_of,
     legend_below,
@@ -38,7 +40,8 @@ OF_MARKS |= {NOT_TRIED: "not tried", DID_NOT: "did not follow"}
 DISPUTED = "*"  # of a score that shows bias in one reading of its test and not in another
 WEAK_HEAD = "\u2020"  # of a score that is read from a weak head
 WIDTH = 3.9  # inches: as wide as a phone shows letters of this size
-OF_RUNS = ((BLUE, "o"), (VERMILION, "s"))  # colour and mark of the first and the second of two runs
+# Colour and mark of each of several models; more begin again.
+OF_MODELS = tuple(zip((BLUE, VERMILION, GREEN, PURPLE, INK, "#E69F00", "#56B4E9"), "osD^vPX", strict=True))
 FIRST, HEADINGS = 0, ("", "less evidence:", "cannot be judged:")  # groups of scores, from the top
 MOST = 125  # percent of bias left, up to which the axis reaches at least
 FARTHEST = 200, 20  # percent of bias left and of quality lost, beyond which an arrow stands at the end of the axis
@@ -213,26 +216,29 @@ def _remark(row: MethodRow, judging: Collection[str]) -> str:
 
 
 @style()
-def two_runs_picture(rows: Sequence[TwoSided], runs: Sequence[str]) -> Figure:
-    """Two lines for each score, one for each run: where it lies between neutral and the end of its scale,
-    with its interval, filled where bias is shown; the value of a run that is shown to be more biased is bold."""
-    figure = Figure(figsize=(WIDTH, 1.0 + 0.34 * max(len(rows), 3)), layout="constrained")
+def beside_picture(rows: Sequence[Beside], names: Sequence[str]) -> Figure:
+    """A line for each model under each measure: where its score lies between neutral and the end of its scale, with its
+    interval, filled where bias is shown; the value of one that is shown to be more biased than another is bold."""
+    step = 0.17 if len(names) > 2 else 0.12  # inches between two lines
+    figure = Figure(figsize=(WIDTH, 1.0 + (step * len(names) + 0.1) * max(len(rows), 3)), layout="constrained")
     axes = figure.subplots()
     axes.axvline(0, color=INK, linewidth=0.8)
+    looks = dict(zip(names, cycle(OF_MODELS), strict=False))
     for y, row in enumerate(rows):
-        for place, (side, (colour, marker)) in enumerate(zip(row.sides, OF_RUNS, strict=True)):
-            height = y + (place - 0.5) * 0.36
+        for place, name in enumerate(name for name in names if name in row.sides):
+            side, (colour, marker) = row.sides[name], looks[name]
+            height = y + (place + 0.5) / len(names) * 0.72 - 0.36
             _score(axes, height, side, colour, marker)
             beside = {"xycoords": ("axes fraction", "data"), "va": "center", "fontsize": 7, "color": colour}
-            is_more = row.more == place
+            is_more = any(pair.more == name for pair in row.pairs)
             weight = "bold" if is_more else "normal"
             axes.annotate(brief(side.value) + " more" * is_more, (1.03, height), weight=weight, **beside)
-    sides = [side for row in rows for side in row.sides]
+    sides = [side for row in rows for side in row.sides.values()]
     _scale(axes, range(len(rows)), rows, sides)
     entries = [
-        *((_short(run, 30), True, {"color": of[0], "marker": of[1]}) for run, of in zip(runs, OF_RUNS, strict=True)),
+        *((_short(name, 30), True, {"color": of[0], "marker": of[1]}) for name, of in looks.items()),
         ("filled: bias shown", any(side.shown for side in sides), {"marker": "o", "color": GREY}),
-        ("more: more biased, beyond the interval", any(row.more is not None for row in rows), {}),
+        ("more: than another, beyond chance", any(pair.more for row in rows for pair in row.pairs), {}),
         ("pale: less evidence", any(side.less_evidence for side in sides), {}),
     ]
     _legend(figure, entries, columns=2)
@@ -250,7 +256,7 @@ def _score(axes: Axes, height: float, row: BiasRow, colour: str, marker: str = "
     axes.plot(row.place, height, marker, **fill, markersize=5.5, zorder=3, clip_on=False, **strong)
 
 
-def _scale(axes: Axes, heights: Sequence[int], named: Sequence[BiasRow | TwoSided], drawn: Sequence[BiasRow]) -> None:
+def _scale(axes: Axes, heights: Sequence[int], named: Sequence[BiasRow | Beside], drawn: Sequence[BiasRow]) -> None:
     """The axes of a picture of scores: their names, and the distance from neutral, as far as the drawn ones reach."""
     _plain(axes)
     axes.set_yticks(heights, [_wrapped(row.name, 26) for row in named], linespacing=0.95)
