@@ -40,6 +40,11 @@ _TEMPLATES.filters["source"] = lambda measure: meanings("sources").get(measure, 
 _TEMPLATES.globals |= {"isnan": math.isnan, "groups": GROUPS, "moved": moved_in_words, "weak": WEAK}
 
 
+def plain_text(template: str, **values: object) -> str:
+    """A template of this folder that is no HTML, filled in."""
+    return _TEMPLATES.overlay(autoescape=False).get_template(template).render(**values)
+
+
 def write_page(
     contents: Contents,
     path: str | Path,
@@ -126,10 +131,9 @@ def write_summary(
 ) -> None:
     """Write the lines that the run ends with: what is biased, what a method does about it, and where to look.
     differing: the external files that are not their publishers'."""
-    template = _TEMPLATES.overlay(autoescape=False).get_template("summary.txt")
     named = _named(contents, about, run)
     apart = verdicts(named.beside, [*named.encoders]) if named.beside else []
-    write_text(path, template.render(contents=named, apart=apart, run=run, page=page, differing=differing))
+    write_text(path, plain_text("summary.txt", contents=named, apart=apart, run=run, page=page, differing=differing))
 
 
 def write_pictures(contents: Contents, paths: Sequence[str]) -> None:
