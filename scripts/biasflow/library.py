@@ -72,7 +72,7 @@ def _check_erasers(function: str, erasers: Mapping) -> None:
     for place, eraser in erasers.items():
         if not isinstance(place, str) or not isinstance(eraser, Eraser):
             raise BiasflowError(
-                f"{function}: there is {type(eraser).__name__} at {place!r}; give the name of a place, as "
+                f"{function}: erasers has {type(eraser).__name__} at {place!r}; give the name of a place, as "
                 "biasflow.places lists them, and what biasflow.fit returns"
             )
 
