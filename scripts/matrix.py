@@ -11,7 +11,7 @@ from biasflow.base.records import record_file, result_of
 from biasflow.base.tabular import read_parquet, read_text_csv, write_csv
 from biasflow.corpora.verified import differing, remark
 from biasflow.overview import agreement
-from biasflow.overview.about import about
+from biasflow.overview.about import about, methods_of_last_layer
 from biasflow.overview.calibrated import kind_of, own_calibrations
 from biasflow.overview.contents import contents
 from biasflow.overview.glossary import glossary
@@ -57,6 +57,7 @@ with rule(snakemake):
         tables={name: os.path.relpath(of[-1], Path(snakemake.output.page).parent) for name, of in paths.items()},
         files=remark(files),
         differing=differing(files),
+        keepable=methods_of_last_layer(names),
         ledger=read_text_csv(*snakemake.input.ledger).to_dict("records") if snakemake.input.ledger else [],
     )
     write_pictures(overview, snakemake.output.pictures)
