@@ -116,6 +116,10 @@ def test_parts_are_remembered(tmp_path):
     assert known[-1] == Part("nli+1", "nli", "nli+1", ("pca",), ("accuracy",))
     assert in_parts(blocks_of(resolve(bigger, SCHEMA)), known) == again
 
+    metrics = ["occtmp", "weat", "perplexity"]  # one is added: it is all that the methods lack
+    added = in_parts(blocks_of(resolve(changed(("ask.inside.metrics", metrics), config=BASE), SCHEMA)), known)[-1]
+    assert (added.name, added.methods, added.metrics) == ("inside+1", ("none", "leace"), ("perplexity",))
+
     alone = changed(("ask", {"bios": ASK["bios"]}), config=BASE)  # what is not asked for now is not forgotten
     remember(path, in_parts(blocks_of(resolve(alone, SCHEMA)), known), known)
     assert read_asked(path) == known

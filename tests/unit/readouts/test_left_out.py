@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from biasflow.base.errors import AbsentError
+from biasflow.base.left_out import LeftOut, leave_out
 from biasflow.metrics.items import left_out_rows
 from biasflow.readouts import fillings, likelihoods, losses, masked_words, next_sentence, pair_tokens, vectors
 from biasflow.readouts.files import left_out_of, load_arrays, write_left_out
@@ -61,6 +62,14 @@ CASES = [
     (fillings, "blanks", ("BLANK is BLANK .",), "not one BLANK", {"blank": "BLANK"}),
     (fillings, "blanks", ("he is late .",), "not one BLANK", {"blank": "BLANK"}),
 ]
+
+
+def test_items_that_are_looked_at_twice_are_counted_once():
+    left_out = LeftOut()
+    with left_out.told():
+        leave_out("file", {"a": "too long"}, of=10)
+        leave_out("file", {"b": "no blank"}, of=9)
+    assert left_out.facts() == {"left_out": {"of": 10, "items": {"a": "too long", "b": "no blank"}}}
 
 
 @pytest.mark.parametrize(("module", "kind", "odd", "why", "options"), CASES)

@@ -13,7 +13,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.shipped import ROOT
 from biasflow.results.figures import save_figure, style
 from biasflow.results.latex import latex_table
-from biasflow.results.tables import with_bound, write_table
+from biasflow.results.tables import merge_published, with_bound, write_table
 
 FRAME = pd.DataFrame(
     {
@@ -42,6 +42,16 @@ def cells(page):
 def test_csv_has_six_digits_and_plain_text(tmp_path):
     csv, _, _ = write(FRAME, tmp_path)
     assert csv.splitlines()[1:] == ["a_b & 5 %,0.123457,0.99998,-0.25,3,True", "<b>{x}</b>,,0.5,1e-06,40,False"]
+
+
+def test_a_difference_is_ours_minus_what_is_printed():
+    ours = pd.DataFrame({"name": ["a", "b"], "value": [0.75, 0.5]})
+    printed = pd.DataFrame({"name": ["a", "c"], "value": [1.0, 0.25]})
+    table = merge_published(ours, printed, on=["name"], values=["value"], printed_only=True)
+    assert list(table) == ["name", "value", "value_published", "value_difference"]
+    assert table["name"].tolist() == ["a", "b", "c"]
+    assert table["value_published"].tolist() == pytest.approx([1, np.nan, 0.25], nan_ok=True)
+    assert table["value_difference"].tolist() == pytest.approx([-0.25, np.nan, np.nan], nan_ok=True)
 
 
 def test_latex_escapes_text_header_and_caption(tmp_path):

@@ -117,6 +117,16 @@ def test_one_checkpoint_can_be_gone_on_from_and_the_best_keeps_its_weights(tmp_p
     assert set(after_first_epoch) == {(1 + best, 1)}
 
 
+@pytest.mark.parametrize(("keep", "epoch"), [("best", 2), ("last", 4)])
+def test_of_epochs_with_the_best_score_the_first_is_kept(keep, epoch):
+    """As transformers keeps its weights: a later epoch has to be better."""
+    history = [{"eval_score": score, "eval_loss": n} for n, score in enumerate((0.5, 0.75, 0.75, 0.25), start=1)]
+    state = SimpleNamespace(log_history=[{"loss": 1.0}, *history], global_step=8)
+    facts, evaluated = loop.Loop.run_epochs(SimpleNamespace(run=lambda: state, state=state), keep)
+    assert facts["epoch"] == evaluated["eval_loss"] == epoch and facts["validation_score"] == evaluated["eval_score"]
+    assert facts["validation_scores"] == [0.5, 0.75, 0.75, 0.25]
+
+
 def test_checkpoints_of_another_configuration_are_refused_and_kept(tmp_path, monkeypatch):
     with stopping_before(5, monkeypatch), pytest.raises(KilledError):
         run(tmp_path, "model")

@@ -87,6 +87,9 @@ def test_masking_80_10_10():
     assert (masked[~chosen] == ids[~chosen]).all()
     assert 0.77 < (masked[chosen] == 4).mean() < 0.83
     assert 0.08 < (masked[chosen] == ids[chosen]).mean() < 0.13
+    assert not {0, 1, 2, 3} & set(masked[chosen])  # no other special token takes a place
+    random = masked[chosen & (masked != 4) & (masked != ids)]
+    assert random.min() == 5 and random.max() == 99
 
 
 @pytest.fixture(scope="module")

@@ -169,6 +169,13 @@ def test_a_window_is_a_slice_with_the_mentions_in_it(tmp_path):
     assert inside and {(*span, c) for span, c in found} == inside
 
 
+def test_a_window_may_lie_at_every_place_of_a_document(tmp_path):
+    (whole,) = Segmenter(TOKENIZER, 9)(documents(tmp_path, [0], sentences=9))
+    windows = [whole.random_window(2, np.random.default_rng(seed)) for seed in range(100)]
+    assert {window.start for window in windows} == {whole.window(n, 2).start for n in range(whole.n_segments - 1)}
+    assert whole.n_segments > 3 and whole.random_window(whole.n_segments, None) is whole
+
+
 def test_token_vectors_are_those_of_each_segment_alone(tmp_path):
     torch.manual_seed(0)
     model = BertModel(BertConfig(**OF_ENCODER)).eval()
