@@ -3,8 +3,6 @@
 import os
 from pathlib import Path
 
-import pandas as pd
-
 from _rule import by_role, rule
 from biasflow.base.provenance import git_commit
 from biasflow.base.records import record_file, result_of
@@ -18,11 +16,10 @@ from biasflow.overview.glossary import glossary
 from biasflow.overview.notes import dropped_of_tasks
 from biasflow.overview.overview import write_page, write_pictures, write_summary
 from biasflow.results import power
-from biasflow.results.changes import COLUMNS
-from biasflow.results.differences import between, sides_of_encoders
+from biasflow.results.differences import between_encoders
 from biasflow.results.first_table import FirstTable, first_table
-from biasflow.results.matrix import ROW, matrix, untouched_rows, without_samples
-from biasflow.results.scores import NONE, read_plan, read_scores
+from biasflow.results.matrix import ROW, matrix, without_samples
+from biasflow.results.scores import read_plan, read_scores
 from biasflow.results.tables import write_table
 
 with rule(snakemake):
@@ -32,8 +29,7 @@ with rule(snakemake):
     names, encoders = read_text_csv(snakemake.input.names), read_text_csv(snakemake.input.encoders)
     groups, kinds = power.families(names), {name: kind_of(names, encoders, name) for name in encoders["encoder"]}
     calibrations = own_calibrations(encoders, snakemake.params.calibrated, snakemake.input.calibration)
-    drawn = pd.concat([pd.DataFrame(columns=COLUMNS), *map(read_parquet, snakemake.input.get("resamples", []))])
-    apart = between(sides_of_encoders(untouched_rows(scores), drawn[drawn["method"] == NONE], groups))
+    apart = between_encoders(scores, map(read_parquet, snakemake.input.get("resamples", [])), groups)
     dropped = dropped_of_tasks(snakemake.input.drops)
     overview = contents(matrix_table, plan, scores, groups, kinds, calibrations, dropped, apart)
     write_csv(all_cells.merge(overview.verdicts, "left", on=ROW), snakemake.output.matrix)

@@ -41,7 +41,12 @@ def compare(
     try:
         if len(runs) < 2:
             raise BiasflowError("name two runs or more")
+        if len(runs) > 2 and csv is not None:
+            raise BiasflowError("--csv has the differences of two runs; name two, or leave it out")
         paths = [scores_file(run) for run in runs]
+        same = len({path.resolve() for path in paths}) < len(paths)
+        if same and len(runs) > 2:
+            raise BiasflowError("a run is named twice; name each once")
         tables = [read_scores(path) for path in paths]
     except BiasflowError as error:
         say(f"biasflow: {error}", err=True)
@@ -52,7 +57,6 @@ def compare(
         if len(models) > MOST_NAMES:
             more = f"and {len(models) - MOST_NAMES} more encoders, see {path.parent / 'names.csv'}"
             say_columns([(f"{run}:", more)])
-    same = len({path.resolve() for path in paths}) < len(paths)
     names = [path.parent.name for path in paths]
     names = names if len({*names}) == len(names) else list(runs)
     beside = [] if same else of_runs(names, [path.parent for path in paths], tables)
@@ -70,7 +74,7 @@ def compare(
         say_columns([("not compared:", "; ".join(f"{label} ({why})" for label, why in lacking.items()))])
     if beside:
         folders = [path.parent for path in paths]
-        place = picture or folders[-1].with_name(f"{folders[-1].name}-compared-with-{'-'.join(names[:-1])}")
+        place = picture or folders[-1].with_name(f"{folders[-1].name}-compared-with-{'-'.join(names[:-1])[:100]}")
         name = place.name.removesuffix(".svg").removesuffix(".png")
         files = [place.with_name(f"{name}{end}") for end in (".svg", ".png")]
         save_picture(beside_picture(beside, names), *files)

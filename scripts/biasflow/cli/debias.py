@@ -7,8 +7,6 @@ import typer
 
 from biasflow.cli.app import app, folder_of, say
 
-PRETRAINED = "pretrained"  # the training of a model that was not fine-tuned
-
 
 @app.command()
 def debias(
@@ -28,6 +26,7 @@ def debias(
     from biasflow.base.tabular import read_text_csv
     from biasflow.encoders.sentence_transformers import MODULES, encoder_folder
     from biasflow.encoders.stored import CONFIG, weight_files
+    from biasflow.matrix import PRETRAINED
     from biasflow.methods.debiased import write_debiased
     from biasflow.methods.fitted import load, stored_names
     from biasflow.overview.card import card
@@ -55,7 +54,7 @@ def debias(
     about = {
         "base": model,
         "specification": fitted.specifications[method],
-        "run": run,
+        "run": folder.name,
         "name": to.name,
         "base_name": next(iter(of_hub), ""),
         "sha256": digest,
@@ -65,4 +64,7 @@ def debias(
     table = pd.read_csv(folder / "matrix.csv")
     changed = write_debiased(model, active, to, lambda changed: card(table, encoder, method, changed=changed, **about))
     say(f"{to} is written: {model} with {method} in {', '.join(changed)}")
-    say(f"measure it: biasflow measure {to} --run {to.name}")
+    if about["sentence"]:
+        say("biasflow itself does not read a module Dense yet: measured, NEW would have the scores of FOLDER")
+    else:
+        say(f"measure it: biasflow measure {to} --run {to.name}")

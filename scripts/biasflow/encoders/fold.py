@@ -16,6 +16,7 @@ from biasflow.encoders.places import POOLED, resolve
 from biasflow.erasers.eraser import Eraser
 
 EXACT = 1e-4  # the largest difference of outputs, as a share of the largest one, that float32 makes
+BIAS_KEY = "classifier_bias"  # of ModernBERT's configuration: whether the first layer of its heads has a bias
 
 
 @torch.no_grad()
@@ -29,6 +30,8 @@ def fold(model: nn.Module, edits: Edits) -> list[str]:
     its own (its weights are those of the word embeddings, it has no bias to take the centre, or reads something else):
     the outputs for made-up texts are compared, and must be the same up to float32's precision."""
     edits, name = list(edits), taps.name_of(model)
+    if model.dtype not in (torch.float32, torch.float64):
+        raise BiasflowError(f"{name}: weights of {model.dtype} are too coarse for an eraser; call model.float() first")
     last = {POOLED, *resolve("last", taps.depth(model)), *resolve("last.cls", taps.depth(model))}
     for place, _ in edits:
         if not {*taps.resolve(model, place)} <= last:
@@ -40,6 +43,7 @@ def fold(model: nn.Module, edits: Edits) -> list[str]:
     batch = _made_up(model)
     with edited(model, edits):
         wanted = _outputs(model, batch)
+    has_bias = getattr(model.config, BIAS_KEY, None)
     before: dict[str, tuple[torch.Tensor, torch.Tensor | None]] = {}
     try:
         for place, eraser in edits:
@@ -59,6 +63,8 @@ def fold(model: nn.Module, edits: Edits) -> list[str]:
             layer = model.get_submodule(path)
             layer.weight.copy_(weight)
             layer.bias = None if bias is None else nn.Parameter(bias)
+        if has_bias is not None:
+            setattr(model.config, BIAS_KEY, has_bias)
         raise
     return list(before)
 
@@ -74,8 +80,9 @@ def affine(eraser: Eraser) -> tuple[torch.Tensor, torch.Tensor]:
 def _fold_into(model: nn.Module, layer: nn.Linear, eraser: Eraser) -> None:
     A, a = (part.to(layer.weight.device) for part in affine(eraser))
     W = layer.weight.double()
-    if layer.bias is None and a.any():  # of ModernBERT, whose configuration says so
-        layer.bias, model.config.classifier_bias = nn.Parameter(layer.weight.new_zeros(len(W))), True
+    if layer.bias is None and a.any():
+        layer.bias = nn.Parameter(layer.weight.new_zeros(len(W)))
+        setattr(model.config, BIAS_KEY, True)
     if layer.bias is not None:
         layer.bias.copy_(layer.bias.double() + W @ a)
     layer.weight.copy_(W @ A.T)
@@ -89,7 +96,7 @@ def _check_own(model: nn.Module, path: str, layer: nn.Linear, eraser: Eraser) ->
             f"{taps.name_of(model)}: {path} reads the last state itself, and has the weights of {shared[0]}: to change "
             "them would change the encoder; edit the model as it runs (biasflow.edit)"
         )
-    may_have_one = hasattr(model.config, "classifier_bias")
+    may_have_one = hasattr(model.config, BIAS_KEY)
     if layer.bias is None and not may_have_one and affine(eraser)[1].any():
         raise BiasflowError(
             f"{taps.name_of(model)}: {path} has no bias, which the centre of this eraser needs; take an eraser without "

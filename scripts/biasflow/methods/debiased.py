@@ -7,7 +7,7 @@ from pathlib import Path
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_json, whole_folder, write_json, write_text
 from biasflow.base.tensors import save_tensors
-from biasflow.encoders.fold import affine, fold
+from biasflow.encoders.fold import BIAS_KEY, affine, fold
 from biasflow.encoders.load import Head, load_encoder
 from biasflow.encoders.places import resolve
 from biasflow.encoders.sentence_transformers import FIRST_TOKEN, MODULES, POOLINGS, encoder_folder, own_pooling
@@ -20,6 +20,8 @@ HEADS: dict[str, Head] = {  # by how the class of a model ends
     "ForPreTraining": "pretraining",
     "ForSequenceClassification": "classification",
 }
+# What else a folder may hold of the same weights, without the method.
+OTHER_WEIGHTS = ("*.bin", "*.h5", "*.msgpack", "*.ot", "*.onnx", "*.pt", "*.pth", "onnx", "openvino")
 DENSE = "Dense"  # the module of sentence-transformers that is one linear map
 
 
@@ -28,14 +30,16 @@ def write_debiased(folder: Path, method: Active, to: Path, card: Callable[[list[
     README.md what `card` makes of the layers that were changed, or the module that was added. Returns these.
 
     A sentence encoder (modules.json) gets a module Dense behind its pooling, a model with a head another first layer of
-    it (`encoders.fold`); tokenizer and further files are copied. BiasflowError, with nothing written: `to` exists, a
-    model without a head, a pooling that is not linear, and what `fold` refuses."""
+    it (`encoders.fold`); tokenizer and further files are copied, but for weights in other formats. BiasflowError, with
+    nothing written: `to` exists, a model without a head, a pooling that is not linear, and what `fold` refuses."""
     if to.exists():
         raise BiasflowError(f"{to} is there already, and nothing is overwritten; name another folder with --to")
     changed, write = _with_dense(folder, method) if (folder / MODULES).is_file() else _with_head(folder, method)
     text = card(changed)
     with whole_folder(to) as temporary:
-        shutil.copytree(folder, temporary, dirs_exist_ok=True, ignore=shutil.ignore_patterns(CARD, ".*"))
+        shutil.copytree(
+            folder, temporary, dirs_exist_ok=True, ignore=shutil.ignore_patterns(CARD, ".*", *OTHER_WEIGHTS)
+        )
         write(temporary)
         write_text(temporary / CARD, text)
     return changed
@@ -51,7 +55,7 @@ def _with_head(folder: Path, method: Active) -> tuple[list[str], Callable[[Path]
         )
     model, _ = load_encoder(folder, head=head)
     changed, config = fold(model, method.edits), (folder / CONFIG).read_bytes()
-    gets_bias = object_in(folder / CONFIG).get("classifier_bias") != getattr(model.config, "classifier_bias", None)
+    gets_bias = object_in(folder / CONFIG).get(BIAS_KEY) != getattr(model.config, BIAS_KEY, None)
 
     def write(to: Path) -> None:
         for path in [*weight_files(folder), folder / INDEX]:

@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from biasflow.base.sample import SUFFIX
-from biasflow.overview.calibrated import evidence_for, published
+from biasflow.overview.calibrated import calibrated_test, evidence_for, published
 from biasflow.overview.judgements import DIFFERS, LARGE, NO_CLAIM
 from biasflow.overview.measured import Measured
 from biasflow.registry import Measure
@@ -99,7 +99,7 @@ def bias_rows(measured: Sequence[Measured], kind: str | None, calibration: pd.Da
             BiasRow(
                 score,
                 *places([cell.value, cell.low, cell.high], MEASURES[cell.measure]).tolist(),
-                evidence_of(evidence, cell.measure, whole),
+                evidence_of(evidence, cell.measure, calibrated_test(cell.dataset)),
                 others,
                 places(others, MEASURES[cell.measure]).tolist(),
             )

@@ -31,6 +31,7 @@ CARDS = shipped("data/cards")
 EMBEDDED = "planted"  # the corpus of encoders that are pre-trained on the embedded language
 OF_LANGUAGE = "embedded"  # the kind of such an encoder
 SHIPPED = "planted_bert"  # the folder of such an encoder that comes with the package
+BY_MEAN = "-mean"  # ends the name of a test of sentences that are pooled so, as their encoder's folder says
 LABELS = {name: label for label, name in BY_LABEL.items()}
 
 
@@ -115,11 +116,16 @@ def _of_study() -> pd.DataFrame:
     return table.assign(occupations=ALL, against=0).reindex(columns=COLUMNS)
 
 
+def calibrated_test(dataset: str) -> str:
+    """A dataset as calibrations name its test: whole, and whatever its sentences are pooled by."""
+    return dataset.partition(SUFFIX)[0].removesuffix(BY_MEAN)
+
+
 def moved_by_seeds(measure: str, test: str) -> dict[str, float]:
     """Encoder -> how much another seed moved a measure of the registry on it: the standard deviation of six encoders
     that were trained further without a planted bias. Of encoders that were calibrated with this test; test: the
     dataset, or a sample of it."""
-    rows = _of_test(rows_of("calibration", measure), test.partition(SUFFIX)[0]).drop_duplicates("encoder", keep=False)
+    rows = _of_test(rows_of("calibration", measure), calibrated_test(test)).drop_duplicates("encoder", keep=False)
     return dict(zip(rows["encoder"], rows[SPREAD], strict=True)) if rows[SPREAD].notna().all() else {}
 
 

@@ -10,10 +10,12 @@ from biasflow.base.errors import BiasflowError, nearest
 from biasflow.base.files import read_text
 from biasflow.overview.maps import head_of
 from biasflow.overview.overview import plain_text
+from biasflow.results.draws import LEAST_DRAWS
 from biasflow.results.matrix import without_samples
-from biasflow.results.scores import NA
+from biasflow.results.scores import NA, NONE
 
-COUNTS = ("draws", "beats")
+KEY = ["measure", "dataset"]
+OF_SENTENCES = ("seat_effect_size", "similarity_kept")
 
 
 def card(
@@ -22,17 +24,20 @@ def card(
     """The text of README.md. matrix: of the run, with verdicts (`overview.verdicts`); base: the folder of the model;
     specification: of the method; about: run, changed, sentence (whether it is a sentence encoder), sha256, commit,
     the name of the new folder, and base_name, that of the base on the hub ("": it has none)."""
-    rows = matrix[(matrix["encoder"] == encoder) & (matrix["task"] == NA) & matrix["value"].notna()]
-    rows = without_samples(rows[(rows["method"] == method) & (rows["setting"] == NA)])
-    of_vectors = rows["measure"].map(head_of).eq("none")  # a head with another first layer leaves them as they were
-    rows = rows[of_vectors if about["sentence"] else ~of_vectors]
+    as_it_is = (matrix["encoder"] == encoder) & (matrix["task"] == NA) & (matrix["strategy"] == NA)
+    rows = matrix[as_it_is & matrix["value"].notna()]
+    before = rows[rows["method"] == NONE].set_index(KEY)[["low", "high"]].add_prefix("base_")
+    rows = without_samples(rows[(rows["method"] == method) & (rows["setting"] == NA)]).join(before, on=KEY)
+    # What reads that which was changed: the vector of a sentence, or the head.
+    changed = rows["measure"].isin(OF_SENTENCES) if about["sentence"] else rows["measure"].map(head_of).ne("none")
+    rows = rows[changed]
     if rows.empty:
         known = matrix.loc[(matrix["encoder"] == encoder) & matrix["value"].notna(), "method"].unique()
         raise BiasflowError(f"run {about['run']} has no score of {encoder} under {method}; {nearest(method, known)}")
-    whole = rows.fillna({"verdict": ""} | dict.fromkeys(COUNTS, 0)).astype(dict.fromkeys(COUNTS, int))
     return plain_text(
         "card.md",
-        rows=whole.to_dict("records"),
+        rows=rows.fillna({"verdict": "", "disputed": "", "draws": 0, "beats": 0}).to_dict("records"),
+        enough=LEAST_DRAWS,
         method=method,
         base=base.name,
         licence=_front_matter(base / "README.md").get("license", ""),

@@ -45,7 +45,7 @@ class Model:
     """What the page shows first of a model. measured: all its untouched scores; biases: those of bias; judging: those
     of them by which methods are judged; learnt: False where the run's own calibration says nothing; planted: whether
     it was pre-trained on text with a planted bias; encoders: how many that differ in their seed alone the methods were
-    measured on."""
+    measured on; task: on which it was fine-tuned."""
 
     title: str
     encoder: str
@@ -56,6 +56,7 @@ class Model:
     learnt: bool
     planted: bool
     encoders: int
+    task: str = NA
 
     @property
     def biased(self) -> list[str]:
@@ -97,7 +98,7 @@ class Model:
     @property
     def pretrained(self) -> bool:
         """Whether this is an encoder that was not fine-tuned."""
-        return all(one.task == NA for one in self.measured)
+        return self.task == NA
 
     @property
     def lowering(self) -> list[str]:
@@ -215,6 +216,7 @@ def contents(
                 calibration is None or learnt(calibration),
                 kind == "embedded",
                 len(alike),
+                model_map.task,
             )
         )
     shown_scores = scores[scores["encoder"].isin(first.values())]

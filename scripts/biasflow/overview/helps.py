@@ -11,7 +11,7 @@ import pandas as pd
 
 from biasflow.matrix import RANDOM
 from biasflow.overview import costs
-from biasflow.overview.judgements import COST, FARTHER, HELPS, UNCOMPARED, VIABLE, compared, turned
+from biasflow.overview.judgements import COST, FARTHER, HELPS, UNCOMPARED, VIABLE, compared, left, turned
 from biasflow.overview.maps import UNTOUCHED, Map
 from biasflow.plan.methods import control_of
 from biasflow.results.comparison import with_items
@@ -154,9 +154,9 @@ def method_rows(
 
 def _change(cell) -> Change:
     draws = (0, 0) if pd.isna(cell.draws) else (cell.beats, cell.draws)
-    ends = 1 + np.array([cell.change_low, cell.change_high]) / cell.distance_untouched
-    left = cell.distance / cell.distance_untouched, *np.maximum(ends, 0)
-    return Change(cell.header, cell.untouched, cell.value, *draws, cell.helps_p, tuple(map(float, left)))
+    ends = left(cell.distance_untouched + np.array([cell.change_low, cell.change_high]), cell.distance_untouched)
+    shares = tuple(map(float, (cell.left, *np.maximum(ends, 0))))
+    return Change(cell.header, cell.untouched, cell.value, *draws, cell.helps_p, shares)
 
 
 def left_under_draws(cells: pd.DataFrame, headers: Collection[str], scores: pd.DataFrame) -> dict[str, np.ndarray]:

@@ -37,7 +37,7 @@ HOLLOW = {"markerfacecolor": "#FFFFFF"}
 HALF = {"marker": "o", "fillstyle": "left", "markerfacecoloralt": "#FFFFFF"}
 # What the marks of results.evidence say of a measure whose bias was planted in encoders.
 OF_MARKS = {IN_ALL: "followed planted bias", IN_SOME: "partly followed", COULD_NOT_TELL: "could not tell"}
-OF_MARKS |= {NOT_TRIED: "not tried", DID_NOT: "did not follow"}
+OF_MARKS |= {NOT_TRIED: "not tried", DID_NOT: "not, or against it"}
 DISPUTED = "*"  # of a score that shows bias in one reading of its test and not in another
 WEAK_HEAD = "\u2020"  # of a score that is read from a weak head
 WIDTH = 3.9  # inches: as wide as a phone shows letters of this size
@@ -85,7 +85,7 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
     claimed = [row for row in rows if row.judged]
     marks = {row.known.mark for row in claimed}
     entries = [
-        ("bias shown (bar: 95 %)", any(row.shown for row in rows), {"marker": "o", "color": VERMILION}),
+        ("bias shown", any(row.shown for row in rows), {"marker": "o", "color": VERMILION}),
         (
             f"shown, but {MARKS[DID_NOT]}",
             any(row.shown and row.known.failed for row in rows),
@@ -268,7 +268,7 @@ def _scale(axes: Axes, heights: Sequence[int], named: Sequence[BiasRow | Beside]
     axes.set_yticks(heights, [_wrapped(row.name, 26) for row in named], linespacing=0.95)
     least = min([0.0, *(min(row.place, *np.nan_to_num([row.low])) for row in drawn)])
     axes.set(xlim=(max(least - 0.04, -1.02), 1.02), ylim=(max(heights) + 0.5, -0.5))
-    axes.set_xlabel("distance from neutral (each measure on its own scale)", color=INK)
+    axes.set_xlabel("distance from neutral (own scales; bars: 95 %)", color=INK)
 
 
 def _legend(figure: Figure, entries: Sequence[tuple[str, bool, Mapping]], columns: int = 3) -> None:

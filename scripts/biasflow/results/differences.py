@@ -1,6 +1,6 @@
 """Where the scores of runs, or of the encoders of a run, differ: beyond their intervals, or in what is there at all."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
@@ -87,15 +87,19 @@ def in_words(row: Mapping) -> str:
     return f"{name}: {values}, difference {row['difference']:.4g}{interval}"
 
 
-def sides_of_encoders(scores: pd.DataFrame, drawn: pd.DataFrame, families: Mapping[str, str]) -> dict[str, Side]:
-    """Each encoder of a run as a side of its own; those of a family (results.power) are one."""
+def between_encoders(scores: pd.DataFrame, drawn: Iterable[pd.DataFrame], families: Mapping[str, str]) -> pd.DataFrame:
+    """`between` of the encoders of a run; those of a family (results.power) are one. scores: the run's table; drawn:
+    tables of resamples."""
+    tables = [pd.DataFrame(columns=changes.COLUMNS), *(table[table["method"] == NONE] for table in drawn)]
+    untouched, resamples = untouched_rows(scores), pd.concat(tables)
     of_family: dict[str, list[str]] = {}
-    for name in scores["encoder"].unique():
+    for name in untouched["encoder"].unique():
         of_family.setdefault(families.get(name, name), []).append(name)
-    return {
-        family: Side(scores[scores["encoder"].isin(names)], drawn, dict.fromkeys(names, NA))
+    sides = {
+        family: Side(untouched[untouched["encoder"].isin(names)], resamples, dict.fromkeys(names, NA))
         for family, names in of_family.items()
     }
+    return between(sides)
 
 
 def between(sides: Mapping[str, Side]) -> pd.DataFrame:

@@ -177,6 +177,9 @@ def test_compare(folder):
     assert itself.exit_code == 0 and "compared with itself" in itself.stdout
     assert "picture" not in itself.stdout and not itself.stderr
     assert "not compared" not in itself.stdout
+    for words, why in ((["one"], "two runs or more"), (["one", "two", "one"], "named twice")):
+        refused = result("compare", *words)
+        assert refused.exit_code == 2 and why in refused.stderr and not refused.stdout
     costs = pd.read_csv("results/one/scores.csv")
     Path("results/costs/provenance").mkdir(parents=True)
     write_scores(costs[costs["metric"] == "same"], "results/costs/scores.csv")

@@ -24,7 +24,7 @@ def folder(tmp_path, monkeypatch):
     model = save_random(Path("bert"), lambda: BertForMaskedLM(BertConfig(**SIZES)), word_tokenizer(["she", "nurse"]))
     run = Path("results/mine")
     Path(run / "provenance").mkdir(parents=True)
-    write_csv(made_up.run()[0].assign(verdict=""), run / "matrix.csv")
+    write_csv(made_up.run()[0].assign(verdict="", less_evidence="no", disputed=""), run / "matrix.csv")
     about = {"encoder": ["bert"], "sha256": [sha256(model / "model.safetensors")]}
     write_csv(pd.DataFrame(about), run / "encoders.csv")
     write_csv(

@@ -93,6 +93,11 @@ def test_a_head_with_the_weights_of_the_word_embeddings_is_refused():
         fold(model, [("layer[-1]", eraser_of(centred=False))])
 
 
+def test_half_precision_is_refused():
+    with pytest.raises(BiasflowError, match="too coarse"):
+        fold(model_of("bert", "MaskedLM").half(), [("layer[-1]", eraser_of(centred=False))])
+
+
 def test_a_head_that_is_not_linear_is_refused_and_left_as_it_was():
     model = model_of("bert", "MaskedLM")
     model.cls.predictions.transform.dense = nn.Sequential(nn.Tanh(), model.cls.predictions.transform.dense)

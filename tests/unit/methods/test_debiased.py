@@ -56,6 +56,9 @@ def outputs(model, tokenizer):
 def test_a_model_with_a_head_is_loaded_by_transformers_alone(tmp_path, tokenizer, method, kind, loads, head):
     folder = save_random(tmp_path / "base", lambda: kind(BertConfig(**SIZES, num_labels=3)), tokenizer)
     (folder / "notes.txt").write_text("kept")
+    (folder / "onnx").mkdir()
+    for name in ("pytorch_model.bin", "onnx/model.onnx"):  # the same weights, without the method
+        (folder / name).write_text("weights")
     model, pieces = load_encoder(folder, head=head)
     with edited(model, method.edits):
         wanted = outputs(model, pieces)
@@ -65,6 +68,7 @@ def test_a_model_with_a_head_is_loaded_by_transformers_alone(tmp_path, tokenizer
     assert (tmp_path / "new/README.md").read_text() == f"changed {changed}"
     for name in ("config.json", "tokenizer_config.json", "notes.txt"):
         assert (tmp_path / "new" / name).read_bytes() == (folder / name).read_bytes()
+    assert not (tmp_path / "new/pytorch_model.bin").exists() and not (tmp_path / "new/onnx").exists()
     with pytest.raises(BiasflowError, match="there already"):
         write_debiased(folder, method, tmp_path / "new", str)
 
@@ -117,13 +121,15 @@ def test_what_no_weight_can_do_is_refused_with_nothing_written(tmp_path, sentenc
 
 
 def test_the_card_has_the_scores_of_the_run_and_what_the_method_does_not_do(tmp_path):
-    matrix = made_up.run()[0].assign(verdict="helps")
+    matrix = made_up.run()[0].assign(verdict="helps", less_evidence="yes", disputed="")
     (tmp_path / "README.md").write_text("---\nlicense: apache-2.0\n---\n# bert\n")
     about = {"run": "mine", "changed": ["head"], "sentence": False, "sha256": "0", "commit": "", "name": "new"}
     options = {"base": tmp_path, "specification": [{"eraser": "leace", "places": "last"}], "base_name": "owner/bert"}
     text = card(matrix, "bert", "zeta", **options, **about)
     assert "base_model: owner/bert" in text and "license: apache-2.0" in text and PROBES in text
     row = matrix[(matrix["method"] == "zeta") & (matrix["measure"] == "strength")].iloc[0]
-    assert f"| {row['untouched']:.3f} | {row['value']:.3f} [{row['low']:.3f}, {row['high']:.3f}]" in text
+    base = matrix[(matrix["method"] == "none") & (matrix["measure"] == "strength")].iloc[0]
+    ends = [f"{one['value']:.3f} [{one['low']:.3f}, {one['high']:.3f}]" for one in (base, row)]
+    assert f"| {ends[0]} | {ends[1]} |  | helps (less evidence) |" in text
     with pytest.raises(BiasflowError, match="no score of bert under nothing"):
         card(matrix, "bert", "nothing", **options, **about)

@@ -10,9 +10,8 @@ from biasflow.overview.helps import method_rows
 from biasflow.overview.judgements import DIFFERS, NO_CLAIM, NOT_VIABLE, SAME, UNCLEAR, UNMEASURED, VIABLE
 from biasflow.overview.maps import UNTOUCHED, headers, maps
 from biasflow.overview.measured import counted, with_test
-from biasflow.results.changes import COLUMNS as DRAWN
 from biasflow.results.comparison import with_items
-from biasflow.results.differences import between, sides_of_encoders
+from biasflow.results.differences import between_encoders
 from biasflow.results.evidence import COULD_NOT_TELL, IN_ALL, IN_SOME, NOT_TRIED
 from biasflow.results.matrix import ROW, matrix
 from biasflow.results.scores import concatenate, tidy
@@ -364,7 +363,7 @@ def test_no_bias_is_claimed_that_an_untrained_encoder_shows_beside_any_model(of_
 def test_encoders_of_a_run_are_compared_two_by_two_and_what_helps_on_which_is_said():
     scored = concatenate([made_up.scores(encoder="far"), made_up.scores(encoder="near", none=(0.05, 10))])
     matrix, plan, scores = made_up.run_of(scored)
-    apart = between(sides_of_encoders(scored, pd.DataFrame(columns=DRAWN), {}))
+    apart = between_encoders(scored, [], {})
     found = contents(matrix, plan, scores, apart=apart)
     assert [row.name for row in found.beside] == ["Strength", "Distance"]  # as in the registry
     (pair,) = found.beside[0].pairs
@@ -373,3 +372,25 @@ def test_encoders_of_a_run_are_compared_two_by_two_and_what_helps_on_which_is_sa
     for on in found.helped_on.values():
         assert len(on) == 2  # encoders
     assert contents(*made_up.run()).beside == []
+
+
+def test_a_score_that_leaves_neutral_under_a_method_has_no_share_left_and_ends_no_job():
+    about = {"metric": "crows_pairs_score", "part": "all", "variant": "exact", "n": 200}
+    ends = (("none", 0.5, 0.45, 0.55), ("hard", 0.8, 0.7, 0.9), ("leace", 0.4, 0.35, 0.45))
+    rows = [about | {"method": name, "value": value, "low": low, "high": high} for name, value, low, high in ends]
+    changed = {"metric": "crows_pairs_score_distance_change", "value": 0.3, "low": 0.2, "high": 0.4}
+    rows.append(about | {"method": "hard"} | changed)
+    (model,) = contents(*made_up.run_of(tidy(pd.DataFrame(rows), encoder="bert", dataset="data"))).models
+    (hard,) = (row for row in model.methods if row.name == "hard")
+    assert hard.farther[0][:3] == ("CrowS-Pairs", 0.5, 0.8) and np.isinf(hard.farther[0].left[0])
+
+
+def test_a_sentence_encoder_that_pools_by_the_mean_has_the_evidence_of_the_same_test():
+    about = {"metric": "seat_effect_size", "variant": "mean", "method": "none", "n": 128}
+    rows = [
+        about | {"dataset": name, "value": 1.4, "low": 0.8, "high": 1.6} for name in ("sent-weat6", "sent-weat6-mean")
+    ]
+    scored = tidy(pd.DataFrame(rows), encoder="bert")
+    (model,) = contents(*made_up.run_of(scored), kinds={"bert": ""}).models
+    first, other = (row.known for row in model.biases)
+    assert first == other and first.tried
