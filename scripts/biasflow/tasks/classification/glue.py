@@ -29,10 +29,10 @@ def name_of(task: TaskPlan) -> str:
     return "mnli" if task.about["data"] == PLANTED else task.about["data"]
 
 
-def columns(task: TaskPlan) -> dict[str, tuple[str, ...] | None]:
+def columns(task: TaskPlan) -> dict[str, list[str] | None]:
     """Return the columns of the texts, and the classes (None: a number is predicted)."""
     entry = TASKS[name_of(task)]
-    return {"texts": entry.texts, "labels": entry.labels or None}
+    return {"texts": [*entry.texts], "labels": [*entry.labels] or None}
 
 
 def test_sets(asked: Asked) -> list[Dataset]:

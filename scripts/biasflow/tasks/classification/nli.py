@@ -17,7 +17,7 @@ from biasflow.text.occupation_pairs import LISTS, check_words, select
 
 DEV = "dev2020"
 PAIRS = f"{PACKAGE}.tasks.classification.pairs"
-COLUMNS = {"texts": TEXTS, "labels": LABELS}
+COLUMNS = {"texts": [*TEXTS], "labels": [*LABELS]}
 
 
 def pair_files(task: TaskPlan, catalogue: Catalogue) -> Mapping[str, list[str]]:

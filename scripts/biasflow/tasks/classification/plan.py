@@ -179,7 +179,7 @@ def part_of(asked: Asked, part: str, columns: Options, **options: object) -> Dat
     readout."""
     task = asked.task
     files = {"examples": (task.file(f"{part}.csv"),)}
-    if columns["labels"] == ():
+    if columns["labels"] == []:
         files["train"] = (task.file("train.csv"),)
     options = {"max_length": task.about["finetuning"]["max_length"], "task": task.module, **columns, **options}
     return Dataset(part, files, options, modules=(task.module,))
@@ -187,7 +187,7 @@ def part_of(asked: Asked, part: str, columns: Options, **options: object) -> Dat
 
 def own_columns(task: TaskPlan) -> dict[str, Sequence[str]]:
     """The columns of the user's texts; their labels are those of the data."""
-    return {"texts": _texts_of(task.about), "labels": ()}
+    return {"texts": _texts_of(task.about), "labels": []}
 
 
 def _texts_of(about: Mapping) -> list[str]:

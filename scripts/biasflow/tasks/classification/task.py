@@ -30,7 +30,7 @@ def train(
     places: the folders of `finetune`, and role -> files of the data: `texts` (a Parquet file), of people with a gender,
     which are split and debiased here by `seed` and strategy, or `train` and `validation` (CSV). strategy, adaptation:
     name and other fields of `strategies.Strategy`; seed: of the split, of the strategy's draws, and of the training;
-    recipe: the fields of `finetune.Recipe`; texts: the columns of a text or a pair; labels: the classes, () for those
+    recipe: the fields of `finetune.Recipe`; texts: the columns of a text or a pair; labels: the classes, none for those
     of the data, None where a number is predicted; training: method and device, as in `finetune`. BiasflowError: what
     the split, the strategy and `finetune` refuse. A classifier on the first token whose loss is lost is kept as it was
     before, and marked in training.json."""
@@ -45,7 +45,7 @@ def train(
         training |= {"new_model": new_first_token_classifier, "keep_diverged": True}
     else:
         parts = table, _ = [read_text_csv(path) for role in ("train", "validation") for path in data[role]]
-    if labels == ():
+    if labels is not None and not labels:
         labels = labels_of(table)
     return finetune(
         *folders, *parts, texts=texts, labels=labels, recipe=Recipe(**recipe), seed=seed, strategy=known, **training
@@ -70,8 +70,8 @@ def examples(
     labels: Sequence[str] | None = (),
     name: str | None = None,
 ) -> Examples:
-    """The examples in the file of the role `examples` (CSV). texts, labels: as in `train`; labels () are those of the
+    """The examples in the file of the role `examples` (CSV). texts, labels: as in `train`; no labels: those of the
     file of the role `train`; name: of a task of GLUE, whose official scores are computed."""
-    if labels == ():
+    if labels is not None and not labels:
         labels = labels_of(read_text_csv(data["train"][0]))
     return of_table(read_text_csv(data["examples"][0]), texts=texts, classes=labels)

@@ -109,7 +109,7 @@ def test_pairs_without_a_gender_are_read_trained_and_predicted(tmp_path):
     tables = {part: read_text_csv(path) for part, path in outputs.items()}
     assert sum(map(len, tables.values())) == len(table) - 1 == sum(facts["examples"].values())
     assert len(tables["test"]) == pytest.approx(0.25 * len(table), abs=2)
-    data, options = {part: (path,) for part, path in outputs.items()}, {"texts": ["first", "second"], "labels": ()}
+    data, options = {part: (path,) for part, path in outputs.items()}, {"texts": ["first", "second"], "labels": []}
     places = tmp_path / "source", tmp_path / "model", tmp_path / "work", data
     task.train(*places, **options, strategy="plain", seed=3, recipe=vars(RECIPE) | {"epochs": 1})
     source = Source(tmp_path / "model", ("none",), "test", {"examples": data["test"], "train": data["train"]})
