@@ -49,7 +49,7 @@ from biasflow.results.statistics import (
 from biasflow.strategies import Strategy
 from biasflow.studies.judge import spearman_interval
 from biasflow.studies.planted.designs import ratio_interval, welch_interval
-from biasflow.tasks.occupation.data import held_out, rows_of, shares_of_women, split
+from biasflow.tasks.classification.splits import held_out, rows_of, shares_of_women, split
 
 RATES = ("tpr", "fpr", "precision")
 BIOGRAPHIES = {"F": (371, 34, 2644, 98, 461), "M": (637, 34, 252, 45, 3118)}  # of config/frozen.yaml, by profession
@@ -508,14 +508,13 @@ def coverage_over_splits(apart: float, of_gender: float, *, replications: int, s
     women."""
     rng = np.random.default_rng(0)
     people = [(gender, y) for gender, sizes in BIOGRAPHIES.items() for y, size in enumerate(sizes) for _ in range(size)]
-    bios = pd.DataFrame(people, columns=["gender", "profession"])
-    z, y = (bios["gender"] == "F").to_numpy(int), bios["profession"].to_numpy()
+    bios = pd.DataFrame(people, columns=["gender", "label"])
+    z, y = (bios["gender"] == "F").to_numpy(int), bios["label"].to_numpy()
     ways = [Strategy("plain", "strategies"), Strategy("subsampling", "strategies.balance")]
     rows = [[rows_of(bios, way, seed) for way in ways] for seed in range(splits)]
     tests = [held_out(bios, seed) for seed in range(splits)]
     shares = [
-        shares_of_women(bios["profession"], bios["gender"], split(bios["profession"], seed).test).to_numpy()
-        for seed in range(splits)
+        shares_of_women(bios["label"], bios["gender"], split(bios, seed).test).to_numpy() for seed in range(splits)
     ]
     values = np.empty((replications, splits, 3))  # sum, r, fall
     for number in range(replications):

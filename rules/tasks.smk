@@ -2,7 +2,7 @@
 # active in every forward pass; it is fitted to the encoder that training starts from.
 
 
-# Rules finetune_nli, finetune_glue, finetune_occupation and finetune_coreference.
+# Rules finetune_nli, finetune_glue, finetune_occupation, finetune_classification and finetune_coreference.
 for KIND in TASKS:
 
     rule:

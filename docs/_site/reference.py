@@ -116,11 +116,11 @@ strategy](../extending/strategy.md) show how to add one.
         )
     text += "\n## Strategies of training\n"
     rows = [
-        (f"`{name}`", entry.meaning, _words(entry.kinds) or "any", f"`{module_of(entry)}`")
+        (f"`{name}`", entry.meaning, _words(entry.needs) or "nothing", f"`{module_of(entry)}`")
         for name, entry in STRATEGIES.items()
     ]
-    rows.append((f"`{WITH}<method>`", "the method is active in every step of the training, and stays", "any", ""))
-    text += f"\n{markdown_table(('strategy', 'meaning', 'kinds of task', 'module'), rows)}"
+    rows.append((f"`{WITH}<method>`", "the method is active in every step of the training, and stays", "nothing", ""))
+    text += f"\n{markdown_table(('strategy', 'meaning', 'what a task needs for it', 'module'), rows)}"
     modules = dict.fromkeys(module_of(entry) for entry in STRATEGIES.values())
     return text + "".join(f"\n### Module `{module}`\n\n{_docstring(module)}" for module in modules)
 

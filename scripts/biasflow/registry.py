@@ -133,6 +133,13 @@ ERASERS = {
 
 
 PLAIN = "plain"  # the training as it is
+# What a strategy may need of a task. A kind of task says which of these its tasks have (tasks.kinds.Kind).
+GROUP, ENGLISH, DOCUMENTS = (
+    "a gender of each text",
+    "English texts that can be scrubbed",
+    "documents to read as a whole",
+)
+FIRST_TOKEN_HEAD, ADAPTED = "a classifier on the first token", "a training that takes a changed model"
 
 
 @dataclass(frozen=True)
@@ -140,14 +147,14 @@ class Strategy:
     """A way to debias a task's training, or to train it otherwise, mostly by changing the data.
 
     meaning: what it is, in words that follow the name and a colon; module: see `strategies`; that one itself has none
-    of their functions; kinds: the kinds of task that have it (empty: all); text: which version of the task's texts the
-    training reads; adapts: of one that changes the model that is trained, the key of the task with its options, whose
-    JSON Schemas are `options` or in the schema of the task."""
+    of their functions; needs: what a task must have for it (GROUP and the like); text: which version of the task's
+    texts the training reads; adapts: of one that changes the model that is trained, the key of the task with its
+    options, whose JSON Schemas are `options` or in the schema of the task."""
 
     label: str
     meaning: str
     module: str = "strategies"
-    kinds: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
     text: str = "raw"
     adapts: str = ""
     options: Mapping[str, Schema] = field(default_factory=dict)
@@ -157,27 +164,27 @@ STRATEGIES = {
     PLAIN: Strategy("none", "fine-tuning on the data as they are"),
     "oversampling": Strategy(
         "oversampling",
-        "fine-tuning on data in which some people are repeated, so that every profession has as many women as men",
+        "fine-tuning on data in which some people are repeated, so that every label has as many women as men",
         "strategies.balance",
-        ("occupation",),
+        (GROUP,),
     ),
     "oversampling-keep": Strategy(
-        "oversampling, all kept", "oversampling that keeps every person", "strategies.balance", ("occupation",)
+        "oversampling, all kept", "oversampling that keeps every person", "strategies.balance", (GROUP,)
     ),
     "subsampling": Strategy(
         "subsampling",
-        "fine-tuning on data from which some people are left out, so that every profession has as many women as men",
+        "fine-tuning on data from which some people are left out, so that every label has as many women as men",
         "strategies.balance",
-        ("occupation",),
+        (GROUP,),
     ),
     "scrubbing": Strategy(
-        "scrubbing", "fine-tuning on texts without the words that tell gender", kinds=("occupation",), text="scrubbed"
+        "scrubbing", "fine-tuning on texts without the words that tell gender", needs=(ENGLISH,), text="scrubbed"
     ),
     "adversarial": Strategy(
         "adversarial training",
         "fine-tuning against an adversary that learns to tell gender",
         "strategies.adversarial",
-        ("occupation",),
+        (GROUP, FIRST_TOKEN_HEAD),
         adapts="adversary",
     ),
     "blind": Strategy(
@@ -185,14 +192,14 @@ STRATEGIES = {
         "fine-tuning in which an example counts less if a detector expects the classifier to be right about "
         "it (BLIND); it needs nobody's gender",
         "strategies.blind",
-        ("occupation",),
+        (FIRST_TOKEN_HEAD,),
         adapts="blind",
     ),
     "lora": Strategy(
         "low-rank adapters",
         "fine-tuning in which only updates of low rank of the encoder's matrices are trained (LoRA)",
         "strategies.lora",
-        ("nli", "glue", "occupation", "coreference"),
+        (ADAPTED,),
         adapts="lora",
         options={
             "rank": {"description": "Rank of the updates. Default: 8.", **_whole(1)},
@@ -203,25 +210,25 @@ STRATEGIES = {
         "none, data doubled",
         "fine-tuning on every document twice, as a control for the added copies of ca",
         "tasks.coreference.strategies",
-        ("coreference",),
+        (DOCUMENTS,),
     ),
     "anon": Strategy(
         "anonymisation",
         "fine-tuning on documents without the names of persons",
         "tasks.coreference.strategies",
-        ("coreference",),
+        (DOCUMENTS,),
     ),
     "ca": Strategy(
         "counterfactual augmentation",
         "fine-tuning on documents and their gender-swapped copies (counterfactual augmentation)",
         "tasks.coreference.strategies",
-        ("coreference",),
+        (DOCUMENTS,),
     ),
     "anon+ca": Strategy(
         "anonymisation, augmentation",
         "fine-tuning on documents without names and their gender-swapped copies",
         "tasks.coreference.strategies",
-        ("coreference",),
+        (DOCUMENTS,),
     ),
 }
 WITH = "with-"  # a strategy "with-<method>": that method is active in every forward pass of the training
@@ -232,20 +239,33 @@ class Task:
     """A kind of task.
 
     folder: a package with task.py (how it trains, what it predicts; torch), plan.py (its data, and what a training and
-    a readout need; tasks.kinds) and schema.yaml (its keys in the configuration)."""
+    a readout need; tasks.kinds) and schema.yaml (its keys in the configuration). name: of one of several kinds in a
+    folder, with <name>.py and <name>.yaml in the place of the last two."""
 
     label: str
     folder: str
+    name: str = ""
 
     @property
     def module(self) -> str:
         return f"{self.folder}.task"
 
+    @property
+    def plan(self) -> str:
+        """The module with its KIND."""
+        return f"{self.folder}.{self.name or 'plan'}"
+
+    @property
+    def schema(self) -> str:
+        """The file of its keys, in the package."""
+        return f"{self.folder.replace('.', '/')}/{self.name or 'schema'}.yaml"
+
 
 TASKS = {
-    "nli": Task("natural language inference", "tasks.nli"),
-    "glue": Task("GLUE", "tasks.glue"),
-    "occupation": Task("occupation prediction", "tasks.occupation"),
+    "nli": Task("natural language inference", "tasks.classification", "nli"),
+    "glue": Task("GLUE", "tasks.classification", "glue"),
+    "occupation": Task("occupation prediction", "tasks.classification", "occupation"),
+    "classification": Task("classification of texts", "tasks.classification"),
     "coreference": Task("coreference resolution", "tasks.coreference"),
 }
 
@@ -449,8 +469,7 @@ def _gaps(pearson: str, sums: str, distances: str) -> dict[str, Measure]:
     beside = *_classifier(sums), Beside("smallest gap seen", "smallest_gap_seen", variant=sums, most=0.3, why=few)
     sums_of_gaps = {"tpr_gap_sum": sums, "independence": sums, "separation": distances, "sufficiency": distances}
     meanings = {
-        "tpr_gap_sum": "sum over professions of the absolute difference between the true positive rates of women and "
-        "men",
+        "tpr_gap_sum": "sum over classes of the absolute difference between the true positive rates of women and men",
         "independence": "how much the prediction depends on gender: a sum of Kullback-Leibler divergences, in nats",
         "separation": "how much the prediction depends on gender among people of the same true class: a sum of "
         "Kullback-Leibler divergences, in nats",
@@ -462,8 +481,8 @@ def _gaps(pearson: str, sums: str, distances: str) -> dict[str, Measure]:
     direction = Beside(label, "tpr_gap_pearson", variant=pearson)  # a sum hides that gaps turned around
     correlation = Measure(
         label,
-        "correlation, over professions, of the TPR gap (women's true positive rate minus men's) with the share of "
-        "women in the profession",
+        "correlation, over classes, of the TPR gap (women's true positive rate minus men's) with the share of "
+        "women in the class",
         0,
         "neutral",
         variant=pearson,
@@ -1165,7 +1184,7 @@ METRICS = {
         measures={
             "adversary_accuracy": Measure(
                 "adversary accuracy",
-                "how often the adversary in training tells the right gender of people of a known profession",
+                "how often the adversary in training tells the right gender of people of a known class",
                 0.5,
                 "low",
                 INSIDE,

@@ -56,7 +56,7 @@ def of_numbers(folder: Path) -> None:
 
 def on_biographies(strategy: str, **options) -> Callable[[Path], object]:
     def train(folder: Path) -> None:
-        adapting.BIOS.to_parquet(folder / "biographies.parquet")
+        adapting.BIOS.to_parquet(folder / "texts.parquet")
         adapting.save_model(folder / "encoder")
         adapting.run(folder, strategy, recipe=adapting.RECIPE | {"epochs": 1}, **options)
 

@@ -5,9 +5,10 @@ from collections import Counter
 import pytest
 
 from biasflow.base.errors import BiasflowError
-from biasflow.corpora.bios import collect_bios, keep_professions
+from biasflow.corpora.bios import collect_bios
 from biasflow.corpora.catalogue import read_catalogue
-from biasflow.tasks.occupation.data import check_balanceable, rows_of, shares_of_women, split
+from biasflow.tasks.classification.labels import keep_labels
+from biasflow.tasks.classification.splits import check_balanceable, rows_of, shares_of_women, split
 from tests.real.files import DATA, needs_data
 from tests.unit.synthetic_bios import STRATEGIES
 
@@ -19,25 +20,25 @@ SEEDS = [0, 5, 11, 26, 42, 46, 50, 63, 83, 90]
 @pytest.fixture(scope="module")
 def collected():
     path = DATA / read_catalogue().entry("bias-in-bios-dev").mirror_path
-    return collect_bios({"bias-in-bios-dev": path})
+    return collect_bios({"bias-in-bios-dev": path})[0].rename(columns={"profession": "label"})
 
 
 @pytest.fixture(scope="module")
 def kept(collected):
-    return keep_professions(collected[0], least=20, small="drop")
+    return keep_labels(collected, least=20, small="drop")
 
 
 def test_professions_with_enough_of_both_genders(kept):
     bios, table = kept
-    assert sorted(set(bios["profession"])) == KEPT == table.loc[table["kept"], "profession"].tolist()
-    counts = table.set_index("profession")
+    assert sorted(set(bios["label"])) == KEPT == table.loc[table["kept"], "label"].tolist()
+    counts = table.set_index("label")
     assert counts.loc["surgeon", ["women", "men"]].tolist() == [461, 3118]
     assert counts.loc["software_engineer", ["women", "men", "kept"]].tolist() == [0, 10, False]
 
 
 def test_twenty_of_each_gender_are_enough_for_the_papers_seeds_and_two_are_not(collected, kept):
     check_balanceable(kept[0], seeds=SEEDS, strategies=STRATEGIES)
-    few, _ = keep_professions(collected[0], least=2, small="drop")
+    few, _ = keep_labels(collected, least=2, small="drop")
     with pytest.raises(BiasflowError, match=r"in the (train|test) part of seed \d+|too few"):
         check_balanceable(few, seeds=SEEDS, strategies=STRATEGIES)
 
@@ -52,5 +53,5 @@ def test_the_papers_seeds(kept, seed):
     assert len({rows.test.tobytes() for rows in parts.values()}) == 1
     genders = Counter(bios["gender"].to_numpy()[parts["plain"].test])
     assert genders["F"] == genders["M"]
-    shares = shares_of_women(bios["profession"], bios["gender"], split(bios["profession"], seed).train)
+    shares = shares_of_women(bios["label"], bios["gender"], split(bios, seed).train)
     assert shares["nurse"] == pytest.approx(0.91, abs=0.02) and shares["surgeon"] == pytest.approx(0.13, abs=0.02)

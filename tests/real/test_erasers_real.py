@@ -6,7 +6,7 @@ from torch.nn.functional import one_hot
 
 from biasflow.encoders.load import load_encoder
 from biasflow.erasers import inlp, leace, splince
-from biasflow.tasks.occupation.gendered_vectors import gendered_vectors
+from biasflow.tasks.classification.gendered_vectors import gendered_vectors
 from tests.real.files import SPLADE, needs
 from tests.unit.erasers.test_subspaces import covariance
 from tests.unit.synthetic_bios import readable
@@ -17,10 +17,10 @@ pytestmark = needs(SPLADE)
 @pytest.fixture(scope="module", params=[120, 1200], ids=["fewer vectors than dimensions", "more"])
 def vectors(request, tmp_path_factory):
     """X, z and y of made-up biographies, read as a run reads them."""
-    path = tmp_path_factory.mktemp("bios") / "biographies.parquet"
+    path = tmp_path_factory.mktemp("bios") / "texts.parquet"
     readable(request.param).to_parquet(path)
     model, tokenizer = load_encoder(SPLADE, head="none")
-    X, z, y = gendered_vectors(model, tokenizer, {"biographies": [path]}, seed=0, max_length=64)
+    X, z, y = gendered_vectors(model, tokenizer, {"texts": [path]}, seed=0, max_length=64)
     assert (len(X) < X.shape[1]) == (request.param == 120)
     return X, torch.from_numpy(z), torch.from_numpy(y)
 

@@ -85,7 +85,7 @@ def test_the_mirror_agrees_with_its_manifest_and_the_catalogue(tmp_path, name):
     assert origin.bytes == (tmp_path / name).stat().st_size
 
 
-SCHEMA = Path(__file__).parents[2] / "scripts/biasflow/tasks/nli/schema.yaml"
+SCHEMA = Path(__file__).parents[2] / "scripts/biasflow/tasks/classification/nli.yaml"
 FULL = yaml.safe_load(SCHEMA.read_text(encoding="utf-8"))["properties"]["selections"]["properties"]["full"]["default"]
 
 

@@ -13,6 +13,7 @@ from biasflow import registry
 from biasflow.encoders.linear_head import save_head
 from biasflow.erasers.eraser import Eraser
 from biasflow.methods.fitted import Active, Fitted, save
+from biasflow.plan.setup import kind_of
 from biasflow.readouts.files import array_on_disk
 from biasflow.readouts.source import Source
 from biasflow.strategies import Strategy
@@ -22,7 +23,7 @@ from tests.unit.fake_tokenizer import word_tokenizer
 STRATEGIES = {
     name: Strategy(name, entry.module, entry.text)
     for name, entry in registry.STRATEGIES.items()
-    if not entry.kinds or "occupation" in entry.kinds
+    if kind_of("occupation").has.issuperset(entry.needs)
 }
 PLAIN = STRATEGIES["plain"]
 CLASSES = ["nurse", "surgeon", "teacher"]
@@ -30,12 +31,12 @@ WOMEN = {"nurse": 0.8, "surgeon": 0.2, "teacher": 0.5}
 
 
 def labels_of(counts: dict[str, tuple[int, int]], seed: int = 0) -> pd.DataFrame:
-    """professions and genders of counts {profession: (women, men)}, shuffled."""
+    """labels and genders of counts {label: (women, men)}, shuffled."""
     pairs = [
         (name, gender) for name, both in counts.items() for gender, n in zip("FM", both, strict=True) for _ in range(n)
     ]
     order = np.random.default_rng(seed).permutation(len(pairs))
-    return pd.DataFrame([pairs[k] for k in order], columns=["profession", "gender"])
+    return pd.DataFrame([pairs[k] for k in order], columns=["label", "gender"])
 
 
 def tables_of(least: int, most: int) -> st.SearchStrategy[dict[str, tuple[int, int]]]:
@@ -47,7 +48,7 @@ def tables_of(least: int, most: int) -> st.SearchStrategy[dict[str, tuple[int, i
 
 def cells(bios: pd.DataFrame, rows: np.ndarray) -> Counter:
     """(profession, gender) -> how many of the rows."""
-    return Counter(zip(bios["profession"].to_numpy()[rows], bios["gender"].to_numpy()[rows], strict=True))
+    return Counter(zip(bios["label"].to_numpy()[rows], bios["gender"].to_numpy()[rows], strict=True))
 
 
 def biographies(n: int = 900, seed: int = 0) -> pd.DataFrame:
@@ -57,7 +58,7 @@ def biographies(n: int = 900, seed: int = 0) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "text": [f"text {number}" for number in range(n)],
-            "profession": professions,
+            "label": professions,
             "gender": np.where(women, "F", "M"),
             "name": "",
             "scrubbed": [f"_ {number}" for number in range(n)],
@@ -69,7 +70,7 @@ def vectors_of(bios: pd.DataFrame, *, gender: float, noise: float = 0.3, seed: i
     """The profession one-hot, the gender in a dimension of its own (number 4), and noise: [n, 6]."""
     rng = np.random.default_rng(seed)
     found = rng.normal(scale=noise, size=(len(bios), 6))
-    found[np.arange(len(bios)), [CLASSES.index(name) for name in bios["profession"]]] += 1
+    found[np.arange(len(bios)), [CLASSES.index(name) for name in bios["label"]]] += 1
     found[:, 4] += gender * np.where(bios["gender"] == "F", 1, -1)
     return torch.tensor(found, dtype=torch.float32)
 
@@ -82,7 +83,7 @@ LAYERS = SIZES["num_hidden_layers"]
 def readable(n: int = 300, seed: int = 0) -> pd.DataFrame:
     """`biographies` with texts that an encoder can read: a pronoun (scrubbed: _), fillers, a word of the profession."""
     bios, rng = biographies(n, seed), np.random.default_rng(seed)
-    middles = [[*rng.choice(FILLERS, size=rng.integers(1, 6)), OWN_WORDS[name]] for name in bios["profession"]]
+    middles = [[*rng.choice(FILLERS, size=rng.integers(1, 6)), OWN_WORDS[name]] for name in bios["label"]]
     pronouns = np.where(bios["gender"] == "F", "she", "he")
     return bios.assign(
         text=[" ".join([pronoun, *middle]) for pronoun, middle in zip(pronouns, middles, strict=True)],
@@ -124,10 +125,10 @@ def fitted(*names: str) -> Fitted:
 
 
 def source(folder: Path, dataset: str = "bios-raw", *, methods: tuple[str, ...] = ("none",), **data: Path) -> Source:
-    """The files `model`, `biographies.parquet` and `methods.safetensors` of a folder, and those of other roles."""
+    """The files `model`, `texts.parquet` and `methods.safetensors` of a folder, and those of other roles."""
     if not (folder / "methods.safetensors").is_file():
         save(fitted(*METHODS), folder / "methods.safetensors")
-    roles = {"biographies": folder / "biographies.parquet"} | data
+    roles = {"texts": folder / "texts.parquet"} | data
     files = {role: (path,) for role, path in roles.items()}
     return Source(folder / "model", methods, dataset, files, methods_file=folder / "methods.safetensors")
 

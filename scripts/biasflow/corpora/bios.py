@@ -4,13 +4,12 @@ import pickle
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
 
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import first_bytes
-from biasflow.base.genders import GENDERS, SPELT_OUT, WOMEN_FIRST
+from biasflow.base.genders import GENDERS, SPELT_OUT
 from biasflow.corpora.records import is_filled, of_objects, one_line, read_records, refuse
 
 PROFESSIONS = (
@@ -24,8 +23,6 @@ GENDER_OF = {name: code for code, word in zip(GENDERS, SPELT_OUT, strict=True) f
 SUMMARY_COLUMNS = ("file", "read", "no_profession", "duplicate", "conflicting", "kept")
 HALF_CHARACTER = re.compile("[\ud800-\udfff]")  # cannot be written as UTF-8
 WHOLE_NUMBER = re.compile(r"[0-9]{1,3}(\.0+)?")
-KEPT_COLUMNS = ("profession", "women", "men", "kept", "reason")
-NAMED = 5  # professions in the sentence on those that are dropped
 # Our column -> its possible names in a file; the first existing one counts.
 NAMES_OF = {
     "text": ("text", "hard_text", "raw"),
@@ -36,15 +33,22 @@ NAMES_OF = {
 }
 COLUMNS = tuple(NAMES_OF)
 OPTIONAL = ("name", "scrubbed")
-WANTED = {name for names in NAMES_OF.values() for name in names} | {"start_pos"}
+SPLIT = "split"  # a column that only files with names of their own may have
+PARTS = {"train": "train", "validation": "validation", "dev": "validation", "test": "test"}  # by what a file calls them
 
 
 def collect_bios(
-    files: Mapping[str, str | Path], *, professions: Sequence[str] | None = PROFESSIONS
+    files: Mapping[str, str | Path],
+    *,
+    professions: Sequence[str] | None = PROFESSIONS,
+    names: Mapping[str, Sequence[str]] = NAMES_OF,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The biographies of several files (name -> path), one after the other, and what was read and left out.
 
-    The first table has the columns text, profession, gender, name, scrubbed (all text). The second has one row per
+    names: our columns -> those of the files; also of other labelled texts of people, whose label is the profession
+    here, and which may have a split of their own.
+    The first table has the columns text, profession, gender, name, scrubbed (all text), and split where `names` has it:
+    train, validation or test. The second has one row per
     file: file (its name), read, no_profession, duplicate, conflicting, kept; read is the sum of the other four.
 
     Formats, told by content: Parquet, JSON lines, a table with a header, and the pickle BIOS.pkl of the original
@@ -68,7 +72,9 @@ def collect_bios(
     character (a lone surrogate), a JSON array in place of lines, a pickle that asks for any global; or the file that
     has no biography or cannot be read."""
     paths = {name: Path(path) for name, path in files.items()}
-    tables = [_checked(path, read_biographies(path), professions).assign(file=name) for name, path in paths.items()]
+    tables = [
+        _checked(path, read_biographies(path, names), professions).assign(file=name) for name, path in paths.items()
+    ]
     if not tables:
         raise BiasflowError("biographies: no file is named; name at least one.")
     bios = pd.concat(tables, ignore_index=True)
@@ -76,65 +82,10 @@ def collect_bios(
     summary = pd.crosstab(bios["file"], fate).reindex(index=list(files), columns=list(SUMMARY_COLUMNS[2:]))
     summary = summary.fillna(0).astype(int).rename_axis(index="file", columns=None).reset_index()
     summary.insert(1, "read", summary[list(SUMMARY_COLUMNS[2:])].sum(axis=1))
-    kept = bios.loc[fate == "kept", list(COLUMNS)].reset_index(drop=True)
+    kept = bios.loc[fate == "kept", [*COLUMNS, *{SPLIT} & {*bios}]].reset_index(drop=True)
     if kept.empty:
         raise BiasflowError(f"{', '.join(files)}: no biography of {len(bios)} can be used; check the files.")
     return kept, summary
-
-
-def keep_professions(
-    bios: pd.DataFrame,
-    *,
-    least: int,
-    small: Literal["error", "drop"] = "error",
-    advice: str = "leave them out or let small professions be dropped",
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Keep only the professions with at least `least` biographies of each gender, and a table that says which those
-    are.
-
-    least: at least 2. Splits keep the shares of professions, not of genders, and a test split without one gender cannot
-    be balanced: of n biographies of a gender none is among a test quarter with probability about 0.75^n (5.6 % for 10,
-    0.3 % for 20); `tasks.occupation.data.check_balanceable` tries it. small: "error" refuses a profession that has
-    fewer, with `advice` at the end of the message, "drop" leaves it out.
-    The second table has one row per profession, alphabetical: profession, women, men, kept (bool), reason ("" if kept).
-    BiasflowError names the professions that are too small with their counts; or fewer than two are left."""
-    counts = pd.crosstab(bios["profession"], bios["gender"]).reindex(columns=WOMEN_FIRST, fill_value=0)
-    enough = counts.min(axis=1) >= least
-    rows = [
-        (name, int(women), int(men), bool(kept), "" if kept else f"fewer than {least} of a gender")
-        for (name, women, men), kept in zip(counts.itertuples(), enough, strict=True)
-    ]
-    professions = pd.DataFrame(rows, columns=list(KEPT_COLUMNS))
-    too_small = _too_small(professions)
-    if too_small and small == "error":
-        raise BiasflowError(
-            f"professions with fewer than {least} biographies of a gender: {', '.join(too_small)}; {advice}."
-        )
-    if enough.sum() < 2:
-        raise BiasflowError(
-            f"professions: {enough.sum()} of {len(enough)} with at least {least} biographies of each gender "
-            f"(too small: {', '.join(too_small) or 'none'}); give more biographies or ask for fewer."
-        )
-    kept = bios[bios["profession"].map(enough)].reset_index(drop=True)
-    return kept, professions
-
-
-def dropped(professions: pd.DataFrame) -> str:
-    """Say in a sentence how many professions were dropped and why, and name some: the second table of
-    `keep_professions`; "" if all are kept."""
-    names = _too_small(professions)
-    if not names:
-        return ""
-    more = [f"and {len(names) - NAMED} more"] if len(names) > NAMED else []
-    shown = ", ".join([*names[:NAMED], *more])
-    why = professions.loc[~professions["kept"], "reason"].iloc[0]
-    return f"{len(names)} of {len(professions)} professions dropped ({why}): {shown}"
-
-
-def _too_small(professions: pd.DataFrame) -> list[str]:
-    """Those that are not kept, with their counts."""
-    rows = professions[~professions["kept"]].itertuples()
-    return [f"{row.profession} ({row.women} women, {row.men} men)" for row in rows]
 
 
 def left_out(summary: pd.DataFrame) -> str:
@@ -172,10 +123,14 @@ def _checked(path: Path, raw: pd.DataFrame, professions: Sequence[str] | None) -
 
     raw: as `read_biographies` gives it. Numbers stand for professions and genders in the hub's files only: elsewhere 1
     may be a man."""
-    for column in COLUMNS:  # before anything else: pandas cannot hold half a character
+
+    def refuse_in(column: str, wrong: pd.Series, why: str) -> None:
+        refuse(path, raw[column].rename(raw.attrs["called"][column]), wrong, why)
+
+    for column in raw:  # before anything else: pandas cannot hold half a character
         why = "holds half a character (a lone surrogate); mend the text's encoding"
-        refuse(path, raw[column], raw[column].map(_has_half_character), why)
-    refuse(path, raw["text"], ~raw["text"].map(is_filled), "is no text; fill it in or delete the biography")
+        refuse_in(column, raw[column].map(_has_half_character), why)
+    refuse_in("text", ~raw["text"].map(is_filled), "is no text; fill it in or delete the biography")
     if raw.attrs["hub"] and all(_is_of_numbers(raw[column]) for column in ("profession", "gender")):
         raw = raw.assign(
             profession=_by_number(path, raw["profession"], PROFESSIONS), gender=_by_number(path, raw["gender"], GENDERS)
@@ -184,12 +139,16 @@ def _checked(path: Path, raw: pd.DataFrame, professions: Sequence[str] | None) -
     profession = raw["profession"].map(lambda value: _profession(value, known))
     names = "a name" if known is None else f"one of {', '.join(known.values())}"
     why = f"is not {names}; leave it out, or let the run take professions of your own"
-    refuse(path, raw["profession"], profession.isna(), why)
+    refuse_in("profession", profession.isna(), why)
     gender = raw["gender"].map(lambda value: GENDER_OF.get(value.strip().lower()) if isinstance(value, str) else None)
-    refuse(path, raw["gender"], gender.isna(), "is neither F nor M; a biography needs one of the two")
+    refuse_in("gender", gender.isna(), "is neither F nor M; a biography needs one of the two")
     name = raw["name"].map(_joined)
-    refuse(path, raw["name"], name.isna(), "is no name: a text or a list of texts; mend it or leave it empty")
+    refuse_in("name", name.isna(), "is no name: a text or a list of texts; mend it or leave it empty")
     scrubbed = raw["scrubbed"].map(lambda text: text if is_filled(text) else "")
+    if SPLIT in raw:
+        parts = raw[SPLIT].map(PARTS)
+        refuse_in(SPLIT, parts.isna(), f"is none of {', '.join(PARTS)}")
+        raw = raw.assign(split=parts)
     return raw.assign(profession=profession, gender=gender, name=name, scrubbed=scrubbed).astype("str")
 
 
@@ -231,6 +190,8 @@ def _profession(value: object, known: Mapping[str, str] | None) -> str | None:
     """The profession that a file calls `value`, "" if it gives none, None if there is no such profession."""
     if _is_absent(value):
         return ""
+    if known is None and isinstance(value, int):
+        return str(value)  # a label such as 0 or true, of Parquet or JSON
     if not isinstance(value, str):
         return None
     return value.strip() if known is None else known.get(_plain(value))
@@ -248,30 +209,34 @@ def _joined(name: object) -> str | None:
     return "" if name is None else name.strip() if isinstance(name, str) else None
 
 
-def read_biographies(path: Path) -> pd.DataFrame:
-    """Return one row per record with the columns COLUMNS, values unchanged (None if missing).
+def read_biographies(path: Path, names: Mapping[str, Sequence[str]] = NAMES_OF) -> pd.DataFrame:
+    """Return one row per record with the columns COLUMNS and those of `names`, values unchanged (None if missing).
 
     The index, named line, row or record, is the place in the file, from 1. attrs["hub"]: whether the columns have the
-    names of the hub's files. Formats and errors as `bios.collect_bios` has them."""
+    names of the hub's files; attrs["called"]: the names of the columns in the file. Formats and errors as
+    `bios.collect_bios` has them."""
     pickled = first_bytes(path, 1) == b"\x80" or path.suffix in (".pkl", ".pickle")
-    records = of_objects(path, _unpickled(path), "record", WANTED) if pickled else read_records(path, WANTED)
+    wanted = {name for of_column in names.values() for name in of_column} | {"start_pos"}
+    records = of_objects(path, _unpickled(path), "record", wanted) if pickled else read_records(path, wanted)
     if not len(records):
         raise BiasflowError(f"{path}: holds no biography; check the file.")
-    return _columns(path, records)
+    return _columns(path, records, dict.fromkeys(OPTIONAL, ()) | names)
 
 
-def _columns(path: Path, table: pd.DataFrame) -> pd.DataFrame:
-    columns = {}
-    for column, names in NAMES_OF.items():
-        present = [name for name in names if name in table]
+def _columns(path: Path, table: pd.DataFrame, names: Mapping[str, Sequence[str]]) -> pd.DataFrame:
+    columns, called = {}, {}
+    for column, known in names.items():
+        present = [name for name in known if name in table]
         if not present and column not in OPTIONAL:
             has = ", ".join(one_line(name, 30) for name in table.attrs["columns"])
-            raise BiasflowError(f"{path}: has no column {' or '.join(names)}; it has {one_line(has)}. Rename one.")
+            raise BiasflowError(f"{path}: has no column {' or '.join(known)}; it has {one_line(has)}. Rename one.")
         values = table[present[0]] if present else pd.Series("", index=table.index)
         if present == ["raw"] and "start_pos" in table:
             values = _after_first_sentence(path, table)
         columns[column] = values.astype(object).where(values.notna(), None).rename(column)
+        called[column] = (present or [column])[0]
     raw = pd.DataFrame(columns)
+    raw.attrs["called"] = called
     raw.attrs["hub"] = "hard_text" in table.attrs["columns"]
     return raw
 

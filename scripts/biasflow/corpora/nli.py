@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.tabular import write_csv
 from biasflow.corpora.records import columns_of, is_filled, read_records, refuse
 
 LABELS = ("entailment", "neutral", "contradiction")  # in the order of the hub's numbers
@@ -49,11 +48,6 @@ def read_nli(path: str | Path) -> NliData:
     pairs = table.set_axis(COLUMNS, axis=1).assign(label=labels)[gold].astype("str").reset_index(drop=True)
     pairs[[*TEXTS]] = pairs[[*TEXTS]].apply(in_one_line)
     return NliData(pairs, dropped=int((~gold).sum()))
-
-
-def write_nli(pairs: pd.DataFrame, path: str | Path) -> None:
-    """Write pairs as CSV with the columns premise, hypothesis, label; `tabular.read_text_csv` gives them back."""
-    write_csv(pairs[[*COLUMNS]], path)
 
 
 def check_classes(data: NliData, name: str) -> None:

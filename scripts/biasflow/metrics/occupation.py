@@ -46,18 +46,19 @@ def score(path: str | Path, *, professions: str | Path | None = None) -> pd.Data
     """Return every extrinsic score of every head under every method, from a file of `readouts.heads`: the columns of
     `occupation_rows` with method, setting, head, head_seed and split_seed.
 
-    professions: the table of `tasks.occupation.data.profession_table`, which has the shares of the labour market; None:
-    no scores with these. BiasflowError names a file that is no such table, and a profession without shares."""
+    professions: the table of `tasks.classification.collect.profession_table`, which has the shares of the labour
+    market; None: no scores with these. BiasflowError names a file that is no such table, and a profession without
+    shares."""
     names = [*METHOD, "head", "head_seed", "split_seed"]
     shares = [f"share_{part}" for part in ("train", "test")]
-    table = load_table(path, [*names[2:], "gender", "gold", "predicted", "biographies", *shares, PEOPLE_OF])
+    table = load_table(path, [*names[2:], "gender", "gold", "predicted", "texts", *shares, PEOPLE_OF])
     classes = sorted({*table["gold"], *table["predicted"]})
     classifier = table.groupby(names, sort=False).ngroup().to_numpy()
     gold, predicted = (pd.Categorical(table[column], classes).codes for column in ("gold", "predicted"))
     gender = pd.Categorical(table["gender"], GENDERS).codes
     counts = np.zeros((classifier.max() + 1, len(GENDERS), len(classes), len(classes)), dtype=np.int64)
     cells = classifier, gender, gold, predicted
-    np.add.at(counts, cells, table["biographies"])
+    np.add.at(counts, cells, table["texts"])
     of_women = {part: np.full((len(counts), len(classes)), np.nan) for part in ("train", "test")}
     for part, share in of_women.items():
         share[classifier, gold] = table[f"share_{part}"]

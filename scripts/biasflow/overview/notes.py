@@ -6,16 +6,16 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from biasflow.corpora.bios import dropped
 from biasflow.metrics.items import LEFT_OUT
 from biasflow.overview.maps import Map
 from biasflow.plan.methods import control_of
 from biasflow.registry import METRICS
 from biasflow.results.scores import NA, NONE
+from biasflow.tasks.classification.labels import dropped
 
 
 def dropped_of_tasks(paths: Sequence[str | Path]) -> list[str]:
-    """Which professions the data of tasks leave out, a sentence each. paths: <task>/professions.csv."""
+    """Which labels the data of tasks leave out, a sentence each. paths: their tables of labels, in their folders."""
     said = {Path(path).parent.name: dropped(pd.read_csv(path)) for path in paths}
     return [f"{task}: {sentence}." for task, sentence in said.items() if sentence]
 

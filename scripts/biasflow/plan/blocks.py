@@ -8,6 +8,7 @@ from biasflow.base.names import Faults, refuse, require
 from biasflow.matrix import FINETUNED, PRETRAINED, RANDOM, Block
 from biasflow.papers.paper import brought, load
 from biasflow.plan.methods import not_in_training
+from biasflow.plan.setup import Setup
 from biasflow.registry import METRICS, PAPERS, STRATEGIES, WITH
 
 DEFAULTS = {"task": None, "trainings": None, "metrics": [], "items": {}, "limit": None}
@@ -66,7 +67,7 @@ def _unfitting(block: Block, config: Mapping) -> Faults:
 
 
 def _unfitting_strategies(block: Block, config: Mapping) -> Faults:
-    kind, key = config["tasks"][block.task]["kind"], f"{block.key}.strategies"
+    kind, key = Setup(config).task(block.task).kind, f"{block.key}.strategies"
     for name in block.strategies:
         if name.startswith(WITH):
             method = name.removeprefix(WITH)
@@ -75,10 +76,8 @@ def _unfitting_strategies(block: Block, config: Mapping) -> Faults:
                 yield key, f"{name}: methods.{method} {reason}"
             continue
         require(name, STRATEGIES, key, "strategies")
-        kinds = STRATEGIES[name].kinds
-        if kinds and kind not in kinds:
-            available = f"it is for {', '.join(kinds)}"
-            yield key, f"{name} is not available for tasks of kind {kind} ({block.task}); {available}"
+        if lacking := [need for need in STRATEGIES[name].needs if need not in kind.has]:
+            yield key, f"{name} needs {' and '.join(lacking)}, which tasks.{block.task} has not; leave it out"
 
 
 def _metric_of(name: str) -> str:

@@ -116,6 +116,8 @@ def why_not(setup: Setup, asked: Asked, method: str, metric: str, dataset: Datas
         models = f"models fine-tuned for {TASKS[kind].label}" if kind else "pretrained encoders"
         return f"{block.key}.metrics: {metric} is for {names}, not for {models}"
     if datasets_of(metric, asked.task) is None:
+        if asked.task and asked.task.about["kind"] in kinds:
+            return f"{block.key}.metrics: {metric}: {asked.task.kind.otherwise.format(task=asked.task.name)}"
         kinds = list(filter(None, kinds))
         return (
             f"{block.key}.task: {metric} needs a task of kind {' or '.join(kinds)}; define one under tasks, such as "

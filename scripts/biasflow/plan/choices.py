@@ -81,10 +81,9 @@ def _defined(config: Mapping | None, part: str, kinds: Mapping[str, str]) -> Lin
 
 
 def strategies(config: Mapping | None) -> Lines:
-    """The ways to fine-tune, and the kinds of task that have each."""
+    """The ways to fine-tune, and what each needs of a task."""
     for name, entry in STRATEGIES.items():
-        kinds = f"kind {', '.join(entry.kinds)}" if entry.kinds else "any kind"
-        yield name, f"{entry.meaning}; for tasks of {kinds}"
+        yield name, f"{entry.meaning}; it needs {' and '.join(entry.needs) or 'nothing more'}"
     yield f"{WITH}<method>", "the method is active in every step of the training"
 
 

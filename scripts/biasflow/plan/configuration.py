@@ -20,7 +20,7 @@ from biasflow.encoders.recipes import MASKED_LM, PLANTED_BIAS, RECIPES, SWAPPED
 from biasflow.papers.paper import brought
 from biasflow.plan import datasets
 from biasflow.plan.methods import methods_of_erasers, steps_of, unfitting_methods, with_variants
-from biasflow.plan.setup import Setup, tasks_of_papers
+from biasflow.plan.setup import Setup, kind_of, tasks_of_papers
 from biasflow.plan.validation import Validator, fault
 from biasflow.registry import PAPERS, STRATEGIES, TASKS
 from biasflow.stimuli.densray_sets import OCCUPATIONS
@@ -29,13 +29,13 @@ ENCODER = "{encoder}"  # in a path: the folder that the key `encoder` names
 
 
 def load_schema() -> dict:
-    """The JSON Schema (draft 2020-12) of configurations: plan/schema.yaml, and the schema.yaml of every
-    kind of task, whose definitions may be referred to anywhere, so that each has a name of its own."""
+    """The JSON Schema (draft 2020-12) of configurations: plan/schema.yaml, and the schema of every kind of task, whose
+    definitions may be referred to anywhere, so that each has a name of its own."""
     schema = _read(shipped("plan/schema.yaml"))
     definitions, task = schema["$defs"], {"required": ["kind"], "properties": {"kind": {"enum": list(TASKS)}}}
     definitions["task"] = {"type": "object", **task, "allOf": []}
     for kind, entry in TASKS.items():
-        keys = _read(FOLDER / entry.folder.replace(".", "/") / "schema.yaml")
+        keys = _read(FOLDER / entry.schema)
         properties = {"kind": {"const": kind}, **_of_strategies(kind), **keys["properties"]}
         definitions |= {**keys.pop("$defs", {}), kind: keys | {"properties": properties}}
         is_of_kind = {"properties": {"kind": {"const": kind}}, "required": ["kind"]}
@@ -53,7 +53,7 @@ def _of_strategies(kind: str) -> dict[str, dict]:
             "properties": dict(entry.options),
         }
         for name, entry in STRATEGIES.items()
-        if entry.options and kind in entry.kinds
+        if entry.options and kind_of(kind).has.issuperset(entry.needs)
     }
 
 

@@ -70,7 +70,8 @@ class Setup:
     def task(self, name: str, blocks: tuple[Block, ...] = ()) -> TaskPlan:
         """The task of this name. blocks: those of the run, for data that depend on what is asked for."""
         about, of_paper = self.config["tasks"][name], name in tasks_of_papers(self.config)
-        return TaskPlan(name, about, kind_of(about["kind"]), self.paths, of_paper, blocks)
+        kind = kind_of(about["kind"])
+        return TaskPlan(name, about, kind.of(about) if kind.of else kind, self.paths, of_paper, blocks)
 
 
 def _folder(path: str, mirror: str | None) -> Path | None:
@@ -94,4 +95,4 @@ def kind_of(name: str) -> Kind:
 
 def plan_module(kind: str) -> str:
     """The full name of the module that plans a kind of task."""
-    return f"{PACKAGE}.{TASKS[kind].folder}.plan"
+    return f"{PACKAGE}.{TASKS[kind].plan}"

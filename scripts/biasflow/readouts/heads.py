@@ -1,9 +1,9 @@
-"""The readout `heads`: what a classifier's own head, and linear heads trained anew, predict of biographies.
+"""The readout `heads`: what a classifier's own head, and linear heads trained anew, predict of texts.
 
 File: a table with the columns method, setting, head ("own", "retrained", or "frozen-<strategy>" on an encoder that was
-not fine-tuned), head_seed, split_seed, gender, gold, predicted, biographies (how many; cells without any are left out),
-people (which: their numbers, from 0, in the file of biographies),
-share_train and share_test (of women among the gold profession's biographies in these parts, before any balancing).
+not fine-tuned), head_seed, split_seed, gender, gold, predicted, texts (how many; cells without any are left out),
+people (which: their numbers, from 0, in the file of texts),
+share_train and share_test (of women among the gold class's texts in these parts, before any balancing).
 Beside it lie the heads that were trained, `<name>.heads.safetensors`.
 
 Source: Orgad et al. (2022; section 3, "retraining", and table 5)."""
@@ -28,11 +28,11 @@ from biasflow.readouts.linear_heads import LinearHeads, save_linear_heads, train
 from biasflow.readouts.source import Source, load_for
 from biasflow.readouts.states import States
 from biasflow.strategies import Strategy
-from biasflow.tasks.occupation.data import (
+from biasflow.tasks.classification.splits import (
     RAW,
     classes_of,
     held_out,
-    professions_of,
+    labels_of,
     rows_of,
     shares_of_women,
     split,
@@ -42,7 +42,7 @@ from biasflow.tasks.occupation.data import (
 OWN, RETRAINED, FROZEN = "own", "retrained", "frozen-"
 NA = "-"  # the seed of a model's own head, which has none beside that of its training
 NAMES = [*METHOD, "head", "head_seed", "split_seed"]
-COLUMNS = [*NAMES, "gender", "gold", "predicted", "biographies", "people", "share_train", "share_test"]
+COLUMNS = [*NAMES, "gender", "gold", "predicted", "texts", "people", "share_train", "share_test"]
 
 
 @dataclass(frozen=True)
@@ -67,10 +67,10 @@ def read(
     strategies: Sequence[Mapping[str, str]] = (),
     **training,
 ) -> dict:
-    """Count what heads predict of each split's balanced test biographies, given the vectors of `text`, under every
+    """Count what heads predict of each split's balanced test texts, given the vectors of `text`, under every
     method of the block.
 
-    Roles: `biographies`; `vectors`, those of `text` (readouts.first_token); and under the name of each other
+    Roles: `texts`; `vectors`, those of `text` (readouts.first_token); and under the name of each other
     text (`raw`, `scrubbed`) that heads are trained on, its vectors by the same model.
 
     Without `strategies` the model is a fine-tuned one: its own head, and one of each of `head_seeds` for each split
@@ -80,15 +80,15 @@ def read(
     training: epochs, batch_size, learning_rate and keep of `train_heads`. BiasflowError: whatever the split, the
     strategies and `train_heads` refuse, and a method that changes nothing."""
     device = resolve_device(source.device)
-    bios, fitted = read_parquet(source.file("biographies")), load_for(source)
+    examples, fitted = read_parquet(source.file("texts")), load_for(source)
     if strategies:
         known = [Strategy(**options) for options in strategies]
         asked = [strategy for strategy in known if text in (RAW, strategy.text)]
-        heads = [_frozen(bios, strategy, seed) for strategy in asked for seed in split_seeds]
+        heads = [_frozen(examples, strategy, seed) for strategy in asked for seed in split_seeds]
         heads.sort(key=lambda head: head.text)
         own_heads = None
     else:
-        parts = {seed: split(bios["profession"], seed) for seed in split_seeds}
+        parts = {seed: split(examples, seed) for seed in split_seeds}
         heads = [
             Head(RETRAINED, seed, split_seed, RAW, part.train, part.validation)
             for split_seed, part in parts.items()
@@ -101,17 +101,17 @@ def read(
     trained: dict[tuple[str, str], LinearHeads] = {}
     for its_text, alike in groupby(heads, key=lambda head: head.text):
         vectors = States(source.file("vectors" if its_text == text else its_text), fitted)
-        for pair, new_heads in _trained(vectors, list(alike), classes_of(bios), device, training):
+        for pair, new_heads in _trained(vectors, list(alike), classes_of(examples), device, training):
             trained[pair] = trained[pair].joined(new_heads) if pair in trained else new_heads
-    table = _counted(bios, States(source.file("vectors"), fitted), heads, trained, own_heads, split_seeds, device)
+    table = _counted(examples, States(source.file("vectors"), fitted), heads, trained, own_heads, split_seeds, device)
     names = [{**dict(zip(METHOD, pair, strict=True)), **_names(head)} for pair in trained for head in heads]
     save_linear_heads(reduce(LinearHeads.joined, trained.values()), output.with_suffix(".heads.safetensors"), names)
     write_parquet(table, output)
     return {"device": str(device), "heads": len(names)}
 
 
-def _frozen(bios: pd.DataFrame, strategy: Strategy, seed: int) -> Head:
-    rows = rows_of(bios, strategy, seed)
+def _frozen(examples: pd.DataFrame, strategy: Strategy, seed: int) -> Head:
+    rows = rows_of(examples, strategy, seed)
     return Head(FROZEN + strategy.name, seed, seed, strategy.text, rows.train, rows.validation)
 
 
@@ -143,7 +143,7 @@ def _trained(
 
 
 def _counted(
-    bios: pd.DataFrame,
+    examples: pd.DataFrame,
     vectors: States,
     heads: Sequence[Head],
     trained: Mapping[tuple[str, str], LinearHeads],
@@ -152,8 +152,8 @@ def _counted(
     device: torch.device,
 ) -> pd.DataFrame:
     """The table of the readout: what the trained heads, and the model's own if there is one, predict of test parts."""
-    gold, is_woman, professions = classes_of(bios), women(bios), np.array(professions_of(bios))
-    tests = {seed: held_out(bios, seed) for seed in split_seeds}
+    gold, is_woman, labels = classes_of(examples), women(examples), np.array(labels_of(examples))
+    tests = {seed: held_out(examples, seed) for seed in split_seeds}
     everyone = np.unique(np.concatenate(list(tests.values())))
     tables = []
     for method, setting, X in vectors.under_each(everyone, device=device):
@@ -165,11 +165,11 @@ def _counted(
                 names = [{"head": OWN, "head_seed": NA, "split_seed": str(split_seed)}, *names]
             predicted = tested.predict(X[np.searchsorted(everyone, rows)], device=device)
             cells = _cells(predicted, gold[rows], is_woman[rows], rows)
-            about = {name: professions[cells[name]] for name in ("gold", "predicted")} | {"people": cells["people"]}
+            about = {name: labels[cells[name]] for name in ("gold", "predicted")} | {"people": cells["people"]}
             about |= {"method": method, "setting": setting, "gender": np.array(GENDERS)[cells["gender"]]}
             table = pd.DataFrame(names).iloc[cells["head"]].reset_index(drop=True).assign(**about)
-            tables.append(table.assign(biographies=table["people"].map(len)))
-    shares = pd.concat([_shares(bios, seed) for seed in split_seeds])
+            tables.append(table.assign(texts=table["people"].map(len)))
+    shares = pd.concat([_shares(examples, seed) for seed in split_seeds])
     table = pd.concat(tables, ignore_index=True).merge(shares, on=["split_seed", "gold"], how="left")
     return table[COLUMNS]
 
@@ -177,9 +177,9 @@ def _counted(
 def _cells(
     predicted: np.ndarray, gold: np.ndarray, is_woman: np.ndarray, rows: np.ndarray
 ) -> dict[str, Sequence[np.ndarray]]:
-    """Which biographies are in each cell that has any: numbers of head, gender, gold and predicted class, and people.
+    """Which texts are in each cell that has any: numbers of head, gender, gold and predicted class, and people.
 
-    predicted [heads, rows]; gold, is_woman, rows (the numbers of the biographies) [rows]."""
+    predicted [heads, rows]; gold, is_woman, rows (the numbers of the texts) [rows]."""
     shape = (len(predicted), 2, gold.max() + 1, max(gold.max(), predicted.max()) + 1)
     head = np.arange(len(predicted))[:, None]
     of = np.ravel_multi_index((head, is_woman, gold, predicted), shape).ravel()
@@ -190,11 +190,11 @@ def _cells(
     return dict(zip(names, np.unravel_index(cells, shape), strict=True)) | {"people": people}
 
 
-def _shares(bios: pd.DataFrame, split_seed: int) -> pd.DataFrame:
-    """Share of women by profession in a split's training and test part, before these are balanced."""
-    parts = split(bios["profession"], split_seed)
+def _shares(examples: pd.DataFrame, split_seed: int) -> pd.DataFrame:
+    """Share of women by label in a split's training and test part, before these are balanced."""
+    parts = split(examples, split_seed)
     shares = {
-        f"share_{part}": shares_of_women(bios["profession"], bios["gender"], getattr(parts, part))
+        f"share_{part}": shares_of_women(examples["label"], examples["gender"], getattr(parts, part))
         for part in ("train", "test")
     }
     return pd.DataFrame(shares).rename_axis("gold").reset_index().assign(split_seed=str(split_seed))

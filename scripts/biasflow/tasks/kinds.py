@@ -1,6 +1,7 @@
 """What every kind of task tells the plan: its data, who makes them, and what a training and a readout need.
 
-Every kind says it as `KIND`, a Kind, in tasks/<kind>/plan.py, and its keys in the configuration in schema.yaml."""
+Every kind says it as `KIND`, a Kind, in tasks/<kind>/plan.py, and its keys in the configuration in schema.yaml; kinds
+that share a folder have <kind>.py and <kind>.yaml there (registry.Task)."""
 
 import glob
 from collections.abc import Callable, Mapping, Sequence
@@ -93,7 +94,9 @@ def recipe(task: TaskPlan, strategy: str) -> dict[str, object]:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of task. steps: who makes its data; checks: files of the data that are made to see whether they fit what
+    """A kind of task. steps: who makes its data; has: what strategies may need that its tasks have (registry.GROUP and
+    the like); of: the kind of a task by its keys, where these decide what it has, and otherwise: what such a task could
+    do to have the rest, with {task} for its name; checks: files of the data that are made to see whether they fit what
     is asked of them; trained_on: role -> file of the data that a training is given; training: keyword arguments of
     train() for a strategy, beside strategy, seed, method and device; datasets: what metrics read, by the names of
     registry.Metric.datasets; head: the one that a trained model is opened with (encoders.load), so that methods can be
@@ -105,6 +108,9 @@ class Kind:
     steps: tuple[Step, ...]
     trained_on: Mapping[str, str]
     datasets: Mapping[str, Callable[["Asked"], list[Dataset]]]
+    has: frozenset[str] = frozenset()
+    of: Callable[[Mapping], "Kind"] | None = None
+    otherwise: str = ""
     checks: tuple[str, ...] = ()
     training: Callable[[TaskPlan, str], Options] = recipe
     head: str = "none"

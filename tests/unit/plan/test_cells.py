@@ -204,8 +204,8 @@ def test_a_metric_of_another_kind_of_model_has_a_reason():
     assert by_model["nli_fairness", "-"].reason.startswith("ask.block.metrics: nli_fairness")
     assert by_model["compression", "-"].status == by_model["fairness", "bios"].status == "run"
     assert planned(asking({"encoders": ["own"], "metrics": ["compression"]})).cells[0].reason == (
-        "ask.block.task: compression needs a task of kind occupation or coreference; define one under tasks, such as "
-        "{occupation: {kind: occupation}}, and name it here"
+        "ask.block.task: compression needs a task of kind occupation or classification or coreference; define one "
+        "under tasks, such as {occupation: {kind: occupation}}, and name it here"
     )
 
 
@@ -234,11 +234,11 @@ def test_a_method_that_is_fitted_to_a_task_needs_one():
     block = {"encoders": ["own"], "methods": ["none", "own-task"], "metrics": ["strength"]}
     found = planned(asking(block, method))
     assert reasons(found) == {("own", "own-task", "strength"): (
-        "ask.block.task: methods.own-task is fitted to a task of kind occupation"
+        "ask.block.task: methods.own-task is fitted to a task of kind occupation or classification"
     )}  # fmt: skip
     found = planned(asking(block | {"methods": ["splince", "splince-random0"]}))
     assert {(method, reason) for (_, method, _), reason in reasons(found).items()} == {
-        (name, f"ask.block.task: methods.{name} is fitted to a task of kind occupation")
+        (name, f"ask.block.task: methods.{name} is fitted to a task of kind occupation or classification")
         for name in ("splince", "splince-random0")
     }
     found = planned(asking({"encoders": ["own"], "task": "bios", "methods": ["splince"], "metrics": ["compression"]}))

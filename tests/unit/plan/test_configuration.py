@@ -20,7 +20,7 @@ from tests.unit.plan.configs import ASKING, HUB, SCHEMA, SMALL, asking, changed,
 
 def test_every_definition_of_the_schema_has_a_name_of_its_own():
     """Those of a kind of task may be referred to anywhere."""
-    of_kinds = [definitions(f"{entry.folder.replace('.', '/')}/schema.yaml") for entry in TASKS.values()]
+    of_kinds = [definitions(entry.schema) for entry in TASKS.values()]
     names = [*definitions("plan/schema.yaml"), "task", *TASKS, *chain(*of_kinds)]
     assert [name for name, times in Counter(names).items() if times > 1] == []
 

@@ -179,15 +179,15 @@ def test_a_narrow_encoder_is_read_by_one_job_and_a_broad_one_by_one_for_each_rea
     block = {"encoders": ["own"], "task": "bios", "methods": ["none", "leace"], "metrics": ["fairness"]}
     jobs = jobs_of(setup_of(resolve(asking(block, ("encoders.own.hidden", hidden)), SCHEMA)))
     results, of = "results/test", ["own", "bios/plain/seed0", "block"]
-    folder, bios = f"{results}/readouts/{'/'.join(of)}", [f"{results}/data/bios/biographies.parquet"]
+    folder, bios = f"{results}/readouts/{'/'.join(of)}", [f"{results}/data/bios/texts.parquet"]
     heads = jobs.of("read_together" if together else "heads_texts", of)
     within, file = ("heads/bios-raw", "heads/bios-raw.parquet") if together else ("bios-raw", "bios-raw.parquet")
     given = {} if together else {"bios-raw/vectors": f"{folder}/first_token"}
-    given |= {"first_token/bios-raw/biographies": bios} if together else {}
+    given |= {"first_token/bios-raw/texts": bios} if together else {}
     assert heads.inputs == given | {
         "model": [f"{results}/models/own/bios/plain/seed0"],
         "methods": f"{results}/methods/{'/'.join(of)}.safetensors",
-        f"{within}/biographies": bios,
+        f"{within}/texts": bios,
     }
     reading = heads.params["readout"][-1]
     assert (reading["module"], reading["dataset"]) == ("biasflow.readouts.heads", "bios-raw")

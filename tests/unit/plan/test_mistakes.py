@@ -290,7 +290,7 @@ MISTAKES = [
     (bios(strategies=["with-leece"]), "ask.block.strategies'.*'leace'"),
     (bios(strategies=["with-none"]), "ask.block.strategies'.*with-none.*plain"),
     (bios(strategies=["with-dawkins2024"]), "ask.block.strategies'.*several settings"),
-    (bios(task="nli", strategies=["scrubbing"]), "ask.block.strategies'.*nli.*occupation"),
+    (bios(task="nli", strategies=["scrubbing"]), "ask.block.strategies'.*English.*tasks.nli"),
     (of(("ask", {"block": {"encoders": ["own"]}})), "ask.block.metrics"),
     (of(("ask.liang2020", {"encoders": ["own"], "metrics": ["weat"]})), "ask.liang2020"),
     (paper("liang2021"), "papers.liang2021'.*'liang2020'"),

@@ -11,8 +11,8 @@ from biasflow.metrics.families import balanced_accuracy, score
 from biasflow.readouts import families
 from biasflow.readouts.families import FAMILIES, erased, probed
 from biasflow.results.scores import tidy
+from biasflow.tasks.classification.cuts import cuts
 from biasflow.tasks.cuts import Cut
-from biasflow.tasks.occupation.cuts import cuts
 from tests.unit.synthetic_bios import biographies, save_states, source, vectors_of
 
 N = 1600
@@ -63,7 +63,7 @@ def test_what_an_eraser_leaves_is_read_off_rows_that_it_was_not_fitted_to():
 
 def test_every_method_and_split_has_a_score_of_every_family_with_an_interval(tmp_path):
     bios = biographies(1200)
-    bios.to_parquet(tmp_path / "biographies.parquet")
+    bios.to_parquet(tmp_path / "texts.parquet")
     gender = Eraser.projection(torch.eye(6)[4:5])
     save(
         Fitted({"erased": (Active("erased", "-", (("layer[-1]", gender),)),)}, {"erased": []}),
@@ -72,7 +72,7 @@ def test_every_method_and_split_has_a_score_of_every_family_with_an_interval(tmp
     states = save_states(tmp_path / "vectors", vectors_of(bios, gender=0.6))
     options = {"data": ["balanced"], "split_seeds": [0, 5], "probe_seeds": [0]}
     made = source(tmp_path, methods=("none", "erased"), vectors=states)
-    about = families.read(made, tmp_path / "f.parquet", cuts="biasflow.tasks.occupation.cuts", hidden=20, **options)
+    about = families.read(made, tmp_path / "f.parquet", cuts="biasflow.tasks.classification.cuts", hidden=20, **options)
     scores = score(tmp_path / "f.parquet")
     assert len(tidy(scores, encoder="e")) == 2 * (4 + 2) * len(FAMILIES)
     assert (scores["low"] <= scores["value"]).all() and (scores["value"] <= scores["high"]).all()
@@ -82,7 +82,7 @@ def test_every_method_and_split_has_a_score_of_every_family_with_an_interval(tmp
         assert of["erased", "0", f"{family}_probe", "-"] == pytest.approx(0.5, abs=0.1)
     _, parts = cuts(made.data, **options)
     assert about["tested"] == {cut.split_seed: len(cut.test) for cut in parts}
-    professions, women = bios["profession"].to_numpy(), (bios["gender"] == "F").to_numpy()
+    professions, women = bios["label"].to_numpy(), (bios["gender"] == "F").to_numpy()
     for cut in parts:
         for rows in (cut.train, cut.dev, cut.test):
             counts = pd.crosstab(professions[rows], women[rows])

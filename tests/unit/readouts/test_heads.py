@@ -13,7 +13,7 @@ from biasflow.metrics import fairness
 from biasflow.metrics.occupation import Tables, occupation_rows, score
 from biasflow.readouts import heads
 from biasflow.readouts.linear_heads import epoch_order, save_linear_heads, train_heads
-from biasflow.tasks.occupation.data import classes_of, rows_of, split, women
+from biasflow.tasks.classification.splits import classes_of, rows_of, split, women
 from tests.unit.reference_probe import load_linear_heads, train_head
 from tests.unit.synthetic_bios import STRATEGIES, biographies, save_states, source, vectors_of
 
@@ -115,7 +115,7 @@ BIASED = (torch.eye(3, 6) + torch.tensor([[0, 0, 0, 0, w, 0] for w in (0.6, -0.6
 
 @pytest.fixture
 def folder(tmp_path):
-    BIOS.to_parquet(tmp_path / "biographies.parquet")
+    BIOS.to_parquet(tmp_path / "texts.parquet")
     table = pd.DataFrame({"profession": ["nurse", "surgeon"], "labour_share": [0.9, 0.25]})
     table.to_csv(tmp_path / "professions.csv", index=False)
     (tmp_path / "model").mkdir()
@@ -150,8 +150,8 @@ def values(scores, **keys):
 def by_hand(predicted, rows, split_seed):
     """The scores of predicted classes [n] of these rows."""
     counts = fairness.counts(classes_of(BIOS)[rows], predicted, women(BIOS)[rows], n_classes=3)
-    parts = split(BIOS["profession"], split_seed)
-    is_woman = pd.Series(women(BIOS), index=BIOS["profession"])
+    parts = split(BIOS, split_seed)
+    is_woman = pd.Series(women(BIOS), index=BIOS["label"])
     shares = {part: is_woman.iloc[getattr(parts, part)].groupby(level=0).mean() for part in ("train", "test")}
     rows = occupation_rows(Tables(counts), shares=shares | {"labour": [0.9, 0.25, np.nan]})
     return rows.set_index(["metric", "part", "variant"])["value"].sort_index()

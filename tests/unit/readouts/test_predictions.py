@@ -10,7 +10,8 @@ import torch
 from safetensors.torch import load_file
 
 from biasflow.base.errors import BiasflowError
-from biasflow.corpora.nli import LABELS, write_nli
+from biasflow.base.tabular import write_csv
+from biasflow.corpora.nli import LABELS
 from biasflow.encoders.edit import edited
 from biasflow.encoders.load import load_encoder
 from biasflow.methods.fitted import CARRIED, NONE, Active, Fitted, Grid, load, save
@@ -19,11 +20,13 @@ from biasflow.metrics import glue
 from biasflow.readouts import predictions, sweep_heads
 from biasflow.readouts.files import load_arrays
 from biasflow.readouts.source import Source
+from biasflow.tasks.classification.nli import COLUMNS
 from biasflow.text.occupation_pairs import OccupationPairs, save_pairs
 from tests.unit.conftest import HIDDEN, MODELS, random_eraser, random_subspaces
 from tests.unit.fake_tokenizer import word_tokenizer
 
-NLI = "biasflow.tasks.nli.examples"
+NLI = {"task": "biasflow.tasks.classification.task", **COLUMNS}
+WORDS_OF_PAIRS = {"task": "biasflow.tasks.classification.pairs"}
 WORDS = "the man woman doctor nurse chef bought saw a hat dog . cat he she it".split()
 PAIRS = OccupationPairs(("doctor", "nurse", "chef"), (("bought", "hat"), ("saw", "dog")), ("man",), ("woman",), "the")
 HEADS = {"epochs": 3, "batch_size": 4, "learning_rate": 1e-2}
@@ -69,7 +72,7 @@ def source(tmp_path):
 def make_source(tmp_path, family="bert-classification", methods=METHODS, dataset="test", **changes) -> Source:
     save_classifier(tmp_path / "model", family)
     save(methods_of(), tmp_path / "methods.safetensors")
-    write_nli(pairs_of_words(), tmp_path / "test.csv")
+    write_csv(pairs_of_words(), tmp_path / "test.csv")
     save_pairs(PAIRS, tmp_path / "pairs.json")
     data = {"examples": (tmp_path / "test.csv",)} if dataset == "test" else {"pairs": (tmp_path / "pairs.json",)}
     given = {"data": data, "methods_file": tmp_path / "methods.safetensors", "training": "nli/plain/seed5"}
@@ -78,7 +81,9 @@ def make_source(tmp_path, family="bert-classification", methods=METHODS, dataset
 
 def read(source: Source, **options):
     output = source.model_folder.parent / "output.safetensors"
-    predictions.read(source, output, **{"task": NLI, "batch_size": 4} | options)
+    predictions.read(
+        source, output, **{**(WORDS_OF_PAIRS if "pairs" in source.data else NLI), "batch_size": 4} | options
+    )
     return load_arrays(output)
 
 
@@ -114,7 +119,7 @@ def test_what_was_cut_is_counted_logged_and_among_the_scores(source, caplog):
     cut = sum(length > limit for length in lengths)
     assert 0 < cut < len(lengths)
     output = source.model_folder.parent / "cut.safetensors"
-    facts = predictions.read(with_heads(source, heads), output, task=NLI, max_length=limit)
+    facts = predictions.read(with_heads(source, heads), output, **NLI, max_length=limit)
     assert (facts["truncated"], facts["texts"]) == (cut, len(lengths))
     assert f"{cut} of {len(lengths)} texts are longer" in caplog.text
     rows = glue.score(output).query("metric == 'truncated'")
@@ -122,7 +127,7 @@ def test_what_was_cut_is_counted_logged_and_among_the_scores(source, caplog):
     counts = rows.drop_duplicates("head").set_index("head")[["value", "n"]].T.to_dict("list")
     assert counts == {"own": [cut, len(lengths)], "retrained": load_arrays(heads).meta["truncated"]}
     assert counts["retrained"][0] > 0 and counts["retrained"][1] == 30
-    predictions.read(source, output, task=NLI, max_length=max(lengths))
+    predictions.read(source, output, **NLI, max_length=max(lengths))
     assert "truncated" not in set(glue.score(output)["metric"])
 
 
@@ -158,9 +163,9 @@ def test_it_is_never_read_without_it_or_with_another(source, trained_with, asked
 def retrained(source: Source, n: int = 30, name: str = "heads", **options) -> Path:
     path = source.model_folder.parent / f"{name}.safetensors"
     train = source.model_folder.parent / "train.csv"
-    write_nli(pairs_of_words(n), train)
+    write_csv(pairs_of_words(n), train)
     of_training = replace(source, dataset="train", data={"examples": (train,)})
-    sweep_heads.read(of_training, path, task=NLI, **HEADS | options)
+    sweep_heads.read(of_training, path, **NLI, **HEADS | options)
     return path
 
 

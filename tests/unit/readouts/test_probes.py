@@ -11,15 +11,15 @@ from biasflow.methods.fitted import Active, Fitted, save
 from biasflow.metrics.codelength import UNITS, score
 from biasflow.readouts import probes
 from biasflow.results.scores import tidy
+from biasflow.tasks.classification.cuts import DATA
+from biasflow.tasks.classification.splits import held_out, split
 from biasflow.tasks.cuts import control_labels, probe_split
-from biasflow.tasks.occupation.cuts import DATA
-from biasflow.tasks.occupation.data import held_out, split
 from tests.unit.reference_probe import codelengths
 from tests.unit.synthetic_bios import biographies, save_states, source, vectors_of
 
 BIOS = biographies(900)
 OPTIONS = {
-    "cuts": "biasflow.tasks.occupation.cuts",
+    "cuts": "biasflow.tasks.classification.cuts",
     "data": ["paper"],
     "split_seeds": [0],
     "probe_seeds": [0, 1],
@@ -32,7 +32,7 @@ NAMES = ("none", "erased")
 
 
 def read(folder, vectors, methods=("none",), **options):
-    BIOS.to_parquet(folder / "biographies.parquet")
+    BIOS.to_parquet(folder / "texts.parquet")
     states = save_states(folder / "vectors", vectors)
     edits = {"erased": GENDER, "hardly": Eraser.projection(torch.eye(6)[:1], torch.tensor([1e-6]))}
     active = {name: (Active(name, "-", (("layer[-1]", edit),)),) for name, edit in edits.items()}
@@ -82,7 +82,7 @@ def test_released_data_are_the_parts_of_the_probe_seeds_own_split_and_same_seed_
     is_woman = (BIOS["gender"] == "F").to_numpy().astype(int)
     for reading, seeds in (("released", [0, 1]), ("same-seed", [5])):
         for seed in seeds:
-            part = split(BIOS["profession"], seed)
+            part = split(BIOS, seed)
             rows = part.train, part.validation, part.test
             compression, accuracy = codelengths(X, is_woman, *rows, seeds=[seed], **TRAINING)["best"]
             keys = {"split_seed": "-", "readout_seed": str(seed)}

@@ -39,7 +39,7 @@ PLAIN = ("none", "-")
 
 @pytest.fixture
 def texts_folder(tmp_path):
-    BIOS.to_parquet(tmp_path / "biographies.parquet")
+    BIOS.to_parquet(tmp_path / "texts.parquet")
     save_model(tmp_path / "model")
     return tmp_path
 

@@ -16,7 +16,7 @@ from biasflow.encoders.linear_head import load_head
 from biasflow.metrics.training import score_adversary
 from biasflow.strategies.adversarial import AdversarialClassifier, reversed_gradient
 from biasflow.strategies.blind import BlindClassifier
-from biasflow.tasks.occupation.task import train
+from biasflow.tasks.classification.task import train
 from biasflow.training.finetune import Recipe
 from tests.unit.conftest import SIZES
 from tests.unit.synthetic_bios import readable, save_model
@@ -75,13 +75,13 @@ def test_the_encoder_goes_up_what_the_adversary_goes_down():
 
 @pytest.fixture
 def folder(tmp_path):
-    BIOS.to_parquet(tmp_path / "biographies.parquet")
+    BIOS.to_parquet(tmp_path / "texts.parquet")
     save_model(tmp_path / "encoder")
     return tmp_path
 
 
 def run(folder, strategy, *, recipe=RECIPE, **options):
-    data = {"biographies": (folder / "biographies.parquet",)}
+    data = {"texts": (folder / "texts.parquet",)}
     name = f"{strategy}-{len(list(folder.iterdir()))}"
     facts = train(
         folder / "encoder", folder / name, folder / "work", data, strategy=strategy, seed=5, device="cpu",

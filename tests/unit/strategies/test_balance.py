@@ -18,7 +18,7 @@ tables, seeds = tables_of(15, 60), st.integers(0, 2**32 - 1)
 
 def seen(name, seed=3):
     """Training and validation rows of a strategy."""
-    return STRATEGIES[name].rows(*PARTS, labels=BIOS["profession"], genders=BIOS["gender"], seed=seed)
+    return STRATEGIES[name].rows(*PARTS, labels=BIOS["label"], genders=BIOS["gender"], seed=seed)
 
 
 @given(tables, seeds, st.sampled_from(["subsampling", "oversampling"]), st.sampled_from(["resample", "keep-all"]))
@@ -26,9 +26,7 @@ def seen(name, seed=3):
 def test_balanced_counts_and_blocks(counts, seed, how, minority):
     bios = labels_of(counts)
     rows = np.arange(len(bios))[::-1]
-    found = balance(
-        bios["profession"], bios["gender"], rows, how=how, rng=np.random.RandomState(seed), minority=minority
-    )
+    found = balance(bios["label"], bios["gender"], rows, how=how, rng=np.random.RandomState(seed), minority=minority)
     size = {name: (min if how == "subsampling" else max)(both) for name, both in counts.items()}
     assert cells(bios, found) == {(name, gender): size[name] for name in counts for gender in "FM"}
     blocks = [(name, gender) for name in sorted(counts) for gender in "FM" for _ in range(size[name])]
@@ -36,7 +34,7 @@ def test_balanced_counts_and_blocks(counts, seed, how, minority):
     repeats = Counter(found.tolist())
     for name, both in counts.items():
         for gender, n in zip("FM", both, strict=True):
-            members = bios.index[(bios["profession"] == name) & (bios["gender"] == gender)]
+            members = bios.index[(bios["label"] == name) & (bios["gender"] == gender)]
             distinct = sum(row in repeats for row in members)
             if how == "subsampling" or n == max(both):  # drawn without replacement
                 assert distinct == size[name] and max(repeats[row] for row in members) == 1
@@ -52,7 +50,7 @@ def test_resampling_loses_what_keeping_all_does_not(women, men):
     distinct = {}
     for minority in ("resample", "keep-all"):
         rng = np.random.RandomState(1)
-        found = balance(bios["profession"], bios["gender"], rows, how="oversampling", rng=rng, minority=minority)
+        found = balance(bios["label"], bios["gender"], rows, how="oversampling", rng=rng, minority=minority)
         distinct[minority] = len(set(found.tolist())) - men
     assert distinct["keep-all"] == women
     assert 1 - distinct["resample"] / women == pytest.approx(math.exp(-men / women), abs=0.02)
@@ -69,6 +67,6 @@ def test_one_state_serves_training_and_then_validation(name):
     rng = np.random.RandomState(3)
     for found, part in zip(seen(name), PARTS, strict=True):
         options = {"how": how, "minority": "keep-all" if keep else "resample", "rng": rng}
-        assert found.tolist() == balance(BIOS["profession"], BIOS["gender"], part, **options).tolist()
+        assert found.tolist() == balance(BIOS["label"], BIOS["gender"], part, **options).tolist()
         counts = cells(BIOS, found)
         assert all(counts[label, "F"] == counts[label, "M"] > 0 for label in ("nurse", "dj", "poet"))

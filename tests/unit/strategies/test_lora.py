@@ -10,9 +10,9 @@ from biasflow.strategies import Strategy, lora
 from biasflow.tasks.coreference.model import load_coreference
 from tests.unit.conftest import SIZES, save_random
 from tests.unit.fake_tokenizer import word_tokenizer
+from tests.unit.tasks.classification import test_task as occupation
+from tests.unit.tasks.classification.test_task import folder
 from tests.unit.tasks.coreference import test_task as coreference
-from tests.unit.tasks.occupation import test_task as occupation
-from tests.unit.tasks.occupation.test_task import folder
 from tests.unit.training import test_finetune
 from tests.unit.training.test_finetune import LABELS, SOURCES, TEXTS, VALIDATION, WORDS
 

@@ -7,7 +7,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.corpora.catalogue import Catalogue
 from biasflow.encoders.configured import PLANTED
 from biasflow.matrix import Dataset
-from biasflow.registry import STRATEGIES, WORDS
+from biasflow.registry import ADAPTED, DOCUMENTS, STRATEGIES, WORDS
 from biasflow.tasks.kinds import (
     WORLD,
     Asked,
@@ -167,6 +167,7 @@ KIND = Kind(
         "probed_texts": probed_texts,
         "mlp_probed_texts": with_hidden_layer(probed_texts),
     },
+    has=frozenset({DOCUMENTS, ADAPTED}),
     training=training,
     check=check,
     printed={name: f"{name}.csv" for name in ("sources", "baseline", "pairs", "pairs_baseline")},

@@ -26,7 +26,7 @@ from biasflow.base.genders import FEMALE, WOMEN_FIRST
 from biasflow.base.progress import progress
 from biasflow.base.tabular import read_parquet, write_csv
 from biasflow.strategies.balance import balance
-from biasflow.tasks.occupation.versions import examples, versions
+from biasflow.tasks.classification.versions import examples, versions
 
 log = logging.getLogger(__name__)
 
@@ -51,8 +51,8 @@ def prepare(
     """Write the words of all biographies and of a profession: `words` per gender and iteration, in `least` texts.
 
     Also how well gender is told under every scrubbing (`gender_accuracy` by `version`, no row where all professions are
-    too small), and biographies to look at (tasks.occupation.versions.examples)."""
-    biographies = read_parquet(sources["biographies"][0])
+    too small), and biographies to look at (tasks.classification.versions.examples)."""
+    biographies = read_parquet(sources["texts"][0])
     parts = {name: of_profession(biographies, name) for name in (ALL, profession)}
     options = {"seeds": seeds, "iterations": iterations, "n": words, "min_texts": least}
     tables = [
@@ -68,7 +68,7 @@ def prepare(
 
 def _told(texts: pd.Series, biographies: pd.DataFrame, seeds: Sequence[int], least: int) -> pd.DataFrame:
     """`gender_accuracy`, without rows where all professions are too small."""
-    genders, professions = (biographies[name].tolist() for name in ("gender", "profession"))
+    genders, professions = (biographies[name].tolist() for name in ("gender", "label"))
     try:
         return gender_accuracy(texts.tolist(), genders, professions, seeds=seeds, min_texts=least)
     except AbsentError as error:
@@ -78,9 +78,9 @@ def _told(texts: pd.Series, biographies: pd.DataFrame, seeds: Sequence[int], lea
 
 def of_profession(biographies: pd.DataFrame, profession: str) -> pd.DataFrame:
     """The biographies of one profession, or of "all"; BiasflowError if there are none."""
-    chosen = biographies if profession == ALL else biographies[biographies["profession"] == profession]
+    chosen = biographies if profession == ALL else biographies[biographies["label"] == profession]
     if chosen.empty:
-        known = ", ".join(sorted(biographies["profession"].unique()))
+        known = ", ".join(sorted(biographies["label"].unique()))
         raise BiasflowError(f"top words: no biographies of profession '{profession}'; choose one of {known}")
     return chosen
 

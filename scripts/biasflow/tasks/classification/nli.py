@@ -1,19 +1,23 @@
-"""The plan of natural language inference: pairs of sentences, and the gender-occupation pairs made of word lists."""
+"""Natural language inference: a configuration of the kind of classified texts, with the gender-occupation pairs that
+are made of word lists (Dawkins et al. 2024)."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from biasflow.base.names import naming, require
 from biasflow.corpora.catalogue import Catalogue
+from biasflow.corpora.nli import LABELS, TEXTS
 from biasflow.encoders.configured import PLANTED
 from biasflow.matrix import Dataset
 from biasflow.planted.nli import occupation_pair_words
 from biasflow.registry import PACKAGE
-from biasflow.tasks.kinds import WORLD, Asked, Kind, Step, TaskPlan, corpus_files
+from biasflow.tasks.classification.plan import PARTS, of_parts, part_of
+from biasflow.tasks.kinds import WORLD, Asked, Step, TaskPlan, corpus_files
 from biasflow.text.occupation_pairs import LISTS, check_words, select
 
-PARTS = ("train", "validation", "test")
 DEV = "dev2020"
-EXAMPLES = f"{PACKAGE}.tasks.nli.examples"
+PAIRS = f"{PACKAGE}.tasks.classification.pairs"
+COLUMNS = {"texts": [*TEXTS], "labels": [*LABELS]}
 
 
 def pair_files(task: TaskPlan, catalogue: Catalogue) -> Mapping[str, list[str]]:
@@ -39,7 +43,7 @@ def word_lists(task: TaskPlan, catalogue: Catalogue) -> Mapping[str, list[str]]:
 
 def test_sets(asked: Asked) -> list[Dataset]:
     """The test part, for accuracy."""
-    return [_asked_of(asked, "test", examples="test.csv")]
+    return [_with_heads(asked, part_of(asked, "test", COLUMNS, batch_size=asked.task.about["batch_size"]))]
 
 
 def occupation_pairs(asked: Asked) -> list[Dataset]:
@@ -50,25 +54,17 @@ def occupation_pairs(asked: Asked) -> list[Dataset]:
         words, selection = occupation_pair_words(), about["selections"][about["selection"]]
         with naming(f"tasks.{asked.task.name}.selections.{about['selection']}"):
             select(words["occupations"], words["templates"], **selection)
-    return [_asked_of(asked, "occupation-pairs", pairs="occupation_pairs.json")]
+    options = {"batch_size": about["batch_size"], "max_length": about["finetuning"]["max_length"], "task": PAIRS}
+    files = {"pairs": (asked.task.file("occupation_pairs.json"),)}
+    return [_with_heads(asked, Dataset("occupation-pairs", files, options, modules=(PAIRS,)))]
 
 
-def _asked_of(asked: Asked, name: str, **files: str) -> Dataset:
-    """What is predicted; with heads that are retrained under each method, these too."""
-    task, about = asked.task, asked.task.about
-    common = {"max_length": about["finetuning"]["max_length"], "task": EXAMPLES}
-    made_from = {}
-    if about["retrain_heads"] is not None and not asked.model.carried:
-        options = {**about["retrain_heads"], **common}
-        train = Dataset("train", {"examples": (task.file("train.csv"),)}, options, modules=(EXAMPLES,))
-        made_from = {"heads": ("nli_heads", train)}
-    return Dataset(
-        name,
-        {role: (task.file(file),) for role, file in files.items()},
-        {"batch_size": about["batch_size"], **common},
-        modules=(EXAMPLES,),
-        made_from=made_from,
-    )
+def _with_heads(asked: Asked, dataset: Dataset) -> Dataset:
+    """What is predicted; with heads that are retrained under each method, by these too."""
+    training = asked.task.about["retrain_heads"]
+    if training is None or asked.model.carried:
+        return dataset
+    return replace(dataset, made_from={"heads": ("nli_heads", part_of(asked, "train", COLUMNS, **training))})
 
 
 def check(task: TaskPlan) -> None:
@@ -80,31 +76,27 @@ def check(task: TaskPlan) -> None:
             check_words(selection["masculine"], selection["feminine"])
 
 
-KIND = Kind(
-    steps=(
-        Step(
-            "nli_data",
-            "tasks.nli.data",
-            {**{part: f"{part}.csv" for part in PARTS}, "sources": "sources.csv"},
-            sources=pair_files,
-            # The seed of the held-out validation pairs does not depend on the fine-tunings.
-            options=lambda task: {**{key: task.about[key] for key in ("data", "planted", "limit")}, "seed": 0},
-            memory=6000,
-            runtime=30,
-        ),
-        Step(
-            "occupation_pairs",
-            "tasks.nli.pairs",
-            {"pairs": "occupation_pairs.json"},
-            sources=word_lists,
-            options=lambda task: task.about["selections"][task.about["selection"]],
-            memory=1000,
-            runtime=10,
-        ),
+KIND = of_parts(
+    Step(
+        "nli_data",
+        "tasks.classification.parts",
+        {**{part: f"{part}.csv" for part in PARTS}, "sources": "sources.csv"},
+        sources=pair_files,
+        options=lambda task: {"reader": "nli", **{key: task.about[key] for key in ("data", "planted", "limit")}},
+        memory=6000,
+        runtime=30,
     ),
-    trained_on={"train": "train.csv", "validation": "validation.csv"},
+    Step(
+        "occupation_pairs",
+        "tasks.classification.pairs",
+        {"pairs": "occupation_pairs.json"},
+        sources=word_lists,
+        options=lambda task: task.about["selections"][task.about["selection"]],
+        memory=1000,
+        runtime=10,
+    ),
+    columns=lambda task: COLUMNS,
     datasets={"test_sets": test_sets, "occupation_pairs": occupation_pairs},
-    head="classification",
     printed={"sources": "sources.csv", "occupation_pairs": "occupation_pairs.json"},
     captioned=("selection",),
     check=check,

@@ -11,7 +11,6 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.tabular import write_csv
 from biasflow.corpora.glue import TASKS
 from biasflow.corpora.nli import LABELS as LABELS_OF_PAIRS
-from biasflow.corpora.nli import write_nli
 from biasflow.encoders.load import new_classifier
 from biasflow.methods.fitted import CARRIED, load
 from biasflow.methods.fitting import fit_block
@@ -19,9 +18,8 @@ from biasflow.plan.configuration import resolve
 from biasflow.readouts import predictions
 from biasflow.readouts.files import load_arrays
 from biasflow.readouts.source import Source
-from biasflow.tasks.glue import task as glue
-from biasflow.tasks.nli import examples
-from biasflow.tasks.nli import task as nli
+from biasflow.tasks.classification import pairs, task
+from biasflow.tasks.classification.nli import COLUMNS
 from biasflow.text.occupation_pairs import OccupationPairs, save_pairs
 from biasflow.training import loop
 from tests.unit.plan.configs import SCHEMA, changed
@@ -33,6 +31,10 @@ LABEL_OF = {
 }
 
 
+def columns(name: str) -> dict[str, object]:
+    return {"texts": TASKS[name].texts, "labels": TASKS[name].labels or None}
+
+
 def train(folder, name: str, recipe: Mapping) -> tuple[dict, dict]:
     """What a training on the task says of itself, and its data."""
     save_source(folder / "source")
@@ -41,9 +43,8 @@ def train(folder, name: str, recipe: Mapping) -> tuple[dict, dict]:
         labelled = frame.rename(columns=texts).assign(label=frame["label"].map(LABEL_OF[name]))
         write_csv(labelled[[*TASKS[name].texts, "label"]], folder / f"{role}.csv")
     data = {role: (folder / f"{role}.csv",) for role in ("train", "validation")}
-    facts = glue.train(
-        folder / "source", folder / "model", folder / "work", data, name=name, strategy="plain", seed=3, recipe=recipe
-    )
+    places = folder / "source", folder / "model", folder / "work", data
+    facts = task.train(*places, **columns(name), strategy="plain", seed=3, recipe=recipe)
     return facts, data
 
 
@@ -53,7 +54,7 @@ def test_a_trained_encoder_predicts_as_it_was_watched(tmp_path, name, max_length
     facts, data = train(tmp_path, name, vars(RECIPE) | {"epochs": 3, "max_length": max_length})
     assert facts["max_length"] == max_length and (facts["cut"] > 60) == (max_length == 6)
     source = Source(tmp_path / "model", ("none",), "validation", {"examples": data["validation"]})
-    predictions.read(source, tmp_path / "output", task=glue.__name__, name=name, max_length=max_length)
+    predictions.read(source, tmp_path / "output", task=task.__name__, name=name, max_length=max_length, **columns(name))
     found = load_arrays(tmp_path / "output")
     own, gold = found.arrays["own"][0], np.array(found.meta["gold"])
     watched = (own == gold).mean() if name == "cola" else np.corrcoef(own, gold)[0, 1]
@@ -85,7 +86,7 @@ def test_a_label_that_is_none_is_named_with_its_row(tmp_path, name, label):
     frame = TRAIN.iloc[:2].assign(**row, label=[good, label])
     write_csv(frame, tmp_path / "examples.csv")
     with pytest.raises(BiasflowError, match=f"row 2.*{label}"):
-        glue.examples({"examples": (tmp_path / "examples.csv",)}, name=name)
+        task.examples({"examples": (tmp_path / "examples.csv",)}, **columns(name))
 
 
 NAMES = {"first": "premise", "second": "hypothesis"}
@@ -97,18 +98,18 @@ def data(tmp_path):
     """Pairs whose class is told by a word of the premise."""
     save_source(tmp_path / "source")
     for role, frame in (("train", TRAIN), ("validation", VALIDATION)):
-        write_nli(frame.rename(columns=NAMES).assign(label=frame["label"].map(COLOURS)), tmp_path / f"{role}.csv")
+        write_csv(frame.rename(columns=NAMES).assign(label=frame["label"].map(COLOURS)), tmp_path / f"{role}.csv")
     return {role: (tmp_path / f"{role}.csv",) for role in ("train", "validation")}
 
 
 def train_nli(tmp_path, data, **options):
-    arguments = {"strategy": "plain", "seed": 3, "recipe": vars(RECIPE)} | options
-    return nli.train(tmp_path / "source", tmp_path / "model", tmp_path / "work", data, **arguments)
+    arguments = {"strategy": "plain", "seed": 3, "recipe": vars(RECIPE), **COLUMNS} | options
+    return task.train(tmp_path / "source", tmp_path / "model", tmp_path / "work", data, **arguments)
 
 
 def read(tmp_path, data, methods=("none",)):
     source = Source(tmp_path / "model", methods, "test", {"examples": data["validation"]})
-    predictions.read(source, tmp_path / "output", task=examples.__name__)
+    predictions.read(source, tmp_path / "output", task=task.__name__, **COLUMNS)
     return load_arrays(tmp_path / "output")
 
 
@@ -164,8 +165,8 @@ def test_what_is_fitted_to_the_model_before_training_is_active_in_it_and_carried
 
 
 def test_pairs_with_an_occupation_are_asked_but_have_no_gold_class(tmp_path):
-    pairs = OccupationPairs(("doctor", "nurse"), (("saw", "dog"),), ("man",), ("woman",), "the")
-    save_pairs(pairs, tmp_path / "pairs.json")
-    found = examples.examples({"pairs": (tmp_path / "pairs.json",)})
+    words = OccupationPairs(("doctor", "nurse"), (("saw", "dog"),), ("man",), ("woman",), "the")
+    save_pairs(words, tmp_path / "pairs.json")
+    found = pairs.examples({"pairs": (tmp_path / "pairs.json",)})
     assert (found.shape, found.classes, found.gold) == ((2, 1, 2, 1), LABELS_OF_PAIRS, None)
-    assert found.texts(1, 3) == pairs.sentences(1, 3)
+    assert found.texts(1, 3) == words.sentences(1, 3)

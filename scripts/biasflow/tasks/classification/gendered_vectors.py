@@ -1,4 +1,4 @@
-"""The vectors of biographies, with genders and occupations, to which methods with `fitted_to: task` are fitted."""
+"""The vectors of labelled texts, with genders and classes, to which methods with `fitted_to: task` are fitted."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ from transformers import PreTrainedTokenizerBase
 
 from biasflow.base.tabular import read_parquet
 from biasflow.encoders.first_token import first_token_vectors
-from biasflow.tasks.occupation.data import classes_of, split, texts_of, women
+from biasflow.tasks.classification.splits import classes_of, split, texts_of, women
 
 
 def gendered_vectors(
@@ -23,11 +23,11 @@ def gendered_vectors(
     text: str = "raw",
 ) -> tuple[torch.Tensor, np.ndarray, np.ndarray]:
     """X [n, hidden], z [n] and y [n]: the first token's vectors of a split's training part as it is, 1 for a woman's,
-    and the number of the profession (`classes_of`), as `methods.fitting.fit_block` takes them (task).
+    and the number of the label (`classes_of`), as `methods.fitting.fit_block` takes them (task).
 
-    data: the Parquet file of the role `biographies`; seed: of the split; max_length and errors: as in
+    data: the Parquet file of the role `texts`; seed: of the split; max_length and errors: as in
     `first_token_vectors`."""
-    table = read_parquet(data["biographies"][0])
-    table = table.iloc[split(table["profession"], seed).train]
+    table = read_parquet(data["texts"][0])
+    table = table.iloc[split(table, seed).train]
     vectors, _ = first_token_vectors(model, tokenizer, texts_of(table, text), max_length=max_length)
     return vectors.float(), women(table), classes_of(table)

@@ -1,4 +1,4 @@
-"""How the genders of biographies are cut for a probe.
+"""How the genders of labelled texts are cut for a probe.
 
 Whose genders are sent is not the same in the paper (Orgad et al. 2022) and in its authors' public script:
 
@@ -8,8 +8,8 @@ Whose genders are sent is not the same in the paper (Orgad et al. 2022) and in i
                was trained on all of them
     paper      the text ("the test set"): of the balanced test part of the model's split, on which the model was not
                trained, 80 % are sent, 10 % stop the training, 10 % test the probe (the cut is ours)
-    balanced   (ours) the parts of the model's split, subsampled to as many women as men of every profession, so that
-               professions tell no gender
+    balanced   (ours) the parts of the model's split, subsampled to as many women as men of every label, so that
+               labels tell no gender
 
 The control has labels drawn for rows, as a row occurs only once."""
 
@@ -21,8 +21,8 @@ import pandas as pd
 
 from biasflow.base.tabular import read_parquet
 from biasflow.strategies import Strategy
+from biasflow.tasks.classification.splits import held_out, rows_of, split, women
 from biasflow.tasks.cuts import BALANCED, NA, PAPER, RELEASED, SAME_SEED, Cut, control_labels, probe_split
-from biasflow.tasks.occupation.data import held_out, rows_of, split, women
 
 DATA = (RELEASED, SAME_SEED, PAPER, BALANCED)
 SUBSAMPLING = Strategy("subsampling", "strategies.balance")
@@ -35,23 +35,23 @@ def cuts(
     split_seeds: Sequence[int],
     probe_seeds: Sequence[int],
 ) -> tuple[np.ndarray, list[Cut]]:
-    """The genders of the biographies of the role `biographies`, and their cuts in each reading of `data`, for a model
+    """The genders of the texts of the role `texts`, and their cuts in each reading of `data`, for a model
     that is read on the splits of `split_seeds`. BiasflowError: what the splits refuse."""
-    (path,) = files["biographies"]
-    bios = read_parquet(path)
-    z = women(bios)
-    return z, [cut for reading in data for cut in _cuts_of(bios, z, reading, split_seeds, probe_seeds)]
+    (path,) = files["texts"]
+    texts = read_parquet(path)
+    z = women(texts)
+    return z, [cut for reading in data for cut in _cuts_of(texts, z, reading, split_seeds, probe_seeds)]
 
 
 def _cuts_of(
-    bios: pd.DataFrame, z: np.ndarray, reading: str, split_seeds: Sequence[int], probe_seeds: Sequence[int]
+    texts: pd.DataFrame, z: np.ndarray, reading: str, split_seeds: Sequence[int], probe_seeds: Sequence[int]
 ) -> Iterator[Cut]:
     for seed in probe_seeds if reading == RELEASED else split_seeds:
         if reading == PAPER:
-            rows = held_out(bios, seed)
+            rows = held_out(texts, seed)
             parts = [rows[part] for part in probe_split(len(rows), seed)]
         else:
-            of_seed = rows_of(bios, SUBSAMPLING, seed) if reading == BALANCED else split(bios["profession"], seed)
+            of_seed = rows_of(texts, SUBSAMPLING, seed) if reading == BALANCED else split(texts, seed)
             parts = [of_seed.train, of_seed.validation, of_seed.test]
         together, control = np.concatenate(parts), z.copy()
         control[together] = control_labels(z[together], seed)

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.documents import sample_sentences
+from biasflow.tasks.classification import parts
+from biasflow.tasks.classification.collect import profession_table
+from biasflow.tasks.classification.gender_classifier import top_words
+from biasflow.tasks.classification.splits import check_balanceable, held_out, rows_of, split
 from biasflow.tasks.cuts import control_labels, probe_split
-from biasflow.tasks.glue import data as glue
-from biasflow.tasks.nli import data as nli
-from biasflow.tasks.occupation.data import check_balanceable, held_out, profession_table, rows_of, split
-from biasflow.tasks.occupation.gender_classifier import top_words
 from tests.unit.synthetic_bios import PLAIN, STRATEGIES, cells, labels_of, tables_of
 
 BIOS = labels_of({"nurse": (180, 20), "dj": (24, 96), "poet": (50, 50), "model": (70, 30)})
@@ -25,10 +25,10 @@ seeds = st.integers(0, 2**32 - 1)
 @settings(max_examples=40, deadline=None)
 def test_parts_are_a_stratified_partition(counts, seed):
     bios = labels_of(counts)
-    parts = split(bios["profession"], seed)
+    parts = split(bios, seed)
     assert sorted([*parts.train, *parts.validation, *parts.test]) == list(range(len(bios)))
     for part, share in ((parts.train, 0.65), (parts.validation, 0.1), (parts.test, 0.25)):
-        found = Counter(bios["profession"].to_numpy()[part])
+        found = Counter(bios["label"].to_numpy()[part])
         for name, both in counts.items():
             assert abs(found[name] - share * sum(both)) < 2
 
@@ -38,9 +38,9 @@ def test_all_strategies_are_tested_on_the_same_balanced_rows(seed):
     tests = [rows_of(BIOS, strategy, seed).test.tolist() for strategy in STRATEGIES.values()]
     assert held_out(BIOS, seed).tolist() == tests[0]
     assert all(test == tests[0] for test in tests) and len(set(tests[0])) == len(tests[0])
-    assert set(tests[0]) <= set(split(BIOS["profession"], seed).test.tolist())
+    assert set(tests[0]) <= set(split(BIOS, seed).test.tolist())
     found = cells(BIOS, np.array(tests[0]))
-    assert all(found[name, "F"] == found[name, "M"] > 0 for name in BIOS["profession"].unique())
+    assert all(found[name, "F"] == found[name, "M"] > 0 for name in BIOS["label"].unique())
 
 
 def test_one_gender_in_validation_is_left_out(caplog):
@@ -48,7 +48,7 @@ def test_one_gender_in_validation_is_left_out(caplog):
     bios = labels_of({"nurse": (40, 40), "dj": (6, 60)})
     left_out = 0
     for seed in range(12):
-        parts = split(bios["profession"], seed)
+        parts = split(bios, seed)
         genders = {part: {g for (name, g) in cells(bios, getattr(parts, part)) if name == "dj"} for part in vars(parts)}
         if genders["train"] == genders["test"] == {"F", "M"} and genders["validation"] == {"M"}:
             left_out += 1
@@ -75,7 +75,7 @@ def works(bios, strategy, seed):
 
 
 def test_the_profession_with_the_fewest_of_its_rarer_gender_is_named_first():
-    with pytest.raises(BiasflowError, match=r"^profession nurse \(40 women, 1 men\).*others that fail: dj"):
+    with pytest.raises(BiasflowError, match=r"^label nurse \(40 women, 1 men\).*others that fail: dj"):
         check(labels_of({"dj": (2, 30), "nurse": (40, 1)}), strategies=["plain"])
 
 
@@ -86,7 +86,7 @@ def test_what_is_accepted_works_and_what_works_is_accepted(counts, seeds, strate
     if all(works(bios, strategy, seed) for strategy in strategies for seed in seeds):
         check(bios, seeds=seeds, strategies=strategies)
     else:
-        with pytest.raises(BiasflowError, match="|".join([*counts, "no profession"])):
+        with pytest.raises(BiasflowError, match="|".join([*counts, "no label"])):
             check(bios, seeds=seeds, strategies=strategies)
 
 
@@ -122,19 +122,19 @@ def test_the_share_of_women_is_of_all_people_of_a_profession():
 
 PLANTED = {"bias": 1.0, "seed": 0, "train": 300, "validation": 100, "test": 60}
 KINDS = {
-    "nli": (nli, ("train", "validation", "test"), {"data": "planted", "seed": 0}),
-    "glue": (glue, ("train", "validation"), {"data": "planted-nli"}),
+    "nli": (("train", "validation", "test"), "planted"),
+    "glue": (("train", "validation"), "planted-nli"),
 }
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_part_has_at_most_so_many_of_its_examples(kind, tmp_path):
-    module, parts, options = KINDS[kind]
+    names, data = KINDS[kind]
     tables = {}
     for limit in (None, 90, 70):
-        outputs = {part: tmp_path / f"{limit}-{part}.csv" for part in parts}
+        outputs = {part: tmp_path / f"{limit}-{part}.csv" for part in names}
         own = outputs | ({"sources": tmp_path / "sources.csv"} if kind == "nli" else {})
-        module.prepare({}, own, planted=PLANTED, limit=limit, **options)
+        parts.prepare({}, own, reader=kind, data=data, planted=PLANTED, limit=limit)
         tables[limit] = {part: pd.read_csv(path) for part, path in outputs.items()}
     for part, full in tables[None].items():
         rows = {limit: set(tables[limit][part].itertuples(index=False, name=None)) for limit in (90, 70)}

@@ -12,15 +12,15 @@ from sklearn.model_selection import train_test_split
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.tabular import write_parquet
-from biasflow.corpora.bios import dropped
 from biasflow.corpora.labour import read_labour
 from biasflow.overview.notes import dropped_of_tasks
 from biasflow.planted.bios import biographies as planted
-from biasflow.tasks.occupation import gender_classifier
-from biasflow.tasks.occupation.collect import from_files, from_world
-from biasflow.tasks.occupation.data import check_balanceable, split_counts
-from biasflow.tasks.occupation.gender_classifier import COLUMNS, gender_accuracy, top_words
-from biasflow.tasks.occupation.versions import LONGEST, versions
+from biasflow.tasks.classification import gender_classifier
+from biasflow.tasks.classification.collect import from_world, kept, profession_table
+from biasflow.tasks.classification.gender_classifier import COLUMNS, gender_accuracy, top_words
+from biasflow.tasks.classification.labels import dropped
+from biasflow.tasks.classification.splits import check_balanceable, split_counts
+from biasflow.tasks.classification.versions import LONGEST, versions
 from biasflow.text.scrub import TERMS
 
 COUNTS = {"nurse": (200, 3), "surgeon": (40, 60), "painter": (50, 50), "dj": (1, 30)}
@@ -43,9 +43,7 @@ def file(tmp_path) -> Path:
 
 
 def collect(file: Path, **data):
-    labour = file.with_name("labour.csv")
-    labour.write_text("profession,share_of_women\nnurse,0.9\nsurgeon,0.26\n")
-    return from_files({"mine": str(file)}, DATA | data, read_labour(labour))
+    return kept({"mine": str(file)}, DATA | data)
 
 
 def balanced(found) -> pd.DataFrame:
@@ -56,23 +54,24 @@ def balanced(found) -> pd.DataFrame:
 
 def test_what_is_dropped_is_in_the_table_and_not_in_the_data(file):
     found = collect(file)
-    table = found.professions.set_index("profession")
+    labour = file.with_name("labour.csv")
+    labour.write_text("profession,share_of_women\nnurse,0.9\nsurgeon,0.26\n")
+    table = profession_table(found.labels, read_labour(labour)).set_index("profession")
     assert table.index[table["kept"]].tolist() == ["painter", "surgeon"]
     assert set(table["reason"][["dj", "nurse"]]) == {"fewer than 20 of a gender"}
     assert table["labour_share"].dropna().to_dict() == {"nurse": 0.9, "surgeon": 0.26}
-    assert set(found.texts["profession"]) == {"painter", "surgeon"}
+    assert set(found.texts["label"]) == {"painter", "surgeon"}
     (file.parent / "bios").mkdir()
-    found.professions.to_csv(file.parent / "bios/professions.csv", index=False)  # as the job of the page reads it
+    found.labels.to_csv(file.parent / "bios/professions.csv", index=False)  # as the job of the page reads it
     said = "2 of 4 professions dropped (fewer than 20 of a gender): dj (1 women, 30 men), nurse (200 women, 3 men)"
     assert dropped_of_tasks([file.parent / "bios/professions.csv"]) == [f"bios: {said}."]
-    assert dropped(found.professions[found.professions["kept"]]) == ""
+    assert dropped(found.labels[found.labels["kept"]]) == ""
 
 
 @pytest.mark.parametrize(("n", "enough"), [(400, False), (1000, True)])
 def test_planted_biographies_are_enough_or_more_are_asked_for(n, enough):
     found = from_world(bias=1.0, seed=0, biographies=n, advice="more")
-    assert len(found.texts) == n and found.professions["kept"].all()
-    assert found.professions["labour_share"].between(0, 1).all()
+    assert len(found.texts) == n and found.labels["kept"].all()
     if enough:
         assert balanced(found)["women"].sum() == (found.texts["gender"] == "F").sum() * 10
     else:
@@ -91,7 +90,7 @@ ROWS = [
 
 @pytest.fixture
 def bios():
-    return pd.DataFrame(ROWS, columns=["text", "gender", "profession", "name", "scrubbed_by_source"])
+    return pd.DataFrame(ROWS, columns=["text", "gender", "label", "name", "scrubbed_by_source"])
 
 
 def test_every_scrubbing_starts_from_the_raw_text_or_from_the_sources_own(bios):
@@ -110,19 +109,19 @@ def test_every_scrubbing_starts_from_the_raw_text_or_from_the_sources_own(bios):
 
 
 def test_the_step_writes_words_accuracies_and_examples(tmp_path, caplog):
-    bios = planted(bias=1.0, seed=0, n=900)
+    bios = planted(bias=1.0, seed=0, n=900).rename(columns={"profession": "label"})
     write_parquet(bios.assign(scrubbed_by_source=bios["scrubbed"]), tmp_path / "bios.parquet")
     outputs = {name: tmp_path / f"{name}.csv" for name in ("top_words", "gender_accuracy", "scrubbed_examples")}
     options = {"seeds": [0], "iterations": 1, "words": 2, "least": 1, "profession": "surgeon"}
-    gender_classifier.prepare({"biographies": [tmp_path / "bios.parquet"]}, outputs, **options)
+    gender_classifier.prepare({"texts": [tmp_path / "bios.parquet"]}, outputs, **options)
     told = pd.read_csv(outputs["gender_accuracy"])
     accuracy = told[told["part"] == "all"].set_index("version")["accuracy"]
     assert list(accuracy.index) == ["raw", *TERMS] and accuracy["raw"] > 0.9 > accuracy["pronouns"]
     assert len(pd.read_csv(outputs["scrubbed_examples"])) == 8
 
-    few = bios.groupby(["profession", "gender"]).head(19)
+    few = bios.groupby(["label", "gender"]).head(19)
     write_parquet(few.assign(scrubbed_by_source=few["scrubbed"]), tmp_path / "bios.parquet")
-    gender_classifier.prepare({"biographies": [tmp_path / "bios.parquet"]}, outputs, **options)
+    gender_classifier.prepare({"texts": [tmp_path / "bios.parquet"]}, outputs, **options)
     assert pd.read_csv(outputs["gender_accuracy"]).empty and "no profession has 20" in caplog.text
 
 

@@ -17,9 +17,9 @@ from biasflow.metrics.occupation import score
 from biasflow.readouts import first_token, heads
 from biasflow.readouts.source import Source
 from biasflow.readouts.states import States
-from biasflow.tasks.occupation.data import RAW, held_out, professions_of, rows_of, split
-from biasflow.tasks.occupation.gendered_vectors import gendered_vectors
-from biasflow.tasks.occupation.task import labelled_texts, train
+from biasflow.tasks.classification.gendered_vectors import gendered_vectors
+from biasflow.tasks.classification.splits import RAW, held_out, labels_of, rows_of, split
+from biasflow.tasks.classification.task import labelled_texts, train
 from biasflow.training.finetune import Recipe
 from tests.unit.synthetic_bios import STRATEGIES, biographies, projection, readable, save_model
 
@@ -39,14 +39,14 @@ def test_each_strategy_trains_on_its_rows_and_texts(name):
     rows = rows_of(BIOS, strategy, 3)
     column = "scrubbed" if name == "scrubbing" else "text"
     assert train_part["text"].tolist() == BIOS[column].iloc[rows.train].tolist()
-    assert validation["label"].tolist() == BIOS["profession"].iloc[rows.validation].tolist()
+    assert validation["label"].tolist() == BIOS["label"].iloc[rows.validation].tolist()
     assert (train_part.index == rows.train).all() and (validation.index == rows.validation).all()
     assert not set(rows.test) & {*rows.train, *rows.validation}
 
 
 @pytest.fixture
 def folder(tmp_path):
-    readable(200).to_parquet(tmp_path / "biographies.parquet")
+    readable(200).to_parquet(tmp_path / "texts.parquet")
     save_model(tmp_path / "encoder")
     return tmp_path
 
@@ -55,7 +55,7 @@ def run(folder, name, *, recipe=RECIPE, **options):
     given = {"strategy": name, "seed": 5, "device": "cpu", **options}
     if name in STRATEGIES and name != "plain":
         given.setdefault("adaptation", {"module": STRATEGIES[name].module, "text": STRATEGIES[name].text})
-    data = {"biographies": (folder / "biographies.parquet",), **given.pop("data", {})}
+    data = {"texts": (folder / "texts.parquet",), **given.pop("data", {})}
     return train(folder / "encoder", folder / name, folder / "work", data, recipe=recipe, **given)
 
 
@@ -64,15 +64,15 @@ def test_a_training_fills_its_folder_and_says_what_happened(folder):
     bios = readable(200)
     rows = rows_of(bios, STRATEGIES["subsampling"], 5)
     assert facts["train"] == len(rows.train) and facts["validation"] == len(rows.validation)
-    majority = bios["profession"].iloc[rows.validation].value_counts(normalize=True).max()
+    majority = bios["label"].iloc[rows.validation].value_counts(normalize=True).max()
     assert facts["majority_share"] == pytest.approx(majority)
     assert json.loads((folder / "subsampling" / "training.json").read_text()) == facts
     model, tokenizer = load_encoder(folder / "subsampling", head="none")
     weight, bias = load_head(folder / "subsampling")
     validation = bios.iloc[rows.validation]
     vectors, _ = first_token_vectors(model, tokenizer, validation["text"].tolist(), max_length=32)
-    predicted = np.array(professions_of(bios))[(vectors @ weight.T + bias).argmax(1).numpy()]
-    assert (predicted == validation["profession"]).mean() == pytest.approx(facts["validation_score"])
+    predicted = np.array(labels_of(bios))[(vectors @ weight.T + bias).argmax(1).numpy()]
+    assert (predicted == validation["label"]).mean() == pytest.approx(facts["validation_score"])
 
 
 def test_a_lost_loss_keeps_the_model_as_it_was_and_says_so(folder):
@@ -94,7 +94,7 @@ def test_a_method_in_training_is_carried_and_read_with_the_model(folder, monkeyp
     trained = folder / "with-erased"
     assert carried(trained).axis == (("erased", "-"),)
 
-    source = Source(trained, ("erased",), "bios-raw", {"biographies": (folder / "biographies.parquet",)})
+    source = Source(trained, ("erased",), "bios-raw", {"texts": (folder / "texts.parquet",)})
     first_token.read(source, folder / "vectors", max_length=32, text="raw")
     source.data["vectors"] = (folder / "vectors",)
     options = {"text": RAW, "split_seeds": [5], "head_seeds": [0], "epochs": 2}
@@ -109,7 +109,7 @@ def test_a_method_in_training_is_carried_and_read_with_the_model(folder, monkeyp
     ((_, _, found),) = States(folder / "vectors", carried(trained)).under_each()
     assert torch.equal(found, edited)
     weight, bias = load_head(trained)
-    test, gold = held_out(bios, 5), np.unique(bios["profession"], return_inverse=True)[1]
+    test, gold = held_out(bios, 5), np.unique(bios["label"], return_inverse=True)[1]
     predicted = (edited[test] @ weight.T + bias).argmax(1).numpy()
     assert own == pytest.approx((predicted == gold[test]).mean())
     assert facts["method"] == ["erased", "-"]
@@ -120,12 +120,10 @@ def test_a_method_in_training_is_carried_and_read_with_the_model(folder, monkeyp
 
 def test_gendered_vectors_are_those_of_the_training_part(folder):
     model, tokenizer = load_encoder(folder / "encoder", head="none")
-    X, z, y = gendered_vectors(
-        model, tokenizer, {"biographies": [folder / "biographies.parquet"]}, seed=5, max_length=32
-    )
+    X, z, y = gendered_vectors(model, tokenizer, {"texts": [folder / "texts.parquet"]}, seed=5, max_length=32)
     bios = readable(200)
-    own = bios.iloc[split(bios["profession"], 5).train]
+    own = bios.iloc[split(bios, 5).train]
     assert z.tolist() == (own["gender"] == "F").astype(int).tolist()
-    assert np.array(sorted(set(own["profession"])))[y].tolist() == own["profession"].tolist()
+    assert np.array(sorted(set(own["label"])))[y].tolist() == own["label"].tolist()
     expected, _ = first_token_vectors(model, tokenizer, own["text"].tolist(), max_length=32)
     assert torch.equal(X, expected)

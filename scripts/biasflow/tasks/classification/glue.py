@@ -1,10 +1,12 @@
-"""The plan of GLUE: one task of it, or the embedded pairs as one."""
+"""A task of GLUE, or the embedded pairs as one: a configuration of the kind of classified texts."""
 
 from collections.abc import Mapping
 
 from biasflow.corpora.catalogue import Catalogue
+from biasflow.corpora.glue import TASKS
 from biasflow.matrix import Dataset
-from biasflow.tasks.kinds import WORLD, Asked, Kind, Step, TaskPlan, corpus_files, recipe
+from biasflow.tasks.classification.plan import of_parts, part_of
+from biasflow.tasks.kinds import WORLD, Asked, Step, TaskPlan, corpus_files
 
 PARTS = ("train", "validation")
 PLANTED = "planted-nli"
@@ -22,32 +24,31 @@ def glue_files(task: TaskPlan, catalogue: Catalogue) -> Mapping[str, list[str]]:
     return {part: corpus_files(task, part_names, catalogue) for part, part_names in in_catalogue.items()}
 
 
-def columns(task: TaskPlan) -> str:
+def name_of(task: TaskPlan) -> str:
     """Return the GLUE task whose columns and classes the data have: MNLI for the embedded pairs."""
     return "mnli" if task.about["data"] == PLANTED else task.about["data"]
 
 
+def columns(task: TaskPlan) -> dict[str, list[str] | None]:
+    """Return the columns of the texts, and the classes (None: a number is predicted)."""
+    entry = TASKS[name_of(task)]
+    return {"texts": [*entry.texts], "labels": [*entry.labels] or None}
+
+
 def test_sets(asked: Asked) -> list[Dataset]:
     """Return the validation part as the dataset: gold labels of the test part are secret."""
-    task = asked.task
-    options = {"batch_size": 64, "max_length": task.about["finetuning"]["max_length"]}
-    options |= {"task": task.module, "name": columns(task)}
-    return [Dataset("validation", {"examples": (task.file("validation.csv"),)}, options, modules=(task.module,))]
+    return [part_of(asked, "validation", columns(asked.task), name=name_of(asked.task), batch_size=64)]
 
 
-KIND = Kind(
-    steps=(
-        Step(
-            "glue_data",
-            "tasks.glue.data",
-            {part: f"{part}.csv" for part in PARTS},
-            sources=glue_files,
-            options=lambda task: {key: task.about[key] for key in ("data", "planted", "limit")},
-            memory=4000,
-        ),
+KIND = of_parts(
+    Step(
+        "glue_data",
+        "tasks.classification.parts",
+        {part: f"{part}.csv" for part in PARTS},
+        sources=glue_files,
+        options=lambda task: {"reader": "glue", **{key: task.about[key] for key in ("data", "planted", "limit")}},
+        memory=4000,
     ),
-    trained_on={part: f"{part}.csv" for part in PARTS},
+    columns=columns,
     datasets={"test_sets": test_sets},
-    training=lambda task, strategy: {**recipe(task, strategy), "name": columns(task)},
-    head="classification",
 )

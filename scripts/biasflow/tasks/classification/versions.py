@@ -6,7 +6,7 @@ import pandas as pd
 
 from biasflow.base.genders import WOMEN_FIRST
 from biasflow.corpora.bios import name_parts
-from biasflow.tasks.occupation.data import RAW
+from biasflow.tasks.classification.splits import RAW
 from biasflow.text.scrub import TERMS, Terms, scrub_all
 
 LONGEST = 400  # characters of a biography that is shown
@@ -33,7 +33,7 @@ def examples(biographies: pd.DataFrame) -> pd.DataFrame:
         short = of_gender[of_gender["text"].str.len() <= LONGEST]
         texts = pd.DataFrame(dict(versions(short if len(short) else of_gender)))
         for row in texts.nunique(axis=1).nlargest(1).index:
-            profession = biographies.loc[row, "profession"]
+            profession = biographies.loc[row, "label"]
             rows += [(gender, profession, version, text) for version, text in texts.loc[row].items()]
     return pd.DataFrame(rows, columns=["gender", "profession", "version", "text"])
 

@@ -1,0 +1,261 @@
+"""The plan of the classification of texts or pairs of texts, and what its configurations nli, glue and occupation
+share.
+
+A task whose texts are of people with a gender is split anew by every seed, has a classifier on the first token, and all
+that needs a gender: gaps, probes, balancing. Any other has fixed parts and the classification head of transformers."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.catalogue import Catalogue
+from biasflow.encoders.configured import PLANTED
+from biasflow.matrix import NA, PRETRAINED, Dataset
+from biasflow.registry import ADAPTED, ENGLISH, FIRST_TOKEN_HEAD, GROUP, STRATEGIES, module_of
+from biasflow.tasks.cuts import BALANCED
+from biasflow.tasks.kinds import Asked, Gendered, Kind, Options, Step, TaskPlan, corpus_files, recipe, with_hidden_layer
+
+RAW, SCRUBBED = "raw", "scrubbed"
+TEXTS = {"texts": "texts.parquet"}  # role -> file of the task's data
+PARTS = ("train", "validation", "test")
+READ_FIRST = 32e6  # bytes of texts that are read before the first job: three seconds
+Columns = Callable[[TaskPlan], Options]  # texts and labels of the task's `train` and `examples`
+
+
+def probed_texts(asked: Asked) -> list[Dataset]:
+    """Return the vectors from which probes predict gender, with their splits and seeds."""
+    probe = asked.options["compression"]
+    options = {"cuts": asked.task.cuts, "split_seeds": asked.split_seeds, "probe_seeds": probe["seeds"]}
+    options |= {key: probe[key] for key in ("data", "epochs")}
+    return [_made_of_vectors(asked, text, options, modules=(asked.task.cuts,)) for text in _texts(asked)]
+
+
+def families(asked: Asked) -> list[Dataset]:
+    """Return the vectors from which probes of several families predict gender: one probe of each for a split."""
+    options = {"cuts": asked.task.cuts, "data": [BALANCED], "split_seeds": asked.split_seeds, "probe_seeds": [0]}
+    options["hidden"] = asked.options["probe_families"]["hidden"]
+    return [_made_of_vectors(asked, text, options, modules=(asked.task.cuts,)) for text in _texts(asked)]
+
+
+def classified_texts(asked: Asked) -> list[Dataset]:
+    """Return the texts whose labels are predicted: by a model's own head and retrained ones, or, on an encoder that is
+    not fine-tuned, by heads of each strategy. Strategies that act on the encoder in training (with-<method>, an
+    adversary, BLIND) have no such heads."""
+    fine_tuned = asked.model.task != NA
+    modules: tuple[str, ...] = ()
+    options = dict(asked.task.about["heads" if fine_tuned else "frozen"])
+    seeds = options.pop("seeds")
+    if fine_tuned:
+        options |= {"split_seeds": asked.split_seeds, "head_seeds": seeds}
+        texts = {RAW}
+    else:
+        strategies = [name for name in asked.block.strategies if name in STRATEGIES]
+        names = [name for name in strategies if not STRATEGIES[name].adapts] or ["plain"]
+        modules = tuple(module_of(STRATEGIES[name]) for name in names)
+        known = [{"name": name, "module": STRATEGIES[name].module, "text": STRATEGIES[name].text} for name in names]
+        options |= {"split_seeds": seeds, "strategies": known}
+        texts = {strategy["text"] for strategy in known}
+    printed = asked.task.kind.printed
+    scored_with = {role: (asked.task.file(printed[role]),) for role in ("professions",) if role in printed}
+    about = {"scored_with": scored_with, "modules": modules}
+    return [_made_of_vectors(asked, text, {"text": text, **options}, texts, **about) for text in _texts(asked)]
+
+
+def adversaries(asked: Asked) -> list[Dataset]:
+    """Return the record of an adversary in the training, as a dataset."""
+    return [Dataset("validation")]
+
+
+def _texts(asked: Asked) -> list[str]:
+    """The raw texts; the scrubbed ones, too, where a model was trained on such, and for comparison with it."""
+    strategies = asked.block.strategies if asked.model.training == PRETRAINED else [asked.model.strategy]
+    return [RAW, SCRUBBED] if "scrubbing" in strategies else [RAW]
+
+
+def _made_of_vectors(asked: Asked, text: str, options: Mapping, texts: Collection[str] = (), **about) -> Dataset:
+    """The dataset of the first token's vectors of a text; texts: on which heads are trained, whose vectors it holds,
+    too; about: what else `Dataset` says."""
+    task = asked.task
+    files = {"texts": (task.file("texts.parquet"),)}
+    vectors = {}
+    for version in sorted({text, *texts}):
+        of_version = {"text": version, "max_length": task.about["finetuning"]["max_length"]}
+        dataset = Dataset(f"{task.name}-{version}", files, of_version)
+        vectors["vectors" if version == text else version] = "first_token", dataset
+    return Dataset(f"{task.name}-{text}", files, options, made_from=vectors, **about)
+
+
+def splits(task: TaskPlan) -> dict[str, object]:
+    """The seeds and strategies that all labels must be balanced for: those of all fine-tunings, and of the heads on
+    encoders that are not fine-tuned."""
+    blocks = [block for block in task.blocks if block.task == task.name]
+    seeds = {*task.about["frozen"]["seeds"], *(seed for block in blocks for seed in block.seeds)}
+    named = {name for block in blocks for name in block.strategies}
+    return {"seeds": sorted(seeds), "strategies": [name for name in STRATEGIES if name in named]}
+
+
+def advice(task: TaskPlan) -> str:
+    """Say what to do if splits of the user's texts cannot be balanced."""
+    key = f"tasks.{task.name}"
+    more = "give more texts" if task.about["limit"] is None else f"raise {key}.limit"
+    if task.about["data"]["small"] == "drop":
+        return f"{more}, have it dropped (a larger {key}.data.least), or ask for another seed"
+    return f"{more}, or have it dropped ({key}.data.small: drop)"
+
+
+def dropped(task: TaskPlan, catalogue: Catalogue) -> str:
+    """Say which labels will be dropped, before the texts are collected for the first time, if their files are read in
+    seconds; BiasflowError for what collecting refuses."""
+    data = task.about["data"]
+    if data == PLANTED or data["small"] != "drop" or Path(task.file(task.kind.drops)).exists():
+        return ""
+    files = dict(zip(data["files"], map(Path, corpus_files(task, data["files"], catalogue)), strict=True))
+    if not all(path.is_file() for path in files.values()):
+        return ""
+    if sum(path.stat().st_size for path in files.values()) > READ_FIRST:
+        return ""
+    from biasflow.tasks.classification.collect import kept  # slow to load, and needed for such files alone
+    from biasflow.tasks.classification.labels import dropped as say
+
+    options = task.kind.steps[0].options(task)  # of the texts
+    return say(kept(files, options["data"], advice=options["advice"], limit=options["limit"]).labels)
+
+
+def of_people(
+    collect: Step, splits_rule: str, *further: Step, say: Callable[[TaskPlan], str] = advice, **about: object
+) -> Kind:
+    """The kind of tasks whose texts are of people with a gender. collect: the step that makes their texts; splits_rule:
+    the name of the rule that tries all splits; further: steps; say: what to do if splits cannot be balanced; about:
+    what else `Kind` says."""
+    check_splits = Step(
+        splits_rule,
+        "tasks.classification.splits",
+        {"splits": "splits.csv"},
+        made_from=TEXTS,
+        options=lambda task: {**splits(task), "advice": say(task)},
+        memory=8000,
+        priority=1,  # before anything is trained
+    )
+    return Kind(
+        steps=(collect, check_splits, *further),
+        checks=("splits.csv",),
+        trained_on=TEXTS,
+        dropped=dropped,
+        datasets={
+            "probed_texts": probed_texts,
+            "mlp_probed_texts": with_hidden_layer(probed_texts),
+            "families": families,
+            "classified_texts": classified_texts,
+            "adversaries": adversaries,
+        },
+        gendered=Gendered(
+            "tasks.classification.gendered_vectors",
+            TEXTS,
+            lambda task, seed: {"seed": seed, "max_length": task.about["finetuning"]["max_length"]},
+        ),
+        **{"has": frozenset({GROUP, ENGLISH, FIRST_TOKEN_HEAD, ADAPTED}), **about},
+    )
+
+
+def of_parts(
+    collect: Step, *further: Step, columns: Columns, datasets: Mapping[str, Callable[[Asked], list[Dataset]]], **about
+) -> Kind:
+    """The kind of tasks whose texts are in fixed parts. collect: the step that makes them; further: steps; columns:
+    texts and labels of a task; datasets, about: as `Kind` has them."""
+    return Kind(
+        steps=(collect, *further),
+        trained_on={part: f"{part}.csv" for part in ("train", "validation")},
+        datasets=datasets,
+        training=lambda task, strategy: {**recipe(task, strategy), **columns(task)},
+        head="classification",
+        has=frozenset({ADAPTED}),
+        **about,
+    )
+
+
+def part_of(asked: Asked, part: str, columns: Options, **options: object) -> Dataset:
+    """A part of a task's texts whose labels are predicted. columns: its texts and labels; options: further ones of the
+    readout."""
+    task = asked.task
+    files = {"examples": (task.file(f"{part}.csv"),)}
+    if columns["labels"] == []:
+        files["train"] = (task.file("train.csv"),)
+    options = {"max_length": task.about["finetuning"]["max_length"], "task": task.module, **columns, **options}
+    return Dataset(part, files, options, modules=(task.module,))
+
+
+def own_columns(task: TaskPlan) -> dict[str, Sequence[str]]:
+    """The columns of the user's texts; their labels are those of the data."""
+    return {"texts": _texts_of(task.about), "labels": []}
+
+
+def _texts_of(about: Mapping) -> list[str]:
+    text = about["columns"]["text"]
+    return [text] if isinstance(text, str) else text
+
+
+def _of_people(task: TaskPlan) -> dict[str, object]:
+    keys = ("files", "least", "small")
+    data = {**{key: task.about["data"][key] for key in keys}, "columns": task.about["columns"]}
+    return {"data": data, "scrubbing": task.about["scrubbing"], "limit": task.about["limit"], "advice": advice(task)}
+
+
+def _files(task: TaskPlan, catalogue: Catalogue) -> dict[str, list[str]]:
+    return {"files": corpus_files(task, task.about["data"]["files"], catalogue)}
+
+
+def check(task: TaskPlan) -> None:
+    """Raise BiasflowError for a pair of texts of people with a gender."""
+    if len(_texts_of(task.about)) > 1:
+        raise BiasflowError(
+            f"config: key 'tasks.{task.name}.columns.group': pairs of texts are classified without a gender; leave it "
+            "out, or name one column of texts"
+        )
+
+
+PEOPLE = of_people(
+    Step(
+        "labelled_texts",
+        "tasks.classification.collect",
+        {**TEXTS, "labels": "labels.csv", "sources": "sources.csv"},
+        sources=_files,
+        options=_of_people,
+        memory=8000,
+        runtime=60,
+    ),
+    "labelled_splits",
+    check=check,
+    captioned=("scrubbing",),
+    drops="labels.csv",
+    otherwise="the accuracy of texts with a gender is one of the measures of fairness; ask for that",
+)
+WITHOUT_GROUP = of_parts(
+    Step(
+        "labelled_parts",
+        "tasks.classification.parts",
+        {part: f"{part}.csv" for part in PARTS},
+        sources=_files,
+        options=lambda task: {
+            "reader": "table",
+            "columns": {**task.about["columns"], "text": _texts_of(task.about)},
+            "limit": task.about["limit"],
+        },
+        memory=8000,
+        runtime=60,
+    ),
+    columns=own_columns,
+    datasets={"test_sets": lambda asked: [part_of(asked, "test", own_columns(asked.task))]},
+    otherwise="it needs a gender of each text; name its column (tasks.{task}.columns.group)",
+)
+
+
+def _part(about: Mapping) -> Kind:
+    if about["columns"]["group"] is None:
+        return WITHOUT_GROUP
+    return PEOPLE if about["scrubbing"] else replace(PEOPLE, has=PEOPLE.has - {ENGLISH})
+
+
+KIND = replace(
+    PEOPLE, steps=PEOPLE.steps + WITHOUT_GROUP.steps, datasets={**PEOPLE.datasets, **WITHOUT_GROUP.datasets}, of=_part
+)
