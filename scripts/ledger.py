@@ -12,7 +12,13 @@ from biasflow.papers.rows import read_printed
 from biasflow.results.tables import write_table
 
 with rule(snakemake):
-    scores, plan = scores_and_plan(snakemake.input.scores, snakemake.input.plan, snakemake.input.reasons)
+    of_run = snakemake.input
+    scores, plan = scores_and_plan(
+        [of_run.scores],
+        of_run.plan,
+        [of_run.reasons],
+        limited=any("sample" in options for options, _ in snakemake.params.papers.values()),
+    )
     names = read_text_csv(snakemake.input.names)
     runs = {}
     for name, (options, files) in snakemake.params.papers.items():

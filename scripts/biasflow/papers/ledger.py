@@ -42,7 +42,8 @@ def of_paper(text: PaperText, run: Run) -> pd.DataFrame:
     numbers, same, other = run.printed, same_encoders(text, run), other_data(run, text)
     _check(text, numbers, other)
     incomparable = pd.Series(
-        [_incomparable(text, same, other, number) for number in numbers.itertuples()], index=numbers.index
+        [_incomparable(text, same, other, run.options.get("sample"), number) for number in numbers.itertuples()],
+        index=numbers.index,
     )
     rows = joined(run, text, needed=bool(((incomparable == "") & (numbers["why_not"] == "")).any()))
     judged = [
@@ -70,9 +71,12 @@ def _check(text: PaperText, numbers: pd.DataFrame, other: Mapping[str, str]) -> 
 
 
 def _incomparable(
-    text: PaperText, same: Mapping[str, Sequence[str]], other: Mapping[str, str], number: NamedTuple
+    text: PaperText, same: Mapping[str, Sequence[str]], other: Mapping[str, str], limit: int | None, number: NamedTuple
 ) -> str:
-    """Why a number cannot be compared: its encoder is none of the run's, or its data are others; "" where it can be."""
+    """Why a number cannot be compared: the run has a `limit`, its encoder is none of the run's, or its data are others;
+    "" where it can be."""
+    if limit and (number.encoder or number.of):
+        return f"a sample: the run has limit {limit}"
     if number.encoder and not same[number.encoder]:
         about = text.encoders[number.encoder]
         return f"other encoder: printed of {about['id']} at revision {about['revision'][:7]}"

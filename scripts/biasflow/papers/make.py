@@ -29,7 +29,7 @@ def make_paper(text: PaperText, run: Run, files: Mapping[str, Sequence[str | Pat
     makers, failed = {role: function_of(text, target) for role, target in wanted.items()}, {}
     for role in filter(files.__contains__, wanted):
         target, paths = wanted[role], list(map(Path, files[role]))
-        caption = " ".join(filter(None, [target.caption, remark, _namesakes(text, run)]))
+        caption = " ".join(filter(None, [target.caption, _sample(run), remark, _namesakes(text, run)]))
         try:
             _WRITERS[target.kind](makers[role], run, paths, replace(target, caption=caption))
         except Exception as error:  # whatever is wrong with one target, the others are made
@@ -50,6 +50,12 @@ _WRITERS: dict[str, Callable] = {
     "figures": lambda function, run, paths, _: save_figure(function(run), *paths),
     "pages": lambda function, run, paths, target: write_text(paths[0], function(run, target.caption)),
 }
+
+
+def _sample(run: Run) -> str:
+    """What captions say of a run with a `limit`."""
+    sample = run.options.get("sample")
+    return f"A quick look: of every test and task at most {sample} items (key limit), not all." if sample else ""
 
 
 def _namesakes(text: PaperText, run: Run) -> str:

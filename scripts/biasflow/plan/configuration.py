@@ -25,6 +25,8 @@ from biasflow.registry import PAPERS, STRATEGIES, TASKS
 from biasflow.stimuli.densray_sets import OCCUPATIONS
 
 ENCODER = "{encoder}"  # in a path: the folder that the key `encoder` names
+MINE = "mine"  # what the encoder of this key is called that is measured in place of those of papers
+_IN_PLACE = "an encoder of yours takes the place of a paper's with --config encoder=FOLDER, and the file as it is"
 
 
 def load_schema() -> dict:
@@ -63,12 +65,15 @@ def _read(path: Path) -> dict:
 def resolve(config: Mapping, schema: Mapping) -> dict:
     """A copy of `config` with all defaults filled in; BiasflowError naming the key if it does not follow the schema."""
     resolved = {key: _of_command_line(key, value, schema) for key, value in copy.deepcopy(dict(config)).items()}
+    if isinstance(resolved.get("papers"), dict):  # null, in a file that is laid over another, leaves a paper out
+        resolved["papers"] = {name: options for name, options in resolved["papers"].items() if options is not None}
     if isinstance(resolved.setdefault("methods", {}), dict):
         resolved["methods"] = {**resolved["methods"], **methods_of_erasers(), **resolved["methods"]}
     refuse(_no_lists(resolved["methods"]))
     _fill(resolved, schema, schema)
     if problem := fault(resolved, schema):
-        raise BiasflowError(f"config: {problem}")
+        instead = f"; {_IN_PLACE}" if resolved.get("papers") and "'encoders." in problem else ""
+        raise BiasflowError(f"config: {problem}{instead}")
     for method in resolved["methods"].values():
         for step in steps_of(method):
             step["eraser"] = step["eraser"].replace("-", "_")  # written as methods are, or as in the registry
@@ -96,8 +101,14 @@ def _of_command_line(key: str, value: object, schema: Mapping) -> object:
 
 def _name_encoder(config: Mapping) -> None:
     """Put the encoder that the key `encoder` (a folder) or `hub` (NAME@REVISION) names in the place of local ones whose
-    path asks for it. BiasflowError where these do not fit (`_misnamed`)."""
+    path asks for it, or of all that papers name, if nothing else is asked. BiasflowError where these do not fit
+    (`_misnamed`)."""
     asking = {name: about for name, about in config["encoders"].items() if ENCODER in about.get("path", "")}
+    if not asking and (config["encoder"] or config["hub"]) and config["papers"] and not config["ask"]:
+        for options, key in product(config["papers"].values(), _NAMED_BY_PAPERS["encoders"]):
+            options |= {key: [MINE]} if options.get(key) else {}
+        config["encoders"] = asking = {MINE: {"source": "local", "path": ENCODER}}
+        config["metrics"]["occtmp"]["chinese"], config["fitting"]["own"] = [], {}  # of those that it replaces
     refuse(_misnamed(config["encoder"], config["hub"], list(asking)))
     for about in asking.values():
         if config["hub"] is None:
@@ -158,15 +169,20 @@ def _spread_limit(config: Mapping) -> None:
 
 
 def _limits_of_papers(config: Mapping) -> Faults:
-    """A limit of what a paper prints beside numbers of all data."""
+    """A limit of a study, or of a single task of a paper: the captions of its tables tell of the run's alone."""
     limited = {f"tasks.{task}.": config["tasks"].get(task, {}) for task in tasks_of_papers(config)}
     for paper, options in config["papers"].items():
         defined = options.get("tasks") if isinstance(options.get("tasks"), Mapping) else {}
         limited |= {f"papers.{paper}.tasks.{task}.": about for task, about in defined.items()}
-    advice = "leave the limit or the paper out, or limit another task or a block of `ask`"
-    for key, about in ({"": config, **limited} if config["papers"] else {}).items():
-        if about.get("limit") is not None:
-            yield f"{key}limit", f"a paper's tables are of all data; {advice}"
+    studies = [name for name, options in config["papers"].items() if brought(name, "judged_encoders", options)]
+    for key, about in ({"": config, **limited} if studies else limited).items():
+        if about.get("limit") is not None and (studies or about["limit"] != config["limit"]):
+            yield (
+                f"{key}limit",
+                "the tables of a study are of all data; leave the limit or the study out, or limit a block of `ask`"
+                if studies
+                else "a task of a paper has no limit of its own; for a quick look write `limit` at the top of the file",
+            )
 
 
 def _no_lists(methods: object) -> Faults:

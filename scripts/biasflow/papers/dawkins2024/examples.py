@@ -130,6 +130,7 @@ def mended(
 def _base_sentences(stimuli: pd.DataFrame, probabilities: pd.DataFrame) -> pd.DataFrame:
     """One row per sentence pair, swapped ones too: triple, swapped, label (of that triple), sentences, p, s, d."""
     stimuli = stimuli.astype({"triple": str})
+    stimuli = stimuli[stimuli["triple"].isin(probabilities["triple"])]  # all, but of a run with a `limit`
     swapped = stimuli.drop(columns=["context", "next_sentence"])
     swapped = swapped.rename(columns=lambda column: column.removeprefix("swapped_"))
     both = pd.concat([stimuli.assign(swapped=False), swapped.assign(swapped=True)], join="inner")
