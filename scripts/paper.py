@@ -2,10 +2,10 @@
 
 import pandas as pd
 
-from _rule import by_role, items, rule
+from _rule import by_role, items, rule, weights_of
 from biasflow.base.tabular import read_text_csv
 from biasflow.corpora.verified import COLUMNS, origin_of, remark
-from biasflow.papers.frames import Run, scores_and_plan
+from biasflow.papers.frames import Run, scores_and_plan, with_weights
 from biasflow.papers.make import make_paper
 from biasflow.papers.paper import load
 from biasflow.papers.rows import read_printed
@@ -19,7 +19,7 @@ with rule(snakemake):
     run = Run(
         scores=scores,
         plan=plan,
-        names=read_text_csv(snakemake.input.names),
+        names=with_weights(read_text_csv(snakemake.input.names), weights_of(snakemake.input)),
         printed=read_printed(text.name, text.folder),
         files=items(snakemake.input, text.name, snakemake.params.item_files),
         options=snakemake.params.options,

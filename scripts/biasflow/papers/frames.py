@@ -9,6 +9,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.files import sha256
 from biasflow.base.sample import unmarked
 from biasflow.registry import METRICS, TRAINING
 from biasflow.results.scores import CELL, NA, read_all, read_plan
@@ -30,6 +31,13 @@ _SEEDS = ["head_seed", "split_seed", "readout_seed"]
 def of_sample(frame: pd.DataFrame) -> pd.DataFrame:
     """Scores, or the plan, of a run with a `limit`, whose datasets are called as those of all items: captions tell."""
     return frame.assign(dataset=frame["dataset"].map(unmarked))
+
+
+def with_weights(names: pd.DataFrame, files: Mapping[str, Sequence[Path]]) -> pd.DataFrame:
+    """The names of a run with the sha256 of the weights of encoders; files: encoder -> those in its folder."""
+    weights = {name: next((f for f in own if f.suffix == ".safetensors"), None) for name, own in files.items()}
+    rows = [(name, "encoder", "sha256", sha256(file)) for name, file in weights.items() if file]
+    return pd.concat([names, pd.DataFrame(rows, columns=list(names))], ignore_index=True)
 
 
 @dataclass(frozen=True, eq=False)  # compared by identity, so that properties can be cached

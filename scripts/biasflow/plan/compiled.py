@@ -97,7 +97,7 @@ def _paper_jobs(setup: Setup, plan: Plan, catalogue: Catalogue) -> Iterator[Job]
             f"paper_{name}",
             [],
             [f"{root}/{file}" for file in files],
-            planned | scores | item_inputs(name, items_of_paper) | _printed(text),
+            planned | scores | item_inputs(name, items_of_paper) | _printed(text) | _weights(setup, name, text),
             {
                 "options": paper_options(setup, name),
                 "item_files": item_files(items_of_paper),
@@ -108,6 +108,7 @@ def _paper_jobs(setup: Setup, plan: Plan, catalogue: Catalogue) -> Iterator[Job]
     papers, scores_given = [name for name in items if texts[name].encoders], given_item_files(setup, catalogue)
     if papers or scores_given:
         inputs = {role: file for name in papers for role, file in item_inputs(name, items[name]).items()}
+        inputs |= {role: files for name in papers for role, files in _weights(setup, name, texts[name]).items()}
         options = {name: (paper_options(setup, name), item_files(items[name])) for name in papers}
         yield Job(
             "paper_ledger",
@@ -137,6 +138,14 @@ def _printed(*texts: PaperText) -> dict[str, list[str]]:
     """The files with what papers print, and say of their tables."""
     files = {role: [text.folder / name for text in texts] for role, name in (("printed", PRINTED), ("text", PAPER))}
     return {role: [os.path.relpath(file) for file in paths if file.is_file()] for role, paths in files.items()}
+
+
+def _weights(setup: Setup, paper: str, text: PaperText) -> dict[str, list[str]]:
+    """The files of a paper's local encoders, one of which may be a copy of a printed one: "weights/<encoder>"."""
+    if not any("sha256" in about for about in text.encoders.values()):
+        return {}
+    encoders = [setup.encoders[name] for name in setup.config["papers"][paper]["encoders"]]
+    return {f"weights/{one.name}": one.local_files for one in encoders if one.described}
 
 
 def paper_options(setup: Setup, paper: str) -> dict[str, object]:

@@ -11,7 +11,7 @@ from biasflow.base.tabular import read_parquet, read_text_csv
 from biasflow.metrics.stereoset import ANTI, STEREOTYPE, UNRELATED, triple_distances, triple_strengths
 from biasflow.papers.dawkins2024 import grid
 from biasflow.papers.frames import RUN, Run
-from biasflow.papers.make import NOTE
+from biasflow.papers.rows import NOTE
 from biasflow.results.scores import NONE
 from biasflow.results.tables import merge_published
 
