@@ -128,11 +128,14 @@ def same_encoders(text: PaperText, run: Run) -> dict[str, list[str]]:
     ids, revisions = (run.attributes("encoder", attribute) for attribute in ("id", "revision"))
     ours = {name: (_repository(repository), revisions.get(name)) for name, repository in ids.items()}
     theirs = {name: (_repository(about["id"]), about["revision"]) for name, about in text.encoders.items()}
-    same = {printed: [name for name, it in ours.items() if it == that] for printed, that in theirs.items()}
-    copies = run.attributes("encoder", "sha256").items()
+    weights = run.attributes("encoder", "sha256")
     return {
-        printed: names + [name for name, digest in copies if digest == text.encoders[printed].get("sha256")]
-        for printed, names in same.items()
+        printed: [
+            name
+            for name in dict.fromkeys([*ours, *weights])
+            if ours.get(name) == that or weights.get(name) == text.encoders[printed].get("sha256", "")
+        ]
+        for printed, that in theirs.items()
     }
 
 
