@@ -6,8 +6,8 @@ the place of methods, each with further ones as the draws of its control. Whatev
 
 Of each run, family and number of methods: `named`, the share of pages that name a method which helps a score, from 400
 resampled pages (helps_p of results.matrix, vectorised) and from 20 that the product itself makes (results.matrix and
-overview.contents, with the most methods: `own_named`, `own_filled`); and, for each score, which of the real methods
-help beside so many draws (`power`)."""
+overview.contents, with the most methods: `own_named`, `own_filled`); for each score, which of the real methods help
+beside so many draws (`power`); and how often the interval for a further draw holds it (`held`)."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -78,6 +78,17 @@ def resampled(families: Sequence[list], methods: int, draws: int, rng: np.random
     return bool((np.maximum(changes, holm(p[1].ravel()).reshape(p[1].shape)) <= 0.05).any())
 
 
+def held(of_scores: list, draws: int, rng: np.random.Generator) -> float:
+    """How often the interval for a further draw holds it, of the scores of a family on PAGES resampled pages."""
+    inside = []
+    for _ in range(PAGES):
+        further, *others = rng.permutation(len(of_scores[0][0]))[: draws + 1]
+        for distances, _, far in of_scores:
+            one = beyond(distances[further], distances[others], far)
+            inside.append(one.low <= distances[further] <= one.high)
+    return float(np.mean(inside))
+
+
 def own(scores: pd.DataFrame, family: str, methods: int, draws: int, rng: np.random.Generator) -> tuple[bool, bool]:
     """Whether the product's own page of so many null methods names one, and whether it fills its mark."""
     settings = scores.loc[scores["method"] == family, "setting"].unique()
@@ -112,6 +123,7 @@ def rows(run: Path) -> Iterator[dict[str, object]]:
             ]
             about = {"run": run.name, "family": name.removesuffix(NULL), "draws": draws, "scores": len(of_scores)}
             about["power"] = np.mean(helped) if helped else np.nan
+            about["held"] = held(of_scores, draws, rng)
             for methods in METHODS:
                 named = np.mean([resampled([of_scores], methods, draws, rng) for _ in range(PAGES)])
                 pages = [own(scores, name, methods, draws, rng) for _ in range(OWN)] if (draws, methods) == most else []

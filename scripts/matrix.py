@@ -3,22 +3,26 @@
 import os
 from pathlib import Path
 
+import pandas as pd
+
 from _rule import by_role, rule
 from biasflow.base.provenance import git_commit
 from biasflow.base.records import record_file, result_of
-from biasflow.base.tabular import read_text_csv, write_csv
+from biasflow.base.tabular import read_parquet, read_text_csv, write_csv
 from biasflow.corpora.verified import differing, remark
 from biasflow.overview import agreement
-from biasflow.overview.about import about
+from biasflow.overview.about import about, methods_of_last_layer
 from biasflow.overview.calibrated import kind_of, own_calibrations
 from biasflow.overview.contents import contents
 from biasflow.overview.glossary import glossary
 from biasflow.overview.notes import dropped_of_tasks
 from biasflow.overview.overview import write_page, write_pictures, write_summary
 from biasflow.results import power
+from biasflow.results.changes import COLUMNS
+from biasflow.results.differences import between, sides_of_encoders
 from biasflow.results.first_table import FirstTable, first_table
-from biasflow.results.matrix import ROW, matrix, without_samples
-from biasflow.results.scores import read_plan, read_scores
+from biasflow.results.matrix import ROW, matrix, untouched_rows, without_samples
+from biasflow.results.scores import NONE, read_plan, read_scores
 from biasflow.results.tables import write_table
 
 with rule(snakemake):
@@ -29,9 +33,10 @@ with rule(snakemake):
     names, encoders = read_text_csv(snakemake.input.names), read_text_csv(snakemake.input.encoders)
     groups, kinds = power.families(names), {name: kind_of(names, encoders, name) for name in encoders["encoder"]}
     calibrations = own_calibrations(encoders, snakemake.params.calibrated, snakemake.input.calibration)
-    overview = contents(
-        matrix_table, plan, scores, groups, kinds, calibrations, dropped_of_tasks(snakemake.input.drops)
-    )
+    drawn = pd.concat([pd.DataFrame(columns=COLUMNS), *map(read_parquet, snakemake.input.get("resamples", []))])
+    apart = between(sides_of_encoders(untouched_rows(scores), drawn[drawn["method"] == NONE], groups))
+    dropped = dropped_of_tasks(snakemake.input.drops)
+    overview = contents(matrix_table, plan, scores, groups, kinds, calibrations, dropped, apart)
     write_csv(all_cells.merge(overview.verdicts, "left", on=ROW), snakemake.output.matrix)
     tables = {name: first_table(matrix_table, task) for name, task in snakemake.params.tables.items()}
     tables["power"] = FirstTable(power.power(scores, groups), {}, power.CAPTION)
@@ -53,6 +58,7 @@ with rule(snakemake):
         tables={name: os.path.relpath(of[-1], Path(snakemake.output.page).parent) for name, of in paths.items()},
         files=remark(files),
         differing=differing(files),
+        keepable=methods_of_last_layer(names),
         ledger=read_text_csv(*snakemake.input.ledger).to_dict("records") if snakemake.input.ledger else [],
     )
     write_pictures(overview, snakemake.output.pictures)

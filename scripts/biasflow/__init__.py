@@ -1,12 +1,18 @@
 """biasflow: measures of gender bias inside and outside BERT-family encoders. Knows nothing of Snakemake.
 
-For other people's programs: `fit`, `edit`, `places`, `swap_gender`, and the modules of `biasflow.metrics` and
+For other people's programs: `fit`, `edit`, `fold`, `places`, `swap_gender`, and the modules of `biasflow.metrics` and
 `biasflow.erasers`. Importing biasflow loads neither torch nor pandas: a name is loaded when it is first used."""
 
 from importlib import import_module
 
-_MODULES = {"edit": "library", "fit": "library", "places": "library", "swap_gender": "text.gender_swap"}
-__all__ = ["edit", "fit", "places", "swap_gender"]
+_MODULES = {
+    "edit": "library",
+    "fit": "library",
+    "fold": "library",
+    "places": "library",
+    "swap_gender": "text.gender_swap",
+}
+__all__ = ["edit", "fit", "fold", "places", "swap_gender"]
 
 
 def __dir__():

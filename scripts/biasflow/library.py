@@ -7,6 +7,7 @@ from torch import nn
 
 from biasflow.base.by_name import module_named
 from biasflow.base.errors import BiasflowError, nearest
+from biasflow.encoders import fold as encoders_fold
 from biasflow.encoders import taps
 from biasflow.encoders.edit import EditReport, edited
 from biasflow.encoders.places import CLS, POOLED
@@ -42,13 +43,19 @@ def edit(model: nn.Module, erasers: Mapping[str, Eraser]) -> AbstractContextMana
     if not isinstance(erasers, Mapping):
         kind = type(erasers).__name__
         raise BiasflowError(f"edit: erasers is of type {kind}; give a mapping, such as {{'layer[-1]': eraser}}")
-    for place, eraser in erasers.items():
-        if not isinstance(place, str) or not isinstance(eraser, Eraser):
-            raise BiasflowError(
-                f"edit: erasers has {type(eraser).__name__} at {place!r}; give the name of a place, as biasflow.places "
-                "lists them, and what biasflow.fit returns"
-            )
+    _check_erasers("edit", erasers)
     return edited(model, erasers.items())
+
+
+def fold(model: nn.Module, place: str, eraser: Eraser) -> list[str]:
+    """Write an eraser into the weights of a model with a head, which then computes what it does inside of `edit`
+    without any hook, also once it is saved and loaded by transformers alone. Returns the names of the changed layers.
+
+    place: layer[-1], layer[-1].cls or pooled. The states of the encoder below the head stay as they are. BiasflowError,
+    with the model unchanged, where that cannot be exact (`encoders.fold.fold` says when), and as `edit`."""
+    _check_model("fold", model)
+    _check_erasers("fold", {place: eraser})
+    return encoders_fold.fold(model, [(place, eraser)])
 
 
 def places(model: nn.Module) -> list[str]:
@@ -59,6 +66,15 @@ def places(model: nn.Module) -> list[str]:
     a classification head reads. BiasflowError: an architecture that is not known."""
     _check_model("places", model)
     return list(_places(model))
+
+
+def _check_erasers(function: str, erasers: Mapping) -> None:
+    for place, eraser in erasers.items():
+        if not isinstance(place, str) or not isinstance(eraser, Eraser):
+            raise BiasflowError(
+                f"{function}: erasers has {type(eraser).__name__} at {place!r}; give the name of a place, as "
+                "biasflow.places lists them, and what biasflow.fit returns"
+            )
 
 
 def _check_model(function: str, model: object) -> None:

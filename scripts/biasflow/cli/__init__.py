@@ -7,7 +7,7 @@ from pathlib import Path
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.shipped import PACKAGE
-from biasflow.cli import check, check_scorer, compare, explain, export, init, list, measure  # noqa: F401
+from biasflow.cli import check, check_scorer, compare, debias, explain, export, init, list, measure  # noqa: F401
 from biasflow.cli.app import app, as_options
 
 __all__ = ["app", "main"]

@@ -19,6 +19,7 @@ from biasflow.base.shipped import of_workflow
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None)
 Run = Annotated[str, typer.Argument(help="the name of a run, or the path of its folder")]
+Runs = Annotated[list[str], typer.Argument(help="the names of two or more runs, or the paths of their folders")]
 Configfiles = Annotated[
     list[str] | None,
     typer.Option("--configfile", help="as snakemake's: files, each laid over those before it"),

@@ -20,15 +20,18 @@ TEXT = """\
 # Made by `biasflow measure`; keys of yours may follow (config/README.md). Started by
 #   {command}
 run: {run}
-{key}: {encoder}
+{keys}
 """
 
 
 @app.command()
 def measure(
-    encoder: Annotated[
-        str,
-        typer.Argument(metavar="FOLDER|NAME[@REVISION]", help="the encoder's folder, or its name or page on the hub"),
+    encoders: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FOLDER|NAME[@REVISION]...",
+            help="folders of encoders, names or pages on the hub, or a .txt file with one a line; several are compared",
+        ),
     ],
     whole: Annotated[bool, typer.Option("--whole", help="all items of the tests, and methods in all layers")] = False,
     cores: Annotated[int, typer.Option(min=1, help="how many cores to use")] = 2,
@@ -40,21 +43,42 @@ def measure(
         False
     ),
 ) -> None:
-    """Measure how biased an encoder is, and what helps at which price.
+    """Measure how biased an encoder is, and what helps at which price; of several, which is more biased.
 
     Makes the page results/RUN/index.html: writes the configuration RUN.yaml and starts snakemake with it. If it was
     stopped, it goes on where it was."""
     file = Path(f"{run}.yaml")
-    key, encoder = _source(encoder, file)
+    keys = _keys([_source(encoder, file) for encoder in _named(encoders)])
     files = list(map(of_workflow, [FIRST, *[WHOLE] * whole]))
     settings = [f"mirror={mirror}"] * (mirror is not None)
     given = ["--configfile", *files, str(file), *["--config"] * len(settings), *settings]
     words = snakemake_command("--cores", str(cores), *given)
     command = shlex.join(words)
-    text = TEXT.format(command=command, run=run, key=key, encoder=json.dumps(encoder, ensure_ascii=False))
-    _write(file, text, command, {"run": run, key: encoder}, files, settings)
+    lines = "\n".join(f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in keys.items())
+    text = TEXT.format(command=command, run=run, keys=lines)
+    _write(file, text, command, {"run": run, **keys}, files, settings)
     say(f"starting: {command}")
     os.execv(sys.executable, [sys.executable, "-m", *words, *["--unlock"] * unlock])
+
+
+def _named(encoders: list[str]) -> list[str]:
+    """The encoders that are named, one by one or in a text file."""
+    if not encoders[0].endswith(".txt"):
+        return list(dict.fromkeys(encoders))
+    from biasflow.base.files import read_text
+
+    lines = [line.strip() for line in read_text(encoders[0]).splitlines()]
+    return list(dict.fromkeys(line for line in [*lines, *encoders[1:]] if line and not line.startswith("#")))
+
+
+def _keys(sources: list[tuple[str, str]]) -> dict[str, str | list[str]]:
+    """The keys of a configuration that take these encoders: a text for one, lists for several."""
+    if len(sources) == 1:
+        return dict(sources)
+    found: dict[str, list[str]] = {}
+    for key, encoder in sources:
+        found.setdefault(key, []).append(encoder)
+    return dict(found)
 
 
 def _source(encoder: str, file: Path) -> tuple[str, str]:
@@ -71,9 +95,10 @@ def _source(encoder: str, file: Path) -> tuple[str, str]:
     named = HUB.fullmatch(encoder)
     if folder.is_file() or beside or not named:
         raise BiasflowError(f"{no_folder(encoder)}{f'; {beside}' * bool(beside)}")
-    before = configuration([str(file)], None)[0].get("hub", "") if file.exists() else ""
-    if not named["revision"] and before.startswith(f"{named['id']}@"):
-        return "hub", before
+    before = configuration([str(file)], None)[0].get("hub") or [] if file.exists() else []
+    for pin in [before] if isinstance(before, str) else before:
+        if not named["revision"] and pin.startswith(f"{named['id']}@"):
+            return "hub", pin
     from biasflow.corpora.hub import pinned
 
     try:
@@ -90,7 +115,8 @@ def _write(file: Path, text: str, command: str, keys: dict, files: list[str], se
     from biasflow.base.files import read_text, write_text
     from biasflow.plan.compiled import prepared
 
-    if file.exists() and not keys.items() <= configuration([str(file)], None)[0].items():
+    before = configuration([str(file)], None)[0] if file.exists() else None
+    if before is not None and any(before.get(key) != keys.get(key) for key in ("run", "encoder", "hub")):
         raise BiasflowError(f"{file} is there already, for another encoder; name another run with --run, or delete it")
     config, _ = configuration([*files, *[str(file)] * file.exists()], settings)
     prepared(config | keys)

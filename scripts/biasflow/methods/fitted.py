@@ -120,6 +120,11 @@ def load(path: str | Path | None, names: Sequence[str] | None = None) -> Fitted:
     return Fitted(methods, {name: stored[name]["specification"] if name != NONE else [] for name in names})
 
 
+def stored_names(path: str | Path) -> list[str]:
+    """The names of the methods in a file; BiasflowError for one of another kind."""
+    return list(_read_json(path, load_metadata(path)))
+
+
 def carried(folder: str | Path) -> Fitted | None:
     """Read the method that was active while the model in `folder` was trained; None if there was none."""
     path = Path(folder) / CARRIED

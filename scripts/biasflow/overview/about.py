@@ -10,6 +10,7 @@ import pandas as pd
 
 from biasflow.encoders.described import FOREIGN
 from biasflow.overview.judgements import COST
+from biasflow.plan.methods import LAST_LAYER
 from biasflow.results.matrix import OWN, by_rows, untouched_rows
 from biasflow.results.scores import NA, NONE, models
 from biasflow.results.statistics import holm
@@ -18,6 +19,13 @@ POOLED = {"cls": "the first token", "mean": "the mean of all tokens", "first-pie
 # SEAT's sentences repeat a word in templates, so its p that counts every sentence for itself is far too small.
 _TESTS = {"weat_p_value": "weat_effect_size", "seat_word_p_value": "seat_effect_size"}
 _HALVES = {math.comb(words, words // 2): words for words in range(4, 18, 2)}  # of partitions, where all are counted
+
+
+def methods_of_last_layer(names: pd.DataFrame) -> set[str]:
+    """The methods that act in the last layer alone (methods.debiased can keep a model of them). names: names.csv."""
+    rows = names[(names["kind"] == "method") & names["attribute"].str.endswith("places")]
+    last = rows["value"].isin(LAST_LAYER).groupby(rows["name"]).all()
+    return set(last.index[last])
 
 
 @dataclass(frozen=True)

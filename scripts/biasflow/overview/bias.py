@@ -1,5 +1,6 @@
 """How biased is a model as it is: its scores as distances from neutral on one axis, with what is known against them."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -12,7 +13,7 @@ from biasflow.overview.calibrated import evidence_for, published
 from biasflow.overview.judgements import DIFFERS, LARGE, NO_CLAIM
 from biasflow.overview.measured import Measured
 from biasflow.registry import Measure
-from biasflow.results.evidence import MEASURES, Evidence, evidence_of
+from biasflow.results.evidence import MARKS, MEASURES, Evidence, evidence_of
 
 
 @dataclass(frozen=True)
@@ -108,3 +109,9 @@ def judging_rows(rows: Sequence[BiasRow]) -> list[BiasRow]:
     are none."""
     shown = [row for row in rows if row.shown]
     return [row for row in shown if not row.less_evidence] or shown
+
+
+def marks(rows: Sequence[BiasRow]) -> str:
+    """How many of the scores that show bias have which mark of evidence, the most first: " (✓ 1, ✗ 2)", "" of none."""
+    found = Counter(row.known.mark for row in rows if row.shown)
+    return f" ({', '.join(f'{mark} {found[mark]}' for mark in MARKS.values() if mark in found)})" if found else ""

@@ -98,8 +98,9 @@ def evidence_for(kind: str | None, of_run: pd.DataFrame | None = None) -> pd.Dat
         return pd.DataFrame(columns=COLUMNS)
     others, own = stored("calibration"), of_run.assign(encoder=of_run.get("encoder", THIS))
     alone, together = evidence(own), evidence(pd.concat([others[~others["encoder"].isin(own["encoder"])], own]))
-    followed = alone.merge(together, on=KEYS, suffixes=("_alone", ""))[COLUMNS]
-    return pd.concat([alone[alone["evidence"] != IN_SOME], followed[(alone["evidence"] == IN_SOME).to_numpy()]])
+    followed, is_one = alone.merge(together, on=KEYS, suffixes=("_alone", ""))[COLUMNS], alone["evidence"] == IN_SOME
+    alone["sentence"] = "in this very encoder, which counts alone: " + alone["sentence"]
+    return pd.concat([alone[~is_one], followed[is_one.to_numpy()]])
 
 
 def _of_study() -> pd.DataFrame:

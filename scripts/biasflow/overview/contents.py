@@ -11,6 +11,7 @@ import pandas as pd
 from biasflow.base.sample import limit_of
 from biasflow.overview.about import permutation_tests
 from biasflow.overview.agreement import Conflict, InShort, agreement, conflicts, in_short, mean_ranks, observations
+from biasflow.overview.beside import Beside, of_encoders
 from biasflow.overview.bias import BiasRow, bias_rows, judging_rows
 from biasflow.overview.calibrated import learnt
 from biasflow.overview.helps import MOST_LEFT, MethodRow, common, left_under_draws, method_rows
@@ -19,11 +20,13 @@ from biasflow.overview.maps import GROUPS, UNTOUCHED, Map, maps
 from biasflow.overview.measured import Measured, other_readings, untouched_scores
 from biasflow.overview.notes import Controls, controls, left_out
 from biasflow.overview.verdicts import VERDICTS, verdicts
+from biasflow.results.differences import BETWEEN
 from biasflow.results.matrix import ROW, claimable, criticisms, limited
-from biasflow.results.scores import NONE, NOT_RUN
+from biasflow.results.scores import NA, NONE, NOT_RUN
 
 PLACE = r"^layer\[(?P<layer>\d+)\](?:\.attention\.value\[(?P<unit>\d+)\])?$"
 CONFLICTS = 10  # that are shown
+NOTHING_APART = pd.DataFrame(columns=BETWEEN)
 
 
 @dataclass(frozen=True)
@@ -66,9 +69,10 @@ class Model:
 
     @property
     def over(self) -> str:
-        """What the bias left is a mean over, where that is not all scores that show bias."""
+        """What the bias left is a mean over, if not of one score alone."""
         judging, biased = len(self.judging), len(self.biased)
-        return "" if judging == biased else f"mean of {judging} of {biased} biased scores"
+        of = f" of {biased} biased scores" if judging < biased else " scores"
+        return f"mean of {judging}{of}" if biased > 1 else ""
 
     @property
     def helpful(self) -> list[MethodRow]:
@@ -82,6 +86,18 @@ class Model:
         less = [row for row in self.helpful if not row.left[0] > MOST_LEFT]
         helped = {row.name: len({*self.biased} & {one.name for one in row.helped}) for row in less}
         return sorted(less, key=lambda row: (not row.keeps_quality, row.weak_control, -helped[row.name]))
+
+    def helped_by(self, name: str) -> str:
+        """How many of the biased scores a method helps: "helps 2 of 5", "" for none, NA where it was not measured."""
+        if name not in {row.name for row in self.methods}:
+            return NA
+        helped = [{*self.biased} & {one.name for one in row.helped} for row in self.effective if row.name == name]
+        return f"helps {len(helped[0])} of {len(self.biased)}" if helped else ""
+
+    @property
+    def pretrained(self) -> bool:
+        """Whether this is an encoder that was not fine-tuned."""
+        return all(one.task == NA for one in self.measured)
 
     @property
     def lowering(self) -> list[str]:
@@ -106,10 +122,10 @@ class Section:
 
 @dataclass(frozen=True, eq=False)
 class Contents:
-    """All that the page says. verdicts: of every cell, for matrix.csv (overview.verdicts); sampled: how many datasets
-    are samples; limits: which datasets are samples, and of which
-    items were left out; models: with their own heads; pairs: `agreement` of every two measures of bias, which is a
-    table of its own; ranks: rows of `mean_ranks` with an interval, by task; other_seeds: encoders that are not
+    """All that the page says. verdicts: of every cell, for matrix.csv (overview.verdicts); beside: the measures of bias
+    that two or more encoders have; sampled: how many datasets are samples; limits: which datasets are samples, and of
+    which items were left out; models: with their own heads; pairs: `agreement` of every two measures of bias, which is
+    a table of its own; ranks: rows of `mean_ranks` with an interval, by task; other_seeds: encoders that are not
     shown."""
 
     verdicts: pd.DataFrame
@@ -126,6 +142,15 @@ class Contents:
     conflicts_left_out: int
     shares: Sequence[Shares]
     not_run: Sequence[tuple[str, int, str]]
+    beside: Sequence[Beside]
+
+    @property
+    def helped_on(self) -> dict[str, list[str]]:
+        """Method that helps a score of a pre-trained encoder -> on each of these "helps 2 of 5" of the scores that show
+        bias, "" where it is not shown to help, NA where it was not measured."""
+        models = [model for model in self.models if model.pretrained]
+        names = dict.fromkeys(row.name for model in models for row in model.effective)
+        return {name: [model.helped_by(name) for model in models] for name in names}
 
     @property
     def less_evidence(self) -> set[tuple[str, str]]:
@@ -152,13 +177,14 @@ def contents(
     kinds: Mapping[str, str] = MappingProxyType({}),
     calibrations: Mapping[str, pd.DataFrame] = MappingProxyType({}),
     dropped: Sequence[str] = (),
+    apart: pd.DataFrame = NOTHING_APART,
 ) -> Contents:
     """What the page says: matrix (results.matrix), the plan with reasons (results.scores) and the table of scores.
 
     kinds: encoder -> its kind (`calibrated.kind_of`), of those with weights. calibrations: encoder -> its calibration
     in this run (calibrated_calibration.csv). dropped: what the data of tasks leave out, in sentences. families
     (results.power): of encoders that differ in their seed alone the first is shown, as one page cannot hold dozens;
-    agreement, ranks and contradictions are those of all."""
+    agreement, ranks and contradictions are those of all. apart: how far encoders are (`differences.between`)."""
     observed = observations(claimable(scores))
     pairs, contradictions, ranks = agreement(observed), conflicts(observed), mean_ranks(observed)
     all_maps = list(maps(matrix))
@@ -209,7 +235,15 @@ def contents(
         max(len(contradictions) - CONFLICTS, 0),
         _shares(shown_scores),
         _not_run(plan),
+        of_encoders(apart, _biases(models)),
     )
+
+
+def _biases(models: Sequence[Model]) -> dict[str, list[BiasRow]]:
+    of_encoder: dict[str, list[BiasRow]] = {}
+    for model in models:
+        of_encoder.setdefault(model.encoder, []).extend(model.biases)
+    return of_encoder
 
 
 def _alike(model_map: Map, all_maps: Sequence[Map], families: Mapping[str, str]) -> list[Map]:

@@ -25,13 +25,15 @@ LEAST_ENCODERS = 3  # that differ in their seed alone, for an interval over thes
 
 
 class Change(NamedTuple):
-    """A score before and after a method, which is nearer to neutral than `beats` of `draws` draws of its control."""
+    """A score before and after a method, which is nearer to neutral than `beats` of `draws` draws of its control; p: of
+    this help, after correction (results.matrix)."""
 
     name: str
     before: float
     after: float
     beats: int = 0
     draws: int = 0
+    p: float = np.nan
 
 
 @dataclass(frozen=True)
@@ -150,9 +152,8 @@ def method_rows(
 
 
 def _change(cell) -> Change:
-    return Change(
-        cell.header, cell.untouched, cell.value, *([0, 0] if pd.isna(cell.draws) else [cell.beats, cell.draws])
-    )
+    draws = (0, 0) if pd.isna(cell.draws) else (cell.beats, cell.draws)
+    return Change(cell.header, cell.untouched, cell.value, *draws, cell.helps_p)
 
 
 def left_under_draws(cells: pd.DataFrame, headers: Collection[str], scores: pd.DataFrame) -> dict[str, np.ndarray]:

@@ -13,13 +13,15 @@ from matplotlib.figure import Figure
 from biasflow.base.files import write_text
 from biasflow.base.shipped import shipped
 from biasflow.overview.about import About
+from biasflow.overview.beside import verdicts
+from biasflow.overview.bias import marks
 from biasflow.overview.calibrated import moved_in_words, stored
 from biasflow.overview.contents import Contents, Model
 from biasflow.overview.glossary import Glossary
 from biasflow.overview.judgements import WEAK, brief, percent, printed
 from biasflow.overview.maps import GROUPS, weak_head
 from biasflow.overview.measured import counted
-from biasflow.overview.pictures import bias_picture, inline, methods_picture, save_picture
+from biasflow.overview.pictures import beside_picture, bias_picture, inline, methods_picture, save_picture
 from biasflow.results.figures import empty_figure
 from biasflow.results.matrix import criticisms
 from biasflow.results.page import ASSETS, meanings
@@ -32,10 +34,15 @@ _TEMPLATES = jinja2.Environment(
     lstrip_blocks=True,
     undefined=jinja2.StrictUndefined,
 )
-_TEMPLATES.filters |= {function.__name__: function for function in (brief, percent, printed, counted, weak_head)}
+_TEMPLATES.filters |= {function.__name__: function for function in (brief, percent, printed, counted, marks, weak_head)}
 _TEMPLATES.filters["criticisms"] = criticisms
 _TEMPLATES.filters["source"] = lambda measure: meanings("sources").get(measure, "")
 _TEMPLATES.globals |= {"isnan": math.isnan, "groups": GROUPS, "moved": moved_in_words, "weak": WEAK}
+
+
+def plain_text(template: str, **values: object) -> str:
+    """A template of this folder that is no HTML, filled in."""
+    return _TEMPLATES.overlay(autoescape=False).get_template(template).render(**values)
 
 
 def write_page(
@@ -51,6 +58,7 @@ def write_page(
     files: str,
     differing: Mapping[str, str] = MappingProxyType({}),
     ledger: Sequence[Mapping[str, str]],
+    keepable: Collection[str] = (),
 ) -> None:
     """Write the page, whole or not at all; nothing in it is fetched from elsewhere.
 
@@ -59,7 +67,7 @@ def write_page(
     publishers offer them, and what is said of the copy (`verified.differing`); papers: what the page says of each
     (`PaperText.on_page`); ledger: a row per paper of its summary
     (papers.ledger.summary), as texts, none without a paper that prints numbers; commit: of the code, or "" where it is
-    not known."""
+    not known; keepable: the methods that `biasflow debias` can write into a model."""
     named = _named(contents, about, run)
     names = dict(zip(contents.encoders, named.encoders, strict=True))
     text = _TEMPLATES.get_template("page.html").render(
@@ -76,6 +84,11 @@ def write_page(
         differing=differing,
         ledger=ledger,
         picture=_inline,
+        keepable=keepable,
+        apart=verdicts(named.beside, [*named.encoders]) if named.beside else [],
+        of_all=inline(beside_picture(named.beside, [*named.encoders]), "How biased is each encoder?", "all-")
+        if named.beside
+        else "",
         agree=any((contents.agreement, contents.conflicts, contents.ranks)),
         calibrated_on=" and ".join(stored("calibration")["encoder"].unique()),
     )
@@ -120,8 +133,9 @@ def write_summary(
 ) -> None:
     """Write the lines that the run ends with: what is biased, what a method does about it, and where to look.
     differing: the external files that are not their publishers'."""
-    template = _TEMPLATES.overlay(autoescape=False).get_template("summary.txt")
-    write_text(path, template.render(contents=_named(contents, about, run), run=run, page=page, differing=differing))
+    named = _named(contents, about, run)
+    apart = verdicts(named.beside, [*named.encoders]) if named.beside else []
+    write_text(path, plain_text("summary.txt", contents=named, apart=apart, run=run, page=page, differing=differing))
 
 
 def write_pictures(contents: Contents, paths: Sequence[str]) -> None:

@@ -1,11 +1,12 @@
-"""The two pictures of the first screen: how biased is a model, and does a method help, at which price? And that of two
-runs beside each other."""
+"""The two pictures of the first screen: how biased is a model, and does a method help, at which price? And that of
+models beside each other."""
 
 import html
 import io
 import re
 import textwrap
 from collections.abc import Collection, Mapping, Sequence
+from itertools import cycle
 from pathlib import Path
 
 import numpy as np
@@ -13,15 +14,17 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from biasflow.base.files import whole_file
+from biasflow.overview.beside import Beside
 from biasflow.overview.bias import BiasRow
 from biasflow.overview.helps import MethodRow
 from biasflow.overview.judgements import LIMIT, brief, percent
-from biasflow.overview.two_runs import TwoSided
+from biasflow.results.evidence import COULD_NOT_TELL, DID_NOT, IN_ALL, IN_SOME, MARKS, NOT_TRIED
 from biasflow.results.figures import (
     BLUE,
     GREEN,
     GREY,
     LIGHT_GREY,
+    PURPLE,
     VERMILION,
     colour_of,
     legend_below,
@@ -31,12 +34,14 @@ from biasflow.results.figures import (
 
 INK = "#1A1A1A"
 HOLLOW = {"markerfacecolor": "#FFFFFF"}
-MARK = "\u2713"  # of what followed a planted bias in every encoder that was tried
-FAILED = "\u2717"  # of what did not follow a planted bias, though it could, or moved against it in an encoder
+# What the marks of results.evidence say of a measure whose bias was planted in encoders.
+OF_MARKS = {IN_ALL: "followed planted bias", IN_SOME: "in some encoders", COULD_NOT_TELL: "could not tell"}
+OF_MARKS |= {NOT_TRIED: "not tried", DID_NOT: "did not follow"}
 DISPUTED = "*"  # of a score that shows bias in one reading of its test and not in another
 WEAK_HEAD = "\u2020"  # of a score that is read from a weak head
 WIDTH = 3.9  # inches: as wide as a phone shows letters of this size
-OF_RUNS = ((BLUE, "o"), (VERMILION, "s"))  # colour and mark of the first and the second of two runs
+# Colour and mark of each of several models; more begin again.
+OF_MODELS = tuple(zip((BLUE, VERMILION, GREEN, PURPLE, INK, "#E69F00", "#56B4E9"), "osD^vPX", strict=True))
 FIRST, HEADINGS = 0, ("", "less evidence:", "cannot be judged:")  # groups of scores, from the top
 MOST = 125  # percent of bias left, up to which the axis reaches at least
 FARTHEST = 200, 20  # percent of bias left and of quality lost, beyond which an arrow stands at the end of the axis
@@ -48,7 +53,7 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
     """A line for each score: where it lies between neutral and the end of its scale, with its interval,
     filled where bias is shown, grey where nothing is claimed; ticks: published models; a mark for what followed a
     planted bias. What has less evidence, and what cannot be judged, stands below."""
-    rows = sorted(rows, key=_group)
+    rows = sorted(rows, key=_place)
     groups = sorted(set(map(_group, rows)) - {FIRST})  # each below a line of text
     heights = [place + sum(group <= _group(row) for group in groups) for place, row in enumerate(rows)]
     figure = Figure(figsize=(WIDTH, 0.8 + 0.24 * max(len(rows), 4)), layout="constrained")
@@ -56,15 +61,15 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
     axes.axvline(0, color=INK, linewidth=0.8)
     beside = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "va": "center"}
     for y, row in zip(heights, rows, strict=True):
-        axes.plot(row.published_places, [y] * len(row.published_places), "|", color=GREY, markersize=9, zorder=1)
+        if not row.score.weak:
+            axes.plot(row.published_places, [y] * len(row.published_places), "|", color=GREY, markersize=9, zorder=1)
         _score(axes, y, row, (VERMILION if row.shown else BLUE) if row.judged else GREY)
         doubts = DISPUTED * bool(row.shown and row.score.contrary) + WEAK_HEAD * row.score.weak
         neutral = f" ({row.score.cell.neutral:g})" * bool(row.score.cell.neutral)
         axes.annotate(f"{brief(row.value)}{neutral}{doubts}", (1, y), (5, 0), color=INK, fontsize=7, **beside)
         if row.judged:
-            marks = MARK * (row.known.green and not row.less_evidence) + FAILED * row.known.failed
             colour = GREY if row.less_evidence else GREEN
-            axes.annotate(marks, (1, y), (50, 0), color=colour, fontsize=8, **beside)
+            axes.annotate(row.known.mark, (1, y), (50, 0), color=colour, fontsize=8, **beside)
     header = "score" + " (neutral)" * any(row.score.cell.neutral for row in rows)
     axes.annotate(
         header, (1, 1), (5, 3), **beside | {"xycoords": "axes fraction", "va": "bottom"}, color=GREY, fontsize=6.5
@@ -77,12 +82,12 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
     for label, row in zip(axes.get_yticklabels(), rows, strict=True):
         label.set_color(GREY if row.less_evidence else INK)
     claimed = [row for row in rows if row.judged]
+    marks = {row.known.mark for row in claimed}
     entries = [
         ("bias shown", any(row.shown for row in rows), {"marker": "o", "color": VERMILION}),
         ("not shown (may exist)", any(not row.shown for row in claimed), {"marker": "o", "color": BLUE, **HOLLOW}),
-        ("published models", any(row.published for row in rows), {"marker": "|", "color": GREY}),
-        (f"{MARK} followed planted bias", any(row.known.green and not row.less_evidence for row in claimed), {}),
-        (f"{FAILED} failed on planted bias", any(row.known.failed for row in claimed), {}),
+        ("published models", any(row.published and not row.score.weak for row in rows), {"marker": "|", "color": GREY}),
+        *((f"{MARKS[kind]} {says}", MARKS[kind] in marks, {}) for kind, says in OF_MARKS.items()),
         (f"{DISPUTED} disputed", any(row.shown and row.score.contrary for row in rows), {}),
         (f"{WEAK_HEAD} weak head", any(row.score.weak for row in rows), {}),
     ]
@@ -93,6 +98,11 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
 def _group(row: BiasRow) -> int:
     """Its place in HEADINGS."""
     return int(row.less_evidence) if row.judged else len(HEADINGS) - 1
+
+
+def _place(row: BiasRow) -> tuple[int, int]:
+    """Where it stands: what has more evidence first."""
+    return _group(row), [*MARKS.values()].index(row.known.mark)
 
 
 @style()
@@ -126,7 +136,7 @@ def methods_picture(rows: Sequence[MethodRow], over: str = "", first: Sequence[s
     columns[1].tick_params(axis="y", length=0)
     columns[0].set_title(f"bias left\n({over or 'untouched: 100 %'})", color=INK, fontsize=8)
     alone = {row.cost for row in lines if row.costs == (1, 1)}
-    columns[1].set_title(f"quality lost\n({alone.pop() if alone else 'worst cost'})", color=INK, fontsize=8)
+    columns[1].set_title(f"price\n({alone.pop() + ' alone' if alone else 'worst cost'})", color=INK, fontsize=8)
     columns[0].set_yticks(heights, [_short(name, 24) for name in (*(row.name for row in lines), *settings)])
     beside = {"xycoords": ("axes fraction", "data"), "ha": "right", "annotation_clip": False, "fontsize": 6.5}
     if judged < len(heights):
@@ -206,26 +216,29 @@ def _remark(row: MethodRow, judging: Collection[str]) -> str:
 
 
 @style()
-def two_runs_picture(rows: Sequence[TwoSided], runs: Sequence[str]) -> Figure:
-    """Two lines for each score, one for each run: where it lies between neutral and the end of its scale,
-    with its interval, filled where bias is shown; the value of a run that is shown to be more biased is bold."""
-    figure = Figure(figsize=(WIDTH, 1.0 + 0.34 * max(len(rows), 3)), layout="constrained")
+def beside_picture(rows: Sequence[Beside], names: Sequence[str]) -> Figure:
+    """A line for each model under each measure: where its score lies between neutral and the end of its scale, with its
+    interval, filled where bias is shown; the value of one that is shown to be more biased than another is bold."""
+    step = 0.17 if len(names) > 2 else 0.12  # inches between two lines
+    figure = Figure(figsize=(WIDTH, 1.0 + (step * len(names) + 0.1) * max(len(rows), 3)), layout="constrained")
     axes = figure.subplots()
     axes.axvline(0, color=INK, linewidth=0.8)
+    looks = dict(zip(names, cycle(OF_MODELS), strict=False))
     for y, row in enumerate(rows):
-        for place, (side, (colour, marker)) in enumerate(zip(row.sides, OF_RUNS, strict=True)):
-            height = y + (place - 0.5) * 0.36
+        for place, name in enumerate(name for name in names if name in row.sides):
+            side, (colour, marker) = row.sides[name], looks[name]
+            height = y + (place + 0.5) / len(names) * 0.72 - 0.36
             _score(axes, height, side, colour, marker)
             beside = {"xycoords": ("axes fraction", "data"), "va": "center", "fontsize": 7, "color": colour}
-            is_more = row.more == place
+            is_more = any(pair.more == name for pair in row.pairs)
             weight = "bold" if is_more else "normal"
             axes.annotate(brief(side.value) + " more" * is_more, (1.03, height), weight=weight, **beside)
-    sides = [side for row in rows for side in row.sides]
+    sides = [side for row in rows for side in row.sides.values()]
     _scale(axes, range(len(rows)), rows, sides)
     entries = [
-        *((_short(run, 30), True, {"color": of[0], "marker": of[1]}) for run, of in zip(runs, OF_RUNS, strict=True)),
+        *((_short(name, 30), True, {"color": of[0], "marker": of[1]}) for name, of in looks.items()),
         ("filled: bias shown", any(side.shown for side in sides), {"marker": "o", "color": GREY}),
-        ("more: more biased, beyond the interval", any(row.more is not None for row in rows), {}),
+        ("more: than another, beyond chance", any(pair.more for row in rows for pair in row.pairs), {}),
         ("pale: less evidence", any(side.less_evidence for side in sides), {}),
     ]
     _legend(figure, entries, columns=2)
@@ -233,21 +246,23 @@ def two_runs_picture(rows: Sequence[TwoSided], runs: Sequence[str]) -> Figure:
 
 
 def _score(axes: Axes, height: float, row: BiasRow, colour: str, marker: str = "o") -> None:
-    """A score with its interval in its line: filled where bias is shown, pale where there is less evidence."""
+    """A score with its interval in its line: filled where bias is shown, half by a measure that failed on a planted
+    one; pale where there is less evidence."""
     strong = {"color": colour, "alpha": 0.45 if row.less_evidence else 1.0}
     if np.isfinite(row.low):
         axes.plot([row.low, row.high], [height, height], linewidth=2, zorder=2, solid_capstyle="butt", **strong)
-    face = colour if row.shown else "#FFFFFF"
-    axes.plot(row.place, height, marker, markerfacecolor=face, markersize=5.5, zorder=3, clip_on=False, **strong)
+    fill = {"fillstyle": "left" if row.shown and row.known.failed else "full", "markerfacecoloralt": "#FFFFFF"}
+    fill |= {"markerfacecolor": colour if row.shown else "#FFFFFF"}
+    axes.plot(row.place, height, marker, **fill, markersize=5.5, zorder=3, clip_on=False, **strong)
 
 
-def _scale(axes: Axes, heights: Sequence[int], named: Sequence[BiasRow | TwoSided], drawn: Sequence[BiasRow]) -> None:
+def _scale(axes: Axes, heights: Sequence[int], named: Sequence[BiasRow | Beside], drawn: Sequence[BiasRow]) -> None:
     """The axes of a picture of scores: their names, and the distance from neutral, as far as the drawn ones reach."""
     _plain(axes)
     axes.set_yticks(heights, [_wrapped(row.name, 26) for row in named], linespacing=0.95)
     least = min([0.0, *(min(row.place, *np.nan_to_num([row.low])) for row in drawn)])
     axes.set(xlim=(max(least - 0.04, -1.02), 1.02), ylim=(max(heights) + 0.5, -0.5))
-    axes.set_xlabel("distance from neutral", color=INK)
+    axes.set_xlabel("distance from neutral (each measure on its own scale)", color=INK)
 
 
 def _legend(figure: Figure, entries: Sequence[tuple[str, bool, Mapping]], columns: int = 3) -> None:

@@ -191,6 +191,8 @@ def _page_jobs(setup: Setup, plan: Plan, catalogue: Catalogue) -> Iterator[Job]:
     files["calibration"] = [f"{root}/tables/{name}_calibration.csv" for name, known in calibrated.items() if known]
     files["drops"] = [task.file(task.kind.drops) for task in tasks_of_plan(setup, plan) if task.kind.drops]
     files |= {name: f"{root}/{name}.csv" for name in ("names", "encoders", "trainings")}
+    if len({encoder for encoder, *_ in plan.scored}) > 1:  # they are compared on the same items
+        files["resamples"] = [setup.paths.resamples(*job) for job in plan.scored]
     tables = [f"tables/{name}.{suffix}" for name in page_tables(plan) for suffix in SUFFIXES]
     params = {
         "tables": first_tables(plan),

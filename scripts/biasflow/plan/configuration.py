@@ -1,7 +1,8 @@
 """Checks a configuration against its schema and fills in the schema's defaults. Every error is one line."""
 
 import copy
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 
@@ -99,6 +100,7 @@ def _of_command_line(key: str, value: object, schema: Mapping) -> object:
     return words[value] if is_word else value
 
 
+<<<<<<< HEAD
 def _name_encoder(config: Mapping) -> None:
     """Put the encoder that the key `encoder` (a folder) or `hub` (NAME@REVISION) names in the place of local ones whose
     path asks for it, or of all that papers name, if nothing else is asked. BiasflowError where these do not fit
@@ -116,33 +118,77 @@ def _name_encoder(config: Mapping) -> None:
         else:
             about.clear()
             about |= {"source": "hub", **PINNED.fullmatch(config["hub"]).groupdict()}
+=======
+def _name_encoder(config: dict) -> None:
+    """Put the encoders that the keys `encoder` (folders) and `hub` (NAME@REVISION) name in the place of a local one
+    whose path asks for them, in `encoders` and in the blocks that name it. Of several each is one of its own.
+    BiasflowError where these do not fit (`_misnamed`)."""
+    asking = {name: about for name, about in config["encoders"].items() if ENCODER in about.get("path", "")}
+    folders, of_hub = (_listed(config[key]) for key in ("encoder", "hub"))
+    refuse(_misnamed(config, folders, of_hub, list(asking)))
+    for name, about in asking.items():
+        given = [{**about, "path": about["path"].replace(ENCODER, folder)} for folder in folders]
+        given += [{"source": "hub", **PINNED.fullmatch(pin).groupdict()} for pin in of_hub]
+        names = [name] if len(given) == 1 else names_of(Path(one.get("path") or one["id"]) for one in given)
+        others = {other: keys for other, keys in config["encoders"].items() if other != name}
+        if taken := {*names} & {*others}:
+            raise BiasflowError(f"config: key 'encoder': encoders.{min(taken)} is there already; name it otherwise")
+        config["encoders"] = {**others, **dict(zip(names, given, strict=True))}
+        for block in config["ask"].values():
+            listed = block["encoders"]
+            block["encoders"] = [one for other in listed for one in (names if other == name else [other])]
+>>>>>>> main
 
 
-def _misnamed(folder: str | None, hub: str | None, asking: list[str]) -> Faults:
+def _listed(value: str | list[str] | None) -> list[str]:
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+def names_of(paths: Iterable[Path]) -> list[str]:
+    """What encoders in these folders, or of these names on the hub, are called: by the last part, as names of
+    configurations are written, with what comes before it where two would be called the same."""
+    named: dict[str, Path] = {}
+    for path in (path.absolute() for path in paths):
+        parts = [
+            *filter(None, (re.sub(r"\.(?!\d)|[^\w.-]+", "-", part, flags=re.ASCII).strip("-_.") for part in path.parts))
+        ]
+        tries = ("-".join(parts[-n:]) for n in range(1, len(parts) + 1))
+        named[next(name for name in tries if name not in named)] = path
+    return [*named]
+
+
+def _misnamed(config: Mapping, folders: Sequence[str], of_hub: Sequence[str], asking: list[str]) -> Faults:
     """Where one asks and none is named, or two are, where one is named that none asks for, a revision that is not
     pinned, and a name of the hub in the place of a folder."""
-    if asking and folder is None and hub is None:
+    if asking and not folders and not of_hub:
         yield (
             "encoder",
             f"the folder of encoders.{asking[0]} is not given; add --config encoder=FOLDER to the command, or "
             "hub=NAME@REVISION for an encoder of the model hub",
         )
-    if folder is not None and hub is not None:
-        yield "encoder", "`hub` names the encoder, too; leave one of them out"
-    if not asking and (folder, hub) != (None, None):
+    if folders and of_hub and not isinstance(config["encoder"], list):
+        yield "encoder", "`hub` names the encoder, too; leave one of them out, or write lists"
+    if len(asking) > 1 and len([*folders, *of_hub]) > 1:
         yield (
-            "encoder" if hub is None else "hub",
+            "encoder",
+            f"{' and '.join(asking)} ask for an encoder, so a list has no single place; name them one by one",
+        )
+    if not asking and (folders or of_hub):
+        yield (
+            "encoder" if folders else "hub",
             f"no encoder of this configuration is taken from here; give one the path '{ENCODER}' (source: local), or "
             "use config/mine.yaml",
         )
-    if hub is not None and not PINNED.fullmatch(hub):
-        yield "hub", f"{hub!r} is not NAME@REVISION; {REVISION}"
-    if folder is not None and PINNED.fullmatch(f"{folder}@{'0' * 40}") and not Path(folder).is_dir():
-        yield (
-            "encoder",
-            f"there is no folder {folder}; if it is the name of an encoder on the model hub, write --config "
-            f"hub={folder}@REVISION; {REVISION}",
-        )
+    for pin in of_hub:
+        if not PINNED.fullmatch(pin):
+            yield "hub", f"{pin!r} is not NAME@REVISION; {REVISION}"
+    for folder in folders:
+        if PINNED.fullmatch(f"{folder}@{'0' * 40}") and not Path(folder).is_dir():
+            yield (
+                "encoder",
+                f"there is no folder {folder}; if it is the name of an encoder on the model hub, write --config "
+                f"hub={folder}@REVISION; {REVISION}",
+            )
 
 
 def _with_paths(config: Mapping) -> dict:

@@ -1,6 +1,8 @@
-"""Where the scores of two runs differ: beyond their intervals, or in what is there at all."""
+"""Where the scores of runs, or of the encoders of a run, differ: beyond their intervals, or in what is there at all."""
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -9,9 +11,19 @@ from scipy.special import stdtrit
 from biasflow.registry import COST
 from biasflow.results import changes
 from biasflow.results.bootstrap import RESAMPLED
-from biasflow.results.comparison import ITEMS, SAME_ITEMS, SEEDS, difference_interval, distances, has_width, with_items
+from biasflow.results.comparison import (
+    ITEMS,
+    SAME_ITEMS,
+    SEEDS,
+    difference_interval,
+    distances,
+    has_width,
+    p_of_interval,
+    with_items,
+)
 from biasflow.results.matrix import OWN, by_rows, claimable, untouched_rows
 from biasflow.results.scores import KEYS, MEASURE, NA, NONE, ROUNDING
+from biasflow.results.statistics import holm
 
 SCORE = ["value", "low", "high"]
 RUNS = ["first", "second"]
@@ -21,8 +33,19 @@ DIFFERS, UNTESTED = "differs", "differs, no interval"
 ONLY_FIRST, ONLY_SECOND = "only in the first", "only in the second"
 MODELS = ["encoder", "task", "strategy", "head", "dataset", *MEASURE]  # what tells rows of `apart` from each other
 APART = [*MODELS, "label", *(f"{name}_{run}" for run in RUNS for name in (*SCORE, "seeds"))]
-APART += ["apart", "apart_low", "apart_high", "over", "more"]
+APART += ["apart", "apart_low", "apart_high", "over", "p", "more"]
+BETWEEN = ["first", "second", *APART]
 KINDS = [DIFFERS, ONLY_FIRST, ONLY_SECOND, UNTESTED]
+
+
+class Side(NamedTuple):
+    """What is compared: the scores of untouched models, their resamples (results.changes.COLUMNS), and encoder -> what
+    it is called in the comparison: those that differ in their seed alone have one name, and models of two sides are
+    compared where the names are the same."""
+
+    scores: pd.DataFrame
+    drawn: pd.DataFrame
+    families: Mapping[str, str] = {}
 
 
 def differences(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
@@ -64,25 +87,41 @@ def in_words(row: Mapping) -> str:
     return f"{name}: {values}, difference {row['difference']:.4g}{interval}"
 
 
-def apart(
-    first: pd.DataFrame,
-    second: pd.DataFrame,
-    drawn: tuple[pd.DataFrame, pd.DataFrame] | None = None,
-    families: tuple[Mapping[str, str], Mapping[str, str]] = ({}, {}),
-) -> pd.DataFrame:
-    """How far apart the untouched models of two runs are in bias: a row for each measure that both have, APART.
+def sides_of_encoders(scores: pd.DataFrame, drawn: pd.DataFrame, families: Mapping[str, str]) -> dict[str, Side]:
+    """Each encoder of a run as a side of its own; those of a family (results.power) are one."""
+    of_family: dict[str, list[str]] = {}
+    for name in scores["encoder"].unique():
+        of_family.setdefault(families.get(name, name), []).append(name)
+    return {
+        family: Side(scores[scores["encoder"].isin(names)], drawn, dict.fromkeys(names, NA))
+        for family, names in of_family.items()
+    }
 
-    first, second: tables of scores; drawn: the resamples of either (results.changes.COLUMNS); families
-    (results.power): encoder -> the first that differs from it in its seed alone. value, low, high: the mean score over
-    seeds, with the mean ends of its intervals; seeds: how many there are.
+
+def between(sides: Mapping[str, Side]) -> pd.DataFrame:
+    """How far apart every two of several sides are in bias: BETWEEN, a row for each pair of names and each measure that
+    both have, as `apart` has it. p is corrected over all rows (Holm), and more is empty above 0.05."""
+    tables = [
+        apart(sides[first], sides[second]).assign(first=first, second=second)
+        for first, second in combinations(sides, 2)
+    ]
+    table = pd.concat([pd.DataFrame(columns=BETWEEN), *tables])[BETWEEN].reset_index(drop=True)
+    p = holm(table["p"].astype(float))
+    return table.assign(p=p, more=table["more"].where(p <= 0.05, ""))
+
+
+def apart(one: Side, other: Side) -> pd.DataFrame:
+    """How far apart the untouched models of two sides are in bias: a row for each measure that both have, APART.
+
+    value, low, high: the mean score over seeds, with the mean ends of its intervals; seeds: how many there are.
 
     apart: the distance of the first from neutral minus that of the second, and its 95 % interval: of the same resamples
     where both were measured on the same items (over: SAME_ITEMS), otherwise of items drawn for each (ITEMS). Where a
-    run has several seeds, their spread enters (`with_seeds`): over ends in SEEDS. more: "first" or "second", which is
-    more biased, where the interval leaves out 0."""
-    sides = [_untouched(scores, of_run) for scores, of_run in zip((first, second), families, strict=True)]
-    resamples = [_resamples(table) for table in drawn] if drawn else [{}, {}]
-    groups = [dict(list(side.groupby(MODELS, sort=False))) for side in sides]
+    side has several seeds, their spread enters (`with_seeds`): over ends in SEEDS. p: two-sided, of no difference;
+    more: "first" or "second", which is more biased, where the interval leaves out 0."""
+    untouched = [_untouched(side.scores, side.families) for side in (one, other)]
+    resamples = [_resamples(side.drawn) for side in (one, other)]
+    groups = [dict(list(side.groupby(MODELS, sort=False))) for side in untouched]
     rows = [
         dict(zip(MODELS, key, strict=True)) | _apart([group[key] for group in groups], resamples)
         for key in groups[0]
@@ -131,7 +170,7 @@ def _apart(sides: Sequence[pd.DataFrame], resamples: Sequence[Mapping[tuple[str,
     if max(map(len, seeds)) > 1:
         over, ends = f"{over} and {SEEDS}", with_seeds(first - second, seeds, ends)
     low, high = ends
-    shown = has_width(low, high)
+    shown, n = has_width(low, high), sum(map(len, seeds))
     return {
         "label": measure.label,
         **{
@@ -144,6 +183,7 @@ def _apart(sides: Sequence[pd.DataFrame], resamples: Sequence[Mapping[tuple[str,
         "apart_low": low,
         "apart_high": high,
         "over": over,
+        "p": p_of_interval(first - second, low, high, n - 1 if n > 2 else None) if shown else np.nan,
         "more": RUNS[0] if shown and low > 0 else RUNS[1] if shown and high < 0 else "",
     }
 

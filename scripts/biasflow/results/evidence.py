@@ -15,6 +15,8 @@ from biasflow.results.statistics import t_interval
 SEES, LEVEL = "sees the planted bias", 0.05
 IN_ALL, IN_SOME = "followed in all", "followed in some"
 COULD_NOT_TELL, DID_NOT, NOT_TRIED = "could not tell", "did not follow", "not tried"
+# The mark of each, from the most to the least that speaks for a measure.
+MARKS = {IN_ALL: "\u2713", IN_SOME: "~", COULD_NOT_TELL: "?", NOT_TRIED: "\u2013", DID_NOT: "\u2717"}
 ALL, HELD_OUT = "all", "held out"  # occupations: all, and those that the text is not about
 REFERENCE = ("log-odds slope", HELD_OUT)  # whose relative change a measure must be able to show
 POWER, AGREE = 0.8, 0.2
@@ -48,6 +50,11 @@ class Evidence(NamedTuple):
     def failed(self) -> bool:
         """Whether it did not follow, though it could, or moved against the bias in an encoder."""
         return self.evidence == DID_NOT or bool(self.against)
+
+    @property
+    def mark(self) -> str:
+        """One of MARKS: that of DID_NOT for what failed."""
+        return MARKS[DID_NOT if self.failed else self.evidence]
 
 
 class Pooled(NamedTuple):

@@ -249,8 +249,9 @@ def _with_help(rows: pd.DataFrame) -> pd.DataFrame:
     its control over all its methods and measures (Holm, both): a page names a method that helps by any of them.
     Methods that repeat another one count once, by the largest p of them. helps: "yes" up to 0.05, otherwise "no". Both
     are absent (NaN, "") for what is no method (controls, single settings of a method), for a method whose control has
-    fewer than draws.LEAST_DRAWS draws, and where there is no bias to help: the score of the untouched model is not
-    shown to be off neutral, or makes no claim (a caution, or off neutral in every model)."""
+    fewer than draws.LEAST_DRAWS draws, for a sample of items that are also there whole, and where there is no bias to
+    help: the score of the untouched model is not shown to be off neutral, or makes no claim (a caution, or off neutral
+    in every model)."""
     family = ["measure", *_COMPARED]
     biased = _biased(rows)
     judged = (
@@ -262,6 +263,7 @@ def _with_help(rows: pd.DataFrame) -> pd.DataFrame:
         & rows["strategy"].ne(RANDOM)
         & rows["method"].ne(NONE)
         & rows["control_p"].notna()
+        & rows.index.isin(without_samples(rows).index)
     )
     of_method = rows[[*family, "strategy"]].assign(method=rows["same_as"].where(rows["same_as"] != "", rows["method"]))
     once = judged & ~of_method.where(judged).duplicated()

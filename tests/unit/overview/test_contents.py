@@ -10,7 +10,9 @@ from biasflow.overview.helps import method_rows
 from biasflow.overview.judgements import DIFFERS, NO_CLAIM, NOT_VIABLE, SAME, UNCLEAR, UNMEASURED, VIABLE
 from biasflow.overview.maps import UNTOUCHED, headers, maps
 from biasflow.overview.measured import counted, with_test
+from biasflow.results.changes import COLUMNS as DRAWN
 from biasflow.results.comparison import with_items
+from biasflow.results.differences import between, sides_of_encoders
 from biasflow.results.evidence import COULD_NOT_TELL, IN_ALL, IN_SOME, NOT_TRIED
 from biasflow.results.matrix import ROW, matrix
 from biasflow.results.scores import concatenate, tidy
@@ -108,7 +110,8 @@ def test_a_method_helps_if_it_is_nearer_than_untouched_and_than_the_draws_of_its
     leace, control = only.methods
     assert leace.control == "leace-random-matched" and control.control_of == "leace" and not control.is_method
     assert [row.name for row in only.effective] == [leace.name] * helps == only.lowering
-    assert leace.helped == ([("GEST rate", 1.21, 0.95, 9, 9)] if helps else [])
+    assert [one[:5] for one in leace.helped] == [("GEST rate", 1.21, 0.95, 9, 9)] * helps
+    assert all(one.p <= 0.05 for one in leace.helped)
     assert [one[:3] for one in leace.past] == [("GEST rate", 1.21, 0.95)] and not leace.farther
     assert [row.name for row in only.judging] == ["GEST rate"]  # OCCTMP judges nothing
     assert (leace.against.beats, leace.against.draws) == ((9, 9) if helps else (0, 9))
@@ -356,3 +359,17 @@ def test_no_bias_is_claimed_that_an_untrained_encoder_shows_beside_any_model(of_
     rows = rows.assign(**about, method="none", encoder="bert", low=rows["value"] - 0.05, high=rows["value"] + 0.05)
     found = contents(*made_up.run_of(tidy(rows)))
     assert [row.score.verdict for model in found.models for row in model.biases] == [verdict, verdict]
+
+
+def test_encoders_of_a_run_are_compared_two_by_two_and_what_helps_on_which_is_said():
+    scored = concatenate([made_up.scores(encoder="far"), made_up.scores(encoder="near", none=(0.05, 10))])
+    matrix, plan, scores = made_up.run_of(scored)
+    apart = between(sides_of_encoders(scored, pd.DataFrame(columns=DRAWN), {}))
+    found = contents(matrix, plan, scores, apart=apart)
+    assert [row.name for row in found.beside] == ["Strength", "Distance"]  # as in the registry
+    (pair,) = found.beside[0].pairs
+    values = scored[(scored["metric"] == "strength") & (scored["method"] == "none")].set_index("encoder")["value"]
+    assert pair.apart[0] == pytest.approx(abs(values["far"]) - abs(values["near"]))
+    for on in found.helped_on.values():
+        assert len(on) == 2  # encoders
+    assert contents(*made_up.run()).beside == []

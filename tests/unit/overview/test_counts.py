@@ -126,6 +126,8 @@ def test_scores_that_show_bias_are_those_of_the_rows(page):
         judged = [row for row in model.biases if row.judged and not row.less_evidence]
         less_evidence = [row.shown for row in model.biases if row.judged and row.less_evidence]
         told = f"Of {len(less_evidence)} with less evidence, {sum(less_evidence) or 'none'} show"
+        if not judged:
+            told = f"{sum(less_evidence) or 'None'} of {len(less_evidence)} scores show bias, none with full evidence"
         assert (told in words) == bool(less_evidence)
         assert (f"Not judged: {sum(not row.judged for row in model.biases)}" in " ".join(aloud)) == (
             0 < len(judged + less_evidence) < len(model.biases)
@@ -138,6 +140,8 @@ def test_scores_that_show_bias_are_those_of_the_rows(page):
             r"(It|The others?|\d+)(?: of the others)? (?:is|are) too imprecise", words.split(" with less evidence,")[0]
         )
         assert bool(said_large) == bool(large) and (not large or said_large[1] == str(who))
+        if told in words and not judged:
+            continue
         if match := re.search("The only score(?: with evidence)? (shows|does not)", words):
             assert (len(judged), len(shown)) == (1, match[1] == "shows")
         elif match := re.search(r"(\d+) of (\d+) scores(?: with evidence)? shows? bias", words):
@@ -249,7 +253,7 @@ def test_scores_of_a_weak_head_are_less_evidence_and_its_costs_do_not_count(tmp_
 def test_a_file_that_is_not_the_publishers_is_named_with_what_is_said_of_it(tmp_path):
     _, html = rendered(made_up.run(), tmp_path / "index.html")
     summary, details = html.split("<header>")[1].split("</header>")[0].split("</summary>")
-    assert "Not the publisher's bytes: 3 data files (3 explained)" in unescape(summary)
+    assert "3 test files differ from the publisher's bytes (3 explained)" in unescape(summary)
     assert details.count("serialised anew") == 3
 
 

@@ -4,7 +4,10 @@ import itertools
 import re
 from html.parser import HTMLParser
 
+import pandas as pd
 import pytest
+
+from biasflow.overview.about import methods_of_last_layer
 
 _VOID = {"meta", "link", "br", "input", "path", "line"}
 
@@ -65,3 +68,14 @@ def test_headings_tables_and_pictures_can_be_read_aloud(elements):
 def test_summary_has_at_most_ten_lines_and_ends_with_the_place(page):
     lines = (page.parent / "summary.txt").read_text("utf-8").splitlines()
     assert len(lines) <= 10 and lines[0] == "run small" and lines[-1].endswith("results/small/index.html")
+
+
+def test_the_command_that_keeps_a_model_names_a_method_of_the_last_layer():
+    rows = [
+        ("hard", "places", "all"),
+        ("leace", "places", "last"),
+        ("both", "places", "last"),
+        ("both", "places", "all"),
+    ]
+    names = pd.DataFrame(rows, columns=["name", "attribute", "value"]).assign(kind="method")
+    assert methods_of_last_layer(names) == {"leace"}

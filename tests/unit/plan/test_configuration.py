@@ -85,6 +85,17 @@ def test_an_encoder_of_the_hub_takes_the_place_of_a_folder():
     assert encoder == pinned | {"masked_lm": True, "next_sentence": True}
 
 
+def test_several_encoders_take_the_place_of_one_with_names_of_their_folders(tmp_path):
+    folders = [str(tmp_path / name) for name in ("a/model", "b/model", "v1.5 (old)")]
+    config = resolve(changed(ASKING, ("encoder", folders), ("hub", [HUB])), SCHEMA)
+    names = ["model", "b-model", "v1.5-old", HUB.partition("@")[0].rpartition("/")[2]]
+    assert [name for name in config["encoders"] if name in names] == names and "real" not in config["encoders"]
+    assert [config["encoders"][name]["path"] for name in names[:3]] == folders
+    block = {"encoders": ["own", "real"], "metrics": ["weat"]}
+    asked = resolve(asking(block, ASKING, ("encoder", folders)), SCHEMA)["ask"]["block"]["encoders"]
+    assert asked == ["own", *names[:3]]
+
+
 def parts_of(schema: object, path: str = "") -> Iterator[tuple[str, dict]]:
     """Every schema within a schema, with its path."""
     if isinstance(schema, list):

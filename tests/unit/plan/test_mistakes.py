@@ -339,7 +339,7 @@ MISTAKES = [
     (of(ASKING), r"encoder': the folder of encoders.real is not given; add --config encoder=FOLDER.*hub=NAME@REVISION"),
     (top(encoder="my/bert"), "encoder': no encoder of this configuration"),
     (top(hub=HUB), "hub': no encoder of this configuration"),
-    (of(ASKING, ("encoder", 12)), "encoder': 12 is not text"),
+    (of(ASKING, ("encoder", 12)), "encoder': 12 is no list"),
     (of(ASKING, ("encoder", "google-bert/bert-base-uncased")), "encoder'.*--config hub=google-bert/bert-base-uncased@"),
     (of(ASKING, ("hub", "google-bert/bert-base-uncased")), "hub': .* 40 hexadecimal digits"),
     (of(ASKING, ("hub", HUB), ("encoder", "my/bert")), "encoder"),

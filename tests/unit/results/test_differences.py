@@ -1,5 +1,7 @@
 """Which scores of two runs, methods or models differ: by known intervals, by resamples, and whatever the rows."""
 
+from types import MappingProxyType
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -27,7 +29,9 @@ from biasflow.results.differences import (
     ONLY_FIRST,
     ONLY_SECOND,
     UNTESTED,
+    Side,
     apart,
+    between,
     differences,
     in_words,
 )
@@ -96,6 +100,10 @@ def table(*scores: dict) -> pd.DataFrame:
     return tidy(pd.DataFrame(scores))
 
 
+def side(scores, drawn=None, families=MappingProxyType({})):
+    return Side(scores, pd.DataFrame(columns=DRAWN) if drawn is None else drawn, families)
+
+
 @pytest.mark.parametrize(
     ("metric", "first", "second", "expected"),
     [
@@ -106,13 +114,13 @@ def table(*scores: dict) -> pd.DataFrame:
     ],
 )
 def test_which_of_two_is_more_biased_is_farther_from_neutral(metric, first, second, expected):
-    sides = [table(measured(metric, *score)) for score in (first, second)]
+    sides = [side(table(measured(metric, *score))) for score in (first, second)]
     assert list(apart(*sides)["more"]) == expected
-    assert apart(*(side.assign(method="leace") for side in sides)).empty
+    assert apart(*(side(one.scores.assign(method="leace")) for one in sides)).empty
 
 
 def test_a_score_that_may_be_neutral_may_be_apart_by_all_of_the_other_ones_distance():
-    sides = [table(measured("weat_effect_size", *score)) for score in ((1.4, 1.2, 1.5), (0.4, -0.2, 0.9))]
+    sides = [side(table(measured("weat_effect_size", *score))) for score in ((1.4, 1.2, 1.5), (0.4, -0.2, 0.9))]
     assert apart(*sides)["apart_high"].item() == 1.5 and apart(*sides[::-1])["apart_low"].item() == -1.5
 
 
@@ -132,7 +140,7 @@ def test_runs_are_paired_on_the_same_items_alone(items, over, more):
     rng = np.random.default_rng(0)
     values, more_by = 0.6 + rng.normal(0, 0.3, 100), rng.uniform(0, 0.04, 100)
     (first, kept), (second, others) = of_items(values, "same"), of_items(values + more_by, items)
-    found = apart(table(first), table(second), (pd.DataFrame([kept]), pd.DataFrame([others])))
+    found = apart(side(table(first), pd.DataFrame([kept])), side(table(second), pd.DataFrame([others])))
     assert list(found["over"]) == [over] and list(found["more"]) == more
     assert found["apart"].item() == pytest.approx(-more_by.mean())
 
@@ -145,12 +153,33 @@ def test_the_spread_of_seeds_enters_where_it_is_known():
     ]
     alone = [measured("weat_effect_size", 0.5, 0.4, 0.6, encoder="s0.8")]
     family = {f"s{value}": "s0.8" for value in (0.8, 1, 1.2)}
-    found = apart(table(*seeds), table(*alone), families=(family, {})).iloc[0]
+    found = apart(side(table(*seeds), families=family), side(table(*alone))).iloc[0]
     assert found["over"] == "items and seeds" and (found["seeds_first"], found["seeds_second"]) == (3, 1)
     reach = np.hypot(4.3027 * 0.2 * np.sqrt(1 / 3 + 1), np.hypot(0.1, 0.1))
     assert (found["apart_low"], found["apart_high"]) == pytest.approx((0.5 - reach, 0.5 + reach), abs=1e-4)
     assert found["more"] == ""
-    assert list(apart(table(seeds[0]), table(*alone))["more"]) == ["first"]  # one seed each: by the items alone
+    one_seed = apart(side(table(seeds[0])), side(table(*alone)))  # one seed each: by the items alone
+    assert list(one_seed["more"]) == ["first"]
+
+
+def test_pairs_are_corrected_over_all_of_them_and_all_measures():
+    """Of six comparisons the one with p = 0.02 counts alone, but not among six (Holm)."""
+    values = {"a": 0.7, "b": 0.5, "c": 0.52}
+    sides = {
+        name: side(
+            table(
+                measured("weat_effect_size", value, value - 0.12, value + 0.12),
+                measured("seat_effect_size", 1, 0.5, 1.5),
+            )
+        )
+        for name, value in values.items()
+    }
+    alone, found = apart(sides["a"], sides["b"]).set_index("metric"), between(sides).set_index(["metric", "first"])
+    assert alone["more"].to_dict() == {"weat_effect_size": "first", "seat_effect_size": ""}
+    assert 0.01 < alone.loc["weat_effect_size", "p"] < 0.03 and len(found) == 6 and set(found["more"]) == {""}
+    of_pair = found.loc[("weat_effect_size", "a")]
+    assert of_pair.loc[of_pair["second"] == "b", "p"].item() == pytest.approx(6 * alone.loc["weat_effect_size", "p"])
+    assert between({"a": sides["a"]}).empty
 
 
 KEY = dict.fromkeys(KEYS, NA) | {"encoder": "bert", "dataset": "data", "method": "none", "items": "digest"}

@@ -257,6 +257,28 @@ def test_no_method_helps_a_score_that_shows_no_bias():
     assert found.loc["none", "smallest_seen"] == pytest.approx(0.15 * 1.43, abs=0.001)
 
 
+def test_a_sample_of_items_that_are_there_whole_is_no_further_score_to_correct_for():
+    about = {"metric": "crows_pairs_score", "part": "all", "variant": "exact", "n": 200, "setting": NA}
+    values = {"none": 0.7, "hard": 0.55}
+    rows = [
+        about | {"method": method, "value": value, "low": value - 0.1, "high": value + 0.1}
+        for method, value in values.items()
+    ]
+    ends = {"value": -0.15, "low": -0.2, "high": -0.1}
+    rows += [about | {"method": "hard", "metric": "crows_pairs_score_distance_change"} | ends]
+    rows += [about | row for row in drawn("hard-random-matched", 0.65, spread=0.05)]
+    found = {}
+    for names in (["data"], ["data", "data-limit50"]):
+        plan = pd.DataFrame(
+            [planned("crows_pairs", method=m, dataset=name) for name in names for m in ("none", "hard")]
+        )
+        table = pd.concat([scored(rows, dataset=name) for name in names])
+        found[len(names)] = matrix(table, plan).set_index(["dataset", "method"])[["control_p", "helps_p", "helps"]]
+    assert found[2].loc[("data", "hard")].equals(found[1].loc[("data", "hard")])
+    assert found[2].loc[("data", "hard"), "helps_p"] == found[2].loc[("data", "hard"), "control_p"]  # one comparison
+    assert found[2].loc[("data-limit50", "hard"), "helps"] == ""
+
+
 def test_methods_that_do_the_same_count_once():
     """Hard debiasing and LEACE change three scores alike, SAL does not: there are two methods to correct for."""
     changed = {"hard": (-0.2, -0.1, 0.1), "leace": (-0.2, -0.105, 0.1), "sal": (-0.2, 0.1, -0.1)}

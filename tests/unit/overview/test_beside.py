@@ -1,11 +1,15 @@
-"""Two runs beside each other: what is said of seeds, and what is drawn."""
+"""Runs beside each other: what is said of seeds, and what is drawn."""
+
+from itertools import combinations
 
 import pandas as pd
 import pytest
 
-from biasflow.overview.pictures import two_runs_picture
-from biasflow.overview.two_runs import not_compared, two_runs, verdicts
+from biasflow.overview.beside import not_compared, of_runs, verdicts
+from biasflow.overview.pictures import beside_picture
 from biasflow.results.scores import tidy, write_scores
+
+NAMES = ("one", "two")
 
 
 def crows_pairs(folder, value: float, seeds: int = 1):
@@ -33,10 +37,11 @@ def crows_pairs(folder, value: float, seeds: int = 1):
 @pytest.mark.parametrize("seeds", [1, 3])
 def test_that_no_other_seed_was_tried_is_said_with_what_one_moved_elsewhere(tmp_path, seeds):
     runs = [crows_pairs(tmp_path / "one", 0.75, seeds), crows_pairs(tmp_path / "two", 0.5)]
-    (row,) = two_runs(*zip(*runs, strict=True))
-    assert row.more == 0 and [side.shown for side in row.sides] == [True, False]
-    assert row.sides[0].place == pytest.approx(0.5)  # half of the way from 0.5 to 1
-    said = dict(verdicts([row], ("one", "two")))
+    (row,) = of_runs(NAMES, *zip(*runs, strict=True))
+    (pair,), sides = row.pairs, row.sides
+    assert pair.more == "one" and [side.shown for side in sides.values()] == [True, False]
+    assert sides["one"].place == pytest.approx(0.5)  # half of the way from 0.5 to 1
+    said = dict(verdicts([row], NAMES))
     assert "CrowS-Pairs" in said["one is more biased by:"] and "two is more biased by:" not in said
     assert ("another seed:" in said) == (seeds == 1)
     if seeds == 1:
@@ -46,16 +51,19 @@ def test_that_no_other_seed_was_tried_is_said_with_what_one_moved_elsewhere(tmp_
 def test_a_score_that_the_page_of_a_run_does_not_trust_is_marked_in_words_and_picture(tmp_path):
     runs = [crows_pairs(tmp_path / "one", 0.75), crows_pairs(tmp_path / "two", 0.5)]
     (tmp_path / "two" / "encoders.csv").write_text("encoder,masked_lm_head,sha256\nbert0,yes,\n")
-    (row,) = rows = two_runs(*zip(*runs, strict=True))
-    assert [side.less_evidence for side in row.sides] == [False, True]  # the other run does not say that it has a head
-    assert verdicts(rows, ("one", "two"))[0][1] == "CrowS-Pairs (less evidence)"
-    legend = [text.get_text() for text in two_runs_picture(rows, ("one", "two")).legends[0].get_texts()]
+    (row,) = rows = of_runs(NAMES, *zip(*runs, strict=True))
+    assert [side.less_evidence for side in row.sides.values()] == [
+        False,
+        True,
+    ]  # the other run does not say that it has a head
+    assert verdicts(rows, NAMES)[0][1] == "CrowS-Pairs (less evidence)"
+    legend = [text.get_text() for text in beside_picture(rows, NAMES).legends[0].get_texts()]
     assert any("less evidence" in text for text in legend)
 
 
 def test_the_picture_has_both_runs_and_says_which_is_more_biased(tmp_path):
     runs = [crows_pairs(tmp_path / "one", 0.75), crows_pairs(tmp_path / "two", 0.5)]
-    figure = two_runs_picture(two_runs(*zip(*runs, strict=True)), ("one", "two"))
+    figure = beside_picture(of_runs(NAMES, *zip(*runs, strict=True)), NAMES)
     (axes,) = figure.axes
     marks = {line.get_marker(): line.get_xdata()[0] for line in axes.lines if line.get_marker() != "None"}
     assert marks == pytest.approx({"o": 0.5, "s": 0.0})
@@ -68,6 +76,20 @@ def test_what_is_not_compared_is_named(tmp_path):
     seat = {"metric": "seat_effect_size", "part": "-", "variant": "cls", "method": "none", "encoder": "bert0", "n": 128}
     more = [tidy(pd.DataFrame([{**seat, "dataset": name, "value": 1.2}])) for name in ("sent-weat6", "sent-weat6-mean")]
     tables = [pd.concat(pair) for pair in zip((first, second), more, strict=True)]
-    assert not_compared(two_runs((one, two), (first, second)), (first, second)) == {}
-    assert not_compared(two_runs((one, two), tables), tables) == {"SEAT": "of other models, data or vectors"}
-    assert not_compared(two_runs((one, two), (tables[0], second)), (tables[0], second)) == {"SEAT": "in one run alone"}
+    assert not_compared(of_runs(NAMES, (one, two), (first, second)), (first, second)) == {}
+    assert not_compared(of_runs(NAMES, (one, two), tables), tables) == {"SEAT": "of other models, data or vectors"}
+    assert not_compared(of_runs(NAMES, (one, two), (tables[0], second)), (tables[0], second)) == {
+        "SEAT": "in one run alone"
+    }
+
+
+def test_several_runs_are_compared_two_by_two_and_corrected_over_all_pairs(tmp_path):
+    values = {"one": 0.75, "two": 0.5, "three": 0.52}
+    runs = [crows_pairs(tmp_path / name, value) for name, value in values.items()]
+    (row,) = rows = of_runs([*values], *zip(*runs, strict=True))
+    assert [pair[:2] for pair in row.pairs] == [*combinations(values, 2)]
+    assert [pair.more for pair in row.pairs] == ["one", "one", ""]
+    said = dict(verdicts(rows, [*values]))
+    assert {"one is more biased than two by:", "one is more biased than three by:"} <= {*said}
+    (axes,) = beside_picture(rows, [*values]).axes
+    assert [text.get_text() for text in axes.texts] == ["0.75 more", "0.50", "0.52"]

@@ -1,0 +1,68 @@
+"""A debiased model to keep."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from biasflow.cli.app import app, folder_of, say
+
+PRETRAINED = "pretrained"  # the training of a model that was not fine-tuned
+
+
+@app.command()
+def debias(
+    model: Annotated[Path, typer.Argument(metavar="FOLDER", help="the folder of the model that the run measured")],
+    method: Annotated[str, typer.Option(help="the method, of the last layer, as the run names it")],
+    to: Annotated[Path, typer.Option(metavar="NEW", help="the new folder; one that exists is never overwritten")],
+    run: Annotated[str, typer.Option(help="the name of the run that fitted it, or the path of its folder")] = "mine",
+) -> None:
+    """Write a model with a debiasing method in its weights, which other programs load without biasflow.
+
+    The method is the one that the run fitted. The folder gets a model card with what the run measured of it."""
+    import pandas as pd
+
+    from biasflow.base.errors import BiasflowError, nearest
+    from biasflow.base.files import sha256
+    from biasflow.base.provenance import git_commit
+    from biasflow.base.tabular import read_text_csv
+    from biasflow.encoders.sentence_transformers import MODULES, encoder_folder
+    from biasflow.encoders.stored import CONFIG, weight_files
+    from biasflow.methods.debiased import write_debiased
+    from biasflow.methods.fitted import load, stored_names
+    from biasflow.overview.card import card
+
+    folder = folder_of(run)
+    if not (encoder_folder(model) / CONFIG).is_file():
+        raise BiasflowError(f"{model} is no folder of a model (it has no {CONFIG}); name the one that the run measured")
+    digest = " ".join(map(sha256, weight_files(encoder_folder(model))))
+    encoders, names = (read_text_csv(folder / f"{table}.csv") for table in ("encoders", "names"))
+    encoder = next(iter(encoders.loc[encoders["sha256"] == digest, "encoder"]), None)
+    if encoder is None:
+        raise BiasflowError(f"run {run} has no encoder with the weights of {model}; name the folder that it measured")
+    of_file = {
+        file: stored_names(file) for file in sorted(folder.glob(f"methods/{encoder}/{PRETRAINED}/*.safetensors"))
+    }
+    file = next((file for file, methods in of_file.items() if method in methods), None)
+    if file is None:
+        known = {name for methods in of_file.values() for name in methods}
+        raise BiasflowError(f"run {run} fitted no method {method!r}; {nearest(method, sorted(known))}")
+    fitted = load(file, [method])
+    active, *others = fitted.every_setting()
+    if others:
+        raise BiasflowError(f"{method} has {1 + len(others)} settings, and a model takes one; name another method")
+    of_hub = names[(names["name"] == encoder) & (names["attribute"] == "id")]["value"]
+    about = {
+        "base": model,
+        "specification": fitted.specifications[method],
+        "run": run,
+        "name": to.name,
+        "base_name": next(iter(of_hub), ""),
+        "sha256": digest,
+        "commit": git_commit() or "",
+        "sentence": (model / MODULES).is_file(),
+    }
+    table = pd.read_csv(folder / "matrix.csv")
+    changed = write_debiased(model, active, to, lambda changed: card(table, encoder, method, changed=changed, **about))
+    say(f"{to} is written: {model} with {method} in {', '.join(changed)}")
+    say(f"measure it: biasflow measure {to} --run {to.name}")

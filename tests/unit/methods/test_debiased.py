@@ -1,0 +1,129 @@
+"""A debiased model to keep: other programs load it, and it computes what the edited model does."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from sentence_transformers import SentenceTransformer
+from transformers import (
+    AutoModelForMaskedLM,
+    AutoModelForSequenceClassification,
+    BertConfig,
+    BertForMaskedLM,
+    BertForSequenceClassification,
+    BertModel,
+)
+
+from biasflow.base.errors import BiasflowError
+from biasflow.base.files import write_json
+from biasflow.encoders.edit import edited
+from biasflow.encoders.load import load_encoder
+from biasflow.methods.debiased import write_debiased
+from biasflow.methods.fitted import Active
+from biasflow.overview.card import card
+from tests.unit.conftest import SIZES, random_eraser, save_random
+from tests.unit.fake_tokenizer import word_tokenizer
+from tests.unit.overview import made_up
+
+TEXTS = ["a nurse said that she was tired", "he is a doctor", "the teacher"]
+PROBES = "Gender may still be found"
+
+
+@pytest.fixture
+def tokenizer():
+    return word_tokenizer(" ".join(TEXTS).split())
+
+
+@pytest.fixture
+def method():
+    torch.manual_seed(3)
+    eraser = replace(random_eraser(2, SIZES["hidden_size"]), center=torch.randn(SIZES["hidden_size"]))
+    return Active("leace", edits=((f"layer[{SIZES['num_hidden_layers'] - 1}]", eraser),))
+
+
+def outputs(model, tokenizer):
+    with torch.inference_mode():
+        return model(**tokenizer(TEXTS, padding=True, return_tensors="pt")).logits
+
+
+@pytest.mark.parametrize(
+    ("kind", "loads", "head"),
+    [
+        (BertForMaskedLM, AutoModelForMaskedLM, "masked_lm"),
+        (BertForSequenceClassification, AutoModelForSequenceClassification, "classification"),
+    ],
+)
+def test_a_model_with_a_head_is_loaded_by_transformers_alone(tmp_path, tokenizer, method, kind, loads, head):
+    folder = save_random(tmp_path / "base", lambda: kind(BertConfig(**SIZES, num_labels=3)), tokenizer)
+    (folder / "notes.txt").write_text("kept")
+    model, pieces = load_encoder(folder, head=head)
+    with edited(model, method.edits):
+        wanted = outputs(model, pieces)
+    changed = write_debiased(folder, method, tmp_path / "new", lambda changed: f"changed {changed}")
+    kept = loads.from_pretrained(tmp_path / "new").eval()
+    torch.testing.assert_close(outputs(kept, pieces), wanted, rtol=1e-5, atol=1e-5)
+    assert (tmp_path / "new/README.md").read_text() == f"changed {changed}"
+    for name in ("config.json", "tokenizer_config.json", "notes.txt"):
+        assert (tmp_path / "new" / name).read_bytes() == (folder / name).read_bytes()
+    with pytest.raises(BiasflowError, match="there already"):
+        write_debiased(folder, method, tmp_path / "new", str)
+
+
+@pytest.fixture
+def sentence_encoder(tmp_path, tokenizer):
+    folder = save_random(tmp_path / "base", lambda: BertModel(BertConfig(**SIZES)), tokenizer)
+    modules = [("", "Transformer"), ("1_Pooling", "Pooling"), ("2_Normalize", "Normalize")]
+    listed = [
+        {"idx": number, "name": str(number), "path": path, "type": f"sentence_transformers.models.{kind}"}
+        for number, (path, kind) in enumerate(modules)
+    ]
+    write_json(folder / "modules.json", listed)
+    for path, _ in modules[1:]:
+        (folder / path).mkdir()
+    return folder
+
+
+def pooled_by(folder, pooling):
+    about = {"word_embedding_dimension": SIZES["hidden_size"], "pooling_mode_cls_token": False}
+    write_json(folder / "1_Pooling/config.json", about | {"pooling_mode_mean_tokens": False, pooling: True})
+    return SentenceTransformer(str(folder), device="cpu")
+
+
+@pytest.mark.parametrize("pooling", ["pooling_mode_mean_tokens", "pooling_mode_cls_token"])
+def test_a_sentence_encoder_is_loaded_by_sentence_transformers_alone(tmp_path, sentence_encoder, method, pooling):
+    model = pooled_by(sentence_encoder, pooling)
+    untouched = model.encode(TEXTS, convert_to_tensor=True)
+    with edited(model[0].auto_model, method.edits):
+        wanted = model.encode(TEXTS, convert_to_tensor=True)
+    write_debiased(sentence_encoder, method, tmp_path / "new", str)
+    found = SentenceTransformer(str(tmp_path / "new"), device="cpu").encode(TEXTS, convert_to_tensor=True)
+    torch.testing.assert_close(found, wanted, rtol=1e-5, atol=1e-5)
+    assert not torch.allclose(found, untouched, atol=1e-3)
+
+
+def test_what_no_weight_can_do_is_refused_with_nothing_written(tmp_path, sentence_encoder, method, tokenizer):
+    pooled_by(sentence_encoder, "pooling_mode_max_tokens")
+    plain = save_random(tmp_path / "plain", lambda: BertModel(BertConfig(**SIZES)), tokenizer)
+    inner = replace(method, edits=tuple(("layer[0]", eraser) for _, eraser in method.edits))
+    with_head = save_random(tmp_path / "head", lambda: BertForMaskedLM(BertConfig(**SIZES)), tokenizer)
+    for folder, chosen, why in (
+        (sentence_encoder, method, "pooled by max"),
+        (plain, method, "no head of masked words or classes"),
+        (with_head, inner, "cannot be written into weights"),
+    ):
+        with pytest.raises(BiasflowError, match=why):
+            write_debiased(folder, chosen, tmp_path / "new", str)
+    assert not (tmp_path / "new").exists()
+
+
+def test_the_card_has_the_scores_of_the_run_and_what_the_method_does_not_do(tmp_path):
+    matrix = made_up.run()[0].assign(verdict="helps")
+    (tmp_path / "README.md").write_text("---\nlicense: apache-2.0\n---\n# bert\n")
+    about = {"run": "mine", "changed": ["head"], "sentence": False, "sha256": "0", "commit": "", "name": "new"}
+    options = {"base": tmp_path, "specification": [{"eraser": "leace", "places": "last"}], "base_name": "owner/bert"}
+    text = card(matrix, "bert", "zeta", **options, **about)
+    assert "base_model: owner/bert" in text and "license: apache-2.0" in text and PROBES in text
+    row = matrix[(matrix["method"] == "zeta") & (matrix["measure"] == "strength")].iloc[0]
+    assert f"| {row['untouched']:.3f} | {row['value']:.3f} [{row['low']:.3f}, {row['high']:.3f}]" in text
+    with pytest.raises(BiasflowError, match="no score of bert under nothing"):
+        card(matrix, "bert", "nothing", **options, **about)
