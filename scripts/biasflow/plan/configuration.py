@@ -100,31 +100,19 @@ def _of_command_line(key: str, value: object, schema: Mapping) -> object:
     return words[value] if is_word else value
 
 
-<<<<<<< HEAD
-def _name_encoder(config: Mapping) -> None:
-    """Put the encoder that the key `encoder` (a folder) or `hub` (NAME@REVISION) names in the place of local ones whose
-    path asks for it, or of all that papers name, if nothing else is asked. BiasflowError where these do not fit
-    (`_misnamed`)."""
-    asking = {name: about for name, about in config["encoders"].items() if ENCODER in about.get("path", "")}
-    if not asking and (config["encoder"] or config["hub"]) and config["papers"] and not config["ask"]:
-        for options, key in product(config["papers"].values(), _NAMED_BY_PAPERS["encoders"]):
-            options |= {key: [MINE]} if options.get(key) else {}
-        config["encoders"] = asking = {MINE: {"source": "local", "path": ENCODER}}
-        config["metrics"]["occtmp"]["chinese"], config["fitting"]["own"] = [], {}  # of those that it replaces
-    refuse(_misnamed(config["encoder"], config["hub"], list(asking)))
-    for about in asking.values():
-        if config["hub"] is None:
-            about["path"] = about["path"].replace(ENCODER, config["encoder"])
-        else:
-            about.clear()
-            about |= {"source": "hub", **PINNED.fullmatch(config["hub"]).groupdict()}
-=======
 def _name_encoder(config: dict) -> None:
     """Put the encoders that the keys `encoder` (folders) and `hub` (NAME@REVISION) name in the place of a local one
-    whose path asks for them, in `encoders` and in the blocks that name it. Of several each is one of its own.
-    BiasflowError where these do not fit (`_misnamed`)."""
-    asking = {name: about for name, about in config["encoders"].items() if ENCODER in about.get("path", "")}
+    whose path asks for them, in `encoders` and in the blocks and papers that name it; where none asks and only papers
+    are there, in the place of all that these name. Of several each is one of its own. BiasflowError where these do not
+    fit (`_misnamed`)."""
     folders, of_hub = (_listed(config[key]) for key in ("encoder", "hub"))
+    asking = {name: about for name, about in config["encoders"].items() if ENCODER in about.get("path", "")}
+    named_by_papers = list(product(config["papers"].values(), _NAMED_BY_PAPERS["encoders"]))
+    if not asking and (folders or of_hub) and config["papers"] and not config["ask"]:
+        config["encoders"] = asking = {MINE: {"source": "local", "path": ENCODER}}
+        config["metrics"]["occtmp"]["chinese"], config["fitting"]["own"] = [], {}  # of those that it replaces
+        for options, key in named_by_papers:
+            options |= {key: [MINE]} if options.get(key) else {}
     refuse(_misnamed(config, folders, of_hub, list(asking)))
     for name, about in asking.items():
         given = [{**about, "path": about["path"].replace(ENCODER, folder)} for folder in folders]
@@ -134,10 +122,9 @@ def _name_encoder(config: dict) -> None:
         if taken := {*names} & {*others}:
             raise BiasflowError(f"config: key 'encoder': encoders.{min(taken)} is there already; name it otherwise")
         config["encoders"] = {**others, **dict(zip(names, given, strict=True))}
-        for block in config["ask"].values():
-            listed = block["encoders"]
-            block["encoders"] = [one for other in listed for one in (names if other == name else [other])]
->>>>>>> main
+        for block, key in (*((block, "encoders") for block in config["ask"].values()), *named_by_papers):
+            if isinstance(listed := block.get(key), list):
+                block[key] = [one for other in listed for one in (names if other == name else [other])]
 
 
 def _listed(value: str | list[str] | None) -> list[str]:
