@@ -1,6 +1,5 @@
 """How biased is a model as it is: its scores as distances from neutral on one axis, with what is known against them."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -13,7 +12,7 @@ from biasflow.overview.calibrated import evidence_for, published
 from biasflow.overview.judgements import DIFFERS, LARGE, NO_CLAIM
 from biasflow.overview.measured import Measured
 from biasflow.registry import Measure
-from biasflow.results.evidence import MARKS, MEASURES, Evidence, evidence_of
+from biasflow.results.evidence import MEASURES, Evidence, evidence_of
 
 
 @dataclass(frozen=True)
@@ -44,6 +43,11 @@ class BiasRow:
     @property
     def shown(self) -> bool:
         return self.score.verdict == DIFFERS
+
+    @property
+    def undoubted(self) -> bool:
+        """Whether it shows bias, and nothing speaks against it: no weak head, no other reading, no failed measure."""
+        return self.shown and not (self.score.weak or self.score.contrary or self.known.failed)
 
     @property
     def judged(self) -> bool:
@@ -109,9 +113,3 @@ def judging_rows(rows: Sequence[BiasRow]) -> list[BiasRow]:
     are none."""
     shown = [row for row in rows if row.shown]
     return [row for row in shown if not row.less_evidence] or shown
-
-
-def marks(rows: Sequence[BiasRow]) -> str:
-    """How many of the scores that show bias have which mark of evidence, the most first: " (✓ 1, ✗ 2)", "" of none."""
-    found = Counter(row.known.mark for row in rows if row.shown)
-    return f" ({', '.join(f'{mark} {found[mark]}' for mark in MARKS.values() if mark in found)})" if found else ""

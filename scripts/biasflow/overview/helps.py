@@ -26,7 +26,7 @@ LEAST_ENCODERS = 3  # that differ in their seed alone, for an interval over thes
 
 class Change(NamedTuple):
     """A score before and after a method, which is nearer to neutral than `beats` of `draws` draws of its control; p: of
-    this help, after correction (results.matrix)."""
+    this help, after correction (results.matrix); left: the share of the distance that is left, with its interval."""
 
     name: str
     before: float
@@ -34,6 +34,7 @@ class Change(NamedTuple):
     beats: int = 0
     draws: int = 0
     p: float = np.nan
+    left: tuple[float, float, float] = (np.nan,) * 3
 
 
 @dataclass(frozen=True)
@@ -153,7 +154,9 @@ def method_rows(
 
 def _change(cell) -> Change:
     draws = (0, 0) if pd.isna(cell.draws) else (cell.beats, cell.draws)
-    return Change(cell.header, cell.untouched, cell.value, *draws, cell.helps_p)
+    ends = 1 + np.array([cell.change_low, cell.change_high]) / cell.distance_untouched
+    left = cell.distance / cell.distance_untouched, *np.maximum(ends, 0)
+    return Change(cell.header, cell.untouched, cell.value, *draws, cell.helps_p, tuple(map(float, left)))
 
 
 def left_under_draws(cells: pd.DataFrame, headers: Collection[str], scores: pd.DataFrame) -> dict[str, np.ndarray]:

@@ -14,7 +14,6 @@ from biasflow.base.files import write_text
 from biasflow.base.shipped import shipped
 from biasflow.overview.about import About
 from biasflow.overview.beside import verdicts
-from biasflow.overview.bias import marks
 from biasflow.overview.calibrated import moved_in_words, stored
 from biasflow.overview.contents import Contents, Model
 from biasflow.overview.glossary import Glossary
@@ -34,7 +33,7 @@ _TEMPLATES = jinja2.Environment(
     lstrip_blocks=True,
     undefined=jinja2.StrictUndefined,
 )
-_TEMPLATES.filters |= {function.__name__: function for function in (brief, percent, printed, counted, marks, weak_head)}
+_TEMPLATES.filters |= {function.__name__: function for function in (brief, percent, printed, counted, weak_head)}
 _TEMPLATES.filters["criticisms"] = criticisms
 _TEMPLATES.filters["source"] = lambda measure: meanings("sources").get(measure, "")
 _TEMPLATES.globals |= {"isnan": math.isnan, "groups": GROUPS, "moved": moved_in_words, "weak": WEAK}

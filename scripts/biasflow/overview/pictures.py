@@ -34,8 +34,9 @@ from biasflow.results.figures import (
 
 INK = "#1A1A1A"
 HOLLOW = {"markerfacecolor": "#FFFFFF"}
+HALF = {"marker": "o", "fillstyle": "left", "markerfacecoloralt": "#FFFFFF"}
 # What the marks of results.evidence say of a measure whose bias was planted in encoders.
-OF_MARKS = {IN_ALL: "followed planted bias", IN_SOME: "in some encoders", COULD_NOT_TELL: "could not tell"}
+OF_MARKS = {IN_ALL: "followed planted bias", IN_SOME: "partly followed", COULD_NOT_TELL: "could not tell"}
 OF_MARKS |= {NOT_TRIED: "not tried", DID_NOT: "did not follow"}
 DISPUTED = "*"  # of a score that shows bias in one reading of its test and not in another
 WEAK_HEAD = "\u2020"  # of a score that is read from a weak head
@@ -84,7 +85,12 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
     claimed = [row for row in rows if row.judged]
     marks = {row.known.mark for row in claimed}
     entries = [
-        ("bias shown", any(row.shown for row in rows), {"marker": "o", "color": VERMILION}),
+        ("bias shown (bar: 95 %)", any(row.shown for row in rows), {"marker": "o", "color": VERMILION}),
+        (
+            f"shown, but {MARKS[DID_NOT]}",
+            any(row.shown and row.known.failed for row in rows),
+            HALF | {"color": VERMILION},
+        ),
         ("not shown (may exist)", any(not row.shown for row in claimed), {"marker": "o", "color": BLUE, **HOLLOW}),
         ("published models", any(row.published and not row.score.weak for row in rows), {"marker": "|", "color": GREY}),
         *((f"{MARKS[kind]} {says}", MARKS[kind] in marks, {}) for kind, says in OF_MARKS.items()),
@@ -143,7 +149,7 @@ def methods_picture(rows: Sequence[MethodRow], over: str = "", first: Sequence[s
         no_control = {"color": INK, "va": "center", "style": "italic"}
         columns[0].annotate("no control of five draws:", (-0.03, judged + 0.25), **no_control, **beside)
     for height, row in zip(heights, lines, strict=False):
-        remark = _wrapped(_remark(row, judging), 28)
+        remark = _wrapped(_remark(row, judging, {one.name for one in rows if np.isfinite(one.left[0])}), 28)
         columns[0].annotate(remark, (-0.03, height + 0.2), color=GREY, va="top", **beside)
     controlled = lines[:judged]
     shown = any(row.leaves_less or row.lost[1] > 0 for row in lines)
@@ -201,10 +207,10 @@ def _share(axes: Axes, height: float, row: MethodRow, share: str, control: Metho
     axes.annotate(percent(value / 100), (1.03, height), color=INK, **beside)
 
 
-def _remark(row: MethodRow, judging: Collection[str]) -> str:
+def _remark(row: MethodRow, judging: Collection[str], drawn: Collection[str]) -> str:
     """What stands below the name of a method: which score it makes worse, or takes past neutral; whether its control is
-    weak; which of the scores that judge it lacks; by which costs its quality is known, if not by all; what it repeats.
-    """
+    weak; which of the scores that judge it lacks; by which costs its quality is known, if not by all; what it repeats
+    of those that are drawn."""
     said = [f"worse: {row.farther[0].name}"] if row.farther else []
     said += [f"past neutral: {row.past[0].name}"] if row.past else []
     said += ["weak control"] if row.weak_control else []
@@ -212,7 +218,7 @@ def _remark(row: MethodRow, judging: Collection[str]) -> str:
         said += [f"without {lacking[0]}" + f" and {len(lacking) - 1} more" * (len(lacking) > 1)]
     if 0 < row.costs[0] < row.costs[1]:
         said += [f"cost: {row.cost} alone"] if row.costs[0] == 1 else [f"{row.costs[0]} of {row.costs[1]} costs"]
-    return "; ".join([*said, *([f"repeats {row.same_as}"] if row.same_as else [])])
+    return "; ".join([*said, *([f"repeats {row.same_as}"] if row.same_as in drawn else [])])
 
 
 @style()
@@ -251,9 +257,9 @@ def _score(axes: Axes, height: float, row: BiasRow, colour: str, marker: str = "
     strong = {"color": colour, "alpha": 0.45 if row.less_evidence else 1.0}
     if np.isfinite(row.low):
         axes.plot([row.low, row.high], [height, height], linewidth=2, zorder=2, solid_capstyle="butt", **strong)
-    fill = {"fillstyle": "left" if row.shown and row.known.failed else "full", "markerfacecoloralt": "#FFFFFF"}
-    fill |= {"markerfacecolor": colour if row.shown else "#FFFFFF"}
-    axes.plot(row.place, height, marker, **fill, markersize=5.5, zorder=3, clip_on=False, **strong)
+    fill = HALF if row.shown and row.known.failed else {}
+    fill = fill | {"marker": marker, "markerfacecolor": colour if row.shown else "#FFFFFF"}
+    axes.plot(row.place, height, **fill, markersize=5.5, zorder=3, clip_on=False, **strong)
 
 
 def _scale(axes: Axes, heights: Sequence[int], named: Sequence[BiasRow | Beside], drawn: Sequence[BiasRow]) -> None:

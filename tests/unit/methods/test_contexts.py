@@ -9,7 +9,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.methods.occurrences import find_occurrences
 from biasflow.methods.states import WordStates
 from tests.unit.conftest import HEADS, HIDDEN
-from tests.unit.fake_tokenizer import word_tokenizer
+from tests.unit.fake_tokenizer import byte_tokenizer, word_tokenizer
 
 MASCULINE, FEMININE = ("he", "king", "grandson"), ("she", "queen", "granddaughter")
 SENTENCES = [
@@ -52,6 +52,23 @@ def test_both_genders_come_from_the_same_leading_sentences(find):
     assert counts["found"].to_dict() == {"he": 2, "king": 1, "she": 1, "queen": 1}
     assert counts["used"].to_dict() == {"he": 1, "king": 1, "she": 1, "queen": 1}
     assert found.left_out == ("grandson", "granddaughter")
+
+
+def test_the_commoner_gender_is_thinned_over_the_whole_range(find):
+    """Five men before the second woman: numbers floor(i 5 / 2) are 0 and 2. "king" within "kingfisher" is no man."""
+    found = find(["he saw the kingfisher , the king , he , him and she", "he went home", "rain", "King saw her queen"])
+    men = found.table[found.table["gender"] == "masculine"]
+    assert found.counts.set_index("word")["found"].to_dict() == {"he": 3, "king": 2, "she": 1, "queen": 1}
+    assert men[["sentence", "word"]].values.tolist() == [[0, "he"], [0, "he"]]
+    assert found.sentences_read == 4
+
+
+def test_a_word_has_a_piece_for_each_way_to_begin_it():
+    """In a vocabulary of bytes: at the beginning of a text or after a space, with a capital or without."""
+    sentences = ["He saw her", "she saw him", "so He and She left", "so he and she left", "She saw him"]
+    found = find_occurrences(byte_tokenizer(sentences), sentences, ["he"], ["she"], n=6, max_length=32)
+    places = zip(found.table["sentence"], found.table["word"], strict=True)
+    assert [*places] == [(0, "he"), (1, "she"), (2, "he"), (2, "she"), (3, "he"), (3, "she")]
 
 
 @example(text=[["he", "he", "she"], ["queen"]], half=1)

@@ -214,8 +214,12 @@ ON_A_CIRCLE = np.column_stack([np.cos(ANGLES), np.sin(ANGLES)])
 
 def test_known_answer():
     """The third and the fifth change places: the first now has the others in the order 2, 5, 4, 3, not 2, 3, 4, 5."""
-    found = similarity_kept(ON_A_CIRCLE, ON_A_CIRCLE[[0, 1, 4, 3, 2]])
+    after = ON_A_CIRCLE[[0, 1, 4, 3, 2]]
+    found = similarity_kept(ON_A_CIRCLE, after)
     assert found[0] == pytest.approx(1 - 6 * (2**2 + 2**2) / (4 * (4**2 - 1)))  # Spearman's formula without ties
+    # A sixth vector, which is zero after: it is left out, and changes nothing for the others.
+    erased = similarity_kept(np.vstack([ON_A_CIRCLE, [1, 1]]), np.vstack([after, [0, 0]]))
+    assert erased.tolist() == pytest.approx([*found, np.nan], nan_ok=True)
 
 
 @given(st.integers(0, 10_000), st.floats(0.1, 10))
@@ -238,7 +242,7 @@ def test_scores_compare_every_method_with_the_untouched_encoder(tmp_path):
     rng = np.random.default_rng(0)
     plain = rng.standard_normal((40, 6)).astype("float32")
     erased = plain.copy()
-    erased[:, 0] = 0
+    erased[:, 0] = 0  # what moved is a part of what was there, not of what is left
     save_arrays(tmp_path / "v", {"vectors": np.stack([erased, plain])}, [("hard", "-"), ("none", "-")], pooling="cls")
     found = score_similarity(tmp_path / "v").set_index(["metric", "method"])
     assert found.loc[("similarity_kept", "none"), ["value", "low", "high"]].tolist() == pytest.approx([1, 1, 1])

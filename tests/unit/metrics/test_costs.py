@@ -4,6 +4,7 @@ import json
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +12,13 @@ from hypothesis import strategies as st
 from biasflow.base.errors import BiasflowError
 from biasflow.metrics.glue import glue_scores
 from biasflow.metrics.glue import score as score_glue
-from biasflow.metrics.perplexity import perplexity, perplexity_of_batches, pseudo_perplexity
+from biasflow.metrics.perplexity import (
+    perplexity,
+    perplexity_of_batches,
+    pseudo_perplexity,
+    score_pseudo_perplexity,
+)
+from biasflow.metrics.perplexity import score as score_losses
 from biasflow.metrics.training import score as score_training
 from biasflow.readouts.files import save_arrays
 
@@ -110,6 +117,20 @@ def test_known_answers_of_perplexity():
     assert perplexity(losses) == pytest.approx(2 ** (5 / 3))
     assert perplexity_of_batches(losses, [0, 0, 1]) == pytest.approx(4)  # the mean of ln 2 and ln 8 is ln 4
     assert pseudo_perplexity([-math.log(4), -math.log(2)], [2, 1]) == pytest.approx(2)
+
+
+def test_what_n_counts(tmp_path):
+    """Tokens, of losses; sentences, of pseudo-perplexity."""
+    method = {"method": "none", "setting": "-"}
+    pd.DataFrame(
+        {**method, "readout_seed": 0, "block": [0] * 4 + [4] * 2, "loss": np.log([2.0] * 4 + [8.0] * 2)}
+    ).to_parquet(tmp_path / "losses")
+    pd.DataFrame({**method, "log_likelihood": np.log([1 / 4, 1 / 2]), "tokens": [2, 1]}).to_parquet(tmp_path / "pll")
+    rows = score_losses(tmp_path / "losses").set_index("variant")
+    assert rows["value"].to_dict() == pytest.approx({"-": 2 ** (10 / 6), "released": 4})
+    assert set(rows["n"]) == {6}
+    (row,) = score_pseudo_perplexity(tmp_path / "pll").to_dict("records")
+    assert row["value"] == pytest.approx(2) and row["n"] == 2
 
 
 @given(LOSSES)

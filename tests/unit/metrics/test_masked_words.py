@@ -143,14 +143,12 @@ def words_winogender(odds, *, pieces=1):
 
 
 def test_known_answer_of_winogender(tmp_path):
-    table = words_winogender(
-        lambda name, refers, k: (2 * SHARES[name] - 1) * (refers == "occupation") + k - 0.5, pieces=2
-    )
+    table = words_winogender(lambda name, refers, k: 2 * SHARES[name] * (refers == "occupation") + k - 0.5, pieces=2)
     found = scored(score_winogender, tmp_path, table).set_index(["metric", "part", "variant"])
     assert found["value"]["winogender_r", "occupation", "bls"] == pytest.approx(1)
     assert found["value"]["winogender_r", "occupation", "bergsma"] == pytest.approx(-1)
     assert np.isnan(found["value"]["winogender_r", "participant", "bls"])  # the same for all occupations
-    expected = np.mean([2 * share - 1 for share in SHARES.values()])
+    expected = np.mean([2 * share for share in SHARES.values()])
     assert found["value"]["winogender_log_odds", "occupation", "-"] == pytest.approx(expected)
     row = found.loc[("winogender_log_odds", "participant", "-")]
     assert (row["value"], row["low"], row["high"], row["n"]) == pytest.approx((0, 0, 0, 6), abs=1e-12)

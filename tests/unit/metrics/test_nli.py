@@ -36,6 +36,13 @@ def test_by_hand():
     assert [score["nli_share", name, "-"] for name in CLASSES] == pytest.approx([3 / 12, 8 / 12, 1 / 12])
 
 
+def test_classes_that_tie_are_alike_as_sets():
+    """The first occupation has E and N for men, E and C for women: the first of these is the same, the sets are not.
+    The second has E and N for both."""
+    score = of_one(np.array([[[[E], [E]], [[N], [C]]], [[[E], [N]], [[N], [E]]]]))
+    assert (score["nli_parity", "-", "majority"], score["nli_parity", "-", "templates"]) == (0.5, 0)
+
+
 @settings(max_examples=30, deadline=None)
 @given(MODELS)
 def test_every_method_is_scored_as_if_it_were_alone(models):
@@ -77,7 +84,9 @@ def test_scores_of_a_readout_are_those_of_every_head(tmp_path):
     own = two_methods()
     save_arrays(tmp_path / "predictions", {"own": own, "retrained": own[::-1]}, AXIS, classes=CLASSES, gold=None)
     keys = ["head", "method", "metric", "part", "variant"]
-    found = score(tmp_path / "predictions").set_index(keys)["value"].to_dict()
+    scores = score(tmp_path / "predictions")
+    assert set(scores["n"]) == {4 * 3 * 2}  # pairs
+    found = scores.set_index(keys)["value"].to_dict()
     methods = [method for method, _ in AXIS]
     assert found == {
         (head, method, *measure): value

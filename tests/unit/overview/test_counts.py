@@ -166,7 +166,7 @@ def test_counts_in_the_text_for_a_report_are_those_of_the_tables_that_a_reader_s
     less_evidence = sum(row.judged and row.less_evidence for model in found.models for row in model.biases)
     counts = re.findall(r"Scores\. (\d+|None) of (\d+) scores?(?: with evidence)? shows? bias", report)
     judged = sum(int(count[1]) for count in counts)
-    assert len(counts) == len(found.models)
+    assert len(counts) + report.count("Scores. No score has full evidence") == len(found.models)
     assert judged + less_evidence == len(verdicts) - verdicts.count("cannot be judged")
     assert sum(map(int, re.findall(r"No bias is shown by (\d+)", report))) == verdicts.count("no bias shown")
 
@@ -218,7 +218,7 @@ def test_help_of_scores_that_are_less_evidence_is_said_as_such_and_they_are_mark
 
 @pytest.mark.parametrize(
     ("perplexity", "helps"),
-    [(10.0, "the only score with evidence that shows bias;"), (5590.0, "1 of 2 scores with less evidence that show")],
+    [(10.0, "the only score with evidence that shows bias: GEST rate"), (5590.0, "1 of 2 scores that show")],
 )
 def test_what_helps_says_what_is_less_evidence_and_names_the_best_without_a_control(tmp_path, perplexity, helps):
     run = made_up.with_less_evidence(perplexity)
@@ -253,7 +253,7 @@ def test_scores_of_a_weak_head_are_less_evidence_and_its_costs_do_not_count(tmp_
 def test_a_file_that_is_not_the_publishers_is_named_with_what_is_said_of_it(tmp_path):
     _, html = rendered(made_up.run(), tmp_path / "index.html")
     summary, details = html.split("<header>")[1].split("</header>")[0].split("</summary>")
-    assert "3 test files differ from the publisher's bytes (3 explained)" in unescape(summary)
+    assert "test file" not in summary  # each is explained, so none alarms
     assert details.count("serialised anew") == 3
 
 

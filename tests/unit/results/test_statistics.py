@@ -247,6 +247,7 @@ def test_encoders_that_are_alike_but_for_the_seed_are_seeds():
     scores = concatenate(of_seeds([1.0 + seed, 1.2 + seed], encoder=f"bert{seed}-1") for seed in range(3))
     found = power(scores, of)
     assert len(found) == 1 and found["seeds"].item() == 3 and found["sd_seeds"].item() == pytest.approx(1.0)
+    assert found["sd_items"].item() == pytest.approx(0.1)  # 95 % of a normal one reach 0.196 to either side
 
 
 def test_what_lies_on_the_unbiased_side_of_neutral_is_no_distance_that_seeds_could_show():
