@@ -97,7 +97,8 @@ class Compared:
 @dataclass(frozen=True)
 class PaperText:
     """A paper.yaml. tables, figures and pages by name (without the paper's); printed: what its file
-    printed.csv holds; encoders: name in this file -> the hub's id and revision that we read it to be; ledger: what is
+    printed.csv holds; encoders: name in this file -> the hub's id and revision that we read it to be, and maybe
+    the sha256 of these `weights`; ledger: what is
     compared with printed numbers, beside the tables without a function; other_data: the function of the run that says
     why its data are others than a number is `of`: word of that column -> reason, "" where they are the same; asks: the
     blocks that it needs (`blocks`); items: files that it reads beside those that any paper may (`plan.items`);

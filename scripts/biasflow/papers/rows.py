@@ -133,7 +133,7 @@ def same_encoders(text: PaperText, run: Run) -> dict[str, list[str]]:
         printed: [
             name
             for name in dict.fromkeys([*ours, *weights])
-            if ours.get(name) == that or weights.get(name) == text.encoders[printed].get("sha256", "")
+            if ours.get(name) == that or weights.get(name) == text.encoders[printed].get("weights", "")
         ]
         for printed, that in theirs.items()
     }

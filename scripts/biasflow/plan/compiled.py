@@ -142,7 +142,7 @@ def _printed(*texts: PaperText) -> dict[str, list[str]]:
 
 def _weights(setup: Setup, paper: str, text: PaperText) -> dict[str, list[str]]:
     """The files of a paper's local encoders, one of which may be a copy of a printed one: "weights/<encoder>"."""
-    if not any("sha256" in about for about in text.encoders.values()):
+    if not any("weights" in about for about in text.encoders.values()):
         return {}
     encoders = [setup.encoders[name] for name in setup.config["papers"][paper]["encoders"]]
     return {f"weights/{one.name}": one.local_files for one in encoders if one.described}

@@ -1,6 +1,7 @@
 """The ledger: printed numbers beside ours, those of published scores of single items, errors in released code."""
 
 from dataclasses import replace
+from hashlib import sha256
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ import yaml
 from biasflow.base.errors import BiasflowError
 from biasflow.base.shipped import ROOT
 from biasflow.papers import rows as rows_of_papers
-from biasflow.papers.frames import NOT_ASKED
+from biasflow.papers.frames import NOT_ASKED, with_weights
 from biasflow.papers.ledger import (
     BY_CONSTRUCTION,
     COLUMNS,
@@ -51,7 +52,8 @@ def named(run, kind="encoder", **about):
 
 
 def identity(paper, printed, **changes):
-    return {"source": "hub", **load(paper).encoders[printed], **changes}
+    about = load(paper).encoders[printed]
+    return {"source": "hub", "id": about["id"], "revision": about["revision"], **changes}
 
 
 # Every printed number, once
@@ -71,7 +73,8 @@ def test_a_damaged_file_is_named_in_one_line(text, tmp_path):
 def test_the_encoders_are_those_of_the_papers_own_configuration():
     configured = yaml.safe_load((ROOT / "config/paper.yaml").read_text(encoding="utf-8"))["encoders"].values()
     known = [{key: encoder.get(key) for key in ("id", "revision")} for encoder in configured]
-    assert all(encoder in known for paper in WITH_NUMBERS for encoder in load(paper).encoders.values())
+    named = [about for paper in WITH_NUMBERS for about in load(paper).encoders.values()]
+    assert all({key: about[key] for key in ("id", "revision")} in known for about in named)
 
 
 # What is said of a number
@@ -196,6 +199,18 @@ def test_f1_is_in_the_unit_of_the_print_and_of_our_scores():
     f1 = read_printed("orgad2022").query("metric == 'conll_f1'").iloc[0]
     assert (f1["printed"], f1["sd"], f1["unit"]) == ("76.406", "0.165", "percent")
     assert (f1["value"], f1["value_sd"]) == pytest.approx((0.76406, 0.00165))
+
+
+def test_a_copy_in_a_folder_is_the_printed_encoder_by_its_weights_alone(tmp_path):
+    text, known = load("dawkins2024"), load("dawkins2024").encoders["bert-base-uncased"]["weights"]
+    files = {"mine": [tmp_path / "a.safetensors"], "other": [tmp_path / "b.safetensors"]}
+    for (file,) in files.values():
+        file.write_text(file.stem)
+    names = with_weights(pd.DataFrame(columns=NAMES), files)
+    names["value"] = names["value"].replace(sha256(b"a").hexdigest(), known)  # as if these were its weights
+    assert rows_of_papers.same_encoders(text, replace(dawkins.run_of(dawkins.NOTHING), names=names)) == {
+        "bert-base-uncased": ["mine"]
+    }
 
 
 def test_numbers_of_occupations_need_no_snli():

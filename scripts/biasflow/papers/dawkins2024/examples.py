@@ -51,7 +51,9 @@ def examples_of(run: Run, number: int) -> pd.DataFrame:
         read = {name: _untouched(run, encoder, name) for name in stimuli}
         compared = encoder in grid.papers_encoders(run)
         shown = {
-            (encoder, name): examples(number, stimuli[name], probabilities, published, compared=compared)
+            (encoder, name): examples(
+                number, _sampled(run, stimuli[name], probabilities), probabilities, published, compared=compared
+            )
             for name, probabilities in read.items()
             if probabilities is not None
         }
@@ -61,6 +63,11 @@ def examples_of(run: Run, number: int) -> pd.DataFrame:
     table = pd.concat(tables, names=grid.BLOCK).reset_index(grid.BLOCK).reset_index(drop=True) if tables else empty
     table.attrs[NOTE] = " ".join(missing)
     return table
+
+
+def _sampled(run: Run, stimuli: pd.DataFrame, probabilities: pd.DataFrame) -> pd.DataFrame:
+    """The stimuli that were read: of a run with a `limit` not all."""
+    return stimuli[stimuli["triple"].isin(probabilities["triple"])] if "sample" in run.options else stimuli
 
 
 def _untouched(run: Run, encoder: str, stimuli: str) -> pd.DataFrame | None:
@@ -130,7 +137,6 @@ def mended(
 def _base_sentences(stimuli: pd.DataFrame, probabilities: pd.DataFrame) -> pd.DataFrame:
     """One row per sentence pair, swapped ones too: triple, swapped, label (of that triple), sentences, p, s, d."""
     stimuli = stimuli.astype({"triple": str})
-    stimuli = stimuli[stimuli["triple"].isin(probabilities["triple"])]  # all, but of a run with a `limit`
     swapped = stimuli.drop(columns=["context", "next_sentence"])
     swapped = swapped.rename(columns=lambda column: column.removeprefix("swapped_"))
     both = pd.concat([stimuli.assign(swapped=False), swapped.assign(swapped=True)], join="inner")
