@@ -25,7 +25,7 @@ rule all:
         TABLES + JOBS.checks + [target for targets in PAPER_TARGETS.values() for target in targets],
 
 
-for NAME, TARGETS in {"tables": TABLES, **PAPER_TARGETS}.items():
+for NAME, TARGETS in {"tables": TABLES, **PAPER_TARGETS, **BY_NAME}.items():  # BY_NAME: orgad2022_table2
 
     rule:
         name:

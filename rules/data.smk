@@ -10,7 +10,7 @@ from biasflow.stimuli.densray_sets import PRONOUNS
 corpus = PATHS.corpus  # an external file by its name in the catalogue
 CEAT = config["metrics"]["ceat"]
 NAMES_OF_FILES = {Path(corpus(name)).name: name for name in CATALOGUE.files}  # of the folder of external files
-FILES_READ = files_read(SETUP, CATALOGUE, JOBS)
+FILES_READ = files_read(SETUP, CATALOGUE, JOBS.needed)
 
 
 # The code is no input here: what a file must be is checked against its sha256, and an edit must not fetch it again.

@@ -2,7 +2,7 @@
 # run made where the job fails.
 from biasflow.plan.compiled import texts_of
 
-PAPER_TARGETS = {}
+PAPER_TARGETS, BY_NAME = {}, {}
 
 
 def outputs_of(text, target):
@@ -18,12 +18,15 @@ for NAME, TEXT in texts_of(config).items():
     MADE = JOBS.of(f"paper_{NAME}").outputs
     TARGETS = [target for target in TEXT.targets if f"{RESULTS}/{target.files[0]}" in MADE]  # no figure of nothing
     PAPER_TARGETS[NAME] = [f"{RESULTS}/{target.files[0]}" for target in TARGETS]
+    for TARGET, FILE in zip(TARGETS, PAPER_TARGETS[NAME]):
+        BY_NAME.setdefault(TARGET.name, []).append(FILE)  # a table and a figure may have the same
 
     rule:
         name:
             f"paper_{NAME}"
         input:
             unpack(inputs_of(f"paper_{NAME}")),
+            external=[corpus(name) for name in files_read(SETUP, CATALOGUE, JOBS.upstream(*MADE[:1]))],
         output:
             **{target.role: outputs_of(TEXT, target) for target in TARGETS},
         log:
@@ -38,6 +41,7 @@ for NAME, TEXT in texts_of(config).items():
             code=code_of(f"paper_{NAME}", "paper"),
             paper=NAME,
             options=param_of(f"paper_{NAME}", "options"),
+            scored=param_of(f"paper_{NAME}", "scored"),
             item_files=param_of(f"paper_{NAME}", "item_files"),
             captions={target.name: target.caption for target in TEXT.figures.values()},
         script:

@@ -94,6 +94,12 @@ def by_role(named, roles: Iterable[str]) -> dict[str, tuple[Path, ...]]:
     }
 
 
+def weights_of(named) -> dict[str, tuple[Path, ...]]:
+    """Encoder -> its files, of those whose weights a paper may print."""
+    roles = [role for role, _ in named.items() if role.startswith("weights/")]
+    return {role.removeprefix("weights/"): files for role, files in by_role(named, roles).items()}
+
+
 def model_folder(files: str | Sequence[str]) -> Path:
     """The folder of an encoder or of a model: an input that a rule made, or that of a user's files."""
     (first, *_) = [files] if isinstance(files, str) else files

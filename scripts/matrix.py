@@ -23,7 +23,8 @@ from biasflow.results.scores import read_plan, read_scores
 from biasflow.results.tables import write_table
 
 with rule(snakemake):
-    scores, plan = read_scores(snakemake.input.scores), read_plan(snakemake.input.plan, snakemake.input.reasons)
+    scores, reasons = read_scores(snakemake.input.scores), read_text_csv(snakemake.input.reasons)
+    plan = read_plan(snakemake.input.plan, reasons)
     all_cells = matrix(scores, plan)
     matrix_table, plan, scores = map(without_samples, (all_cells, plan, scores))  # as tables and page show them
     names, encoders = read_text_csv(snakemake.input.names), read_text_csv(snakemake.input.encoders)

@@ -25,6 +25,11 @@ def limit_of(name: str) -> str:
     return name.rpartition(SUFFIX)[2] if SUFFIX in name else ""
 
 
+def unmarked(name: str) -> str:
+    """Return the name of a dataset without its limits: "gest" of `gest-limit500`."""
+    return name.partition(SUFFIX)[0]
+
+
 def sampled(
     table: pd.DataFrame,
     limit: int | None,

@@ -9,8 +9,10 @@ from typing import NamedTuple
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.files import sha256
+from biasflow.base.sample import unmarked
 from biasflow.registry import METRICS, TRAINING
-from biasflow.results.scores import CELL, NA, read_plan, read_scores
+from biasflow.results.scores import CELL, NA, read_all, read_plan
 from biasflow.results.tables import unmatched
 
 RUN, NOT_ASKED = "run", "not asked for"
@@ -24,6 +26,18 @@ NLI_SCORES = {  # column of the tables -> metric, dataset, variant
 }
 
 _SEEDS = ["head_seed", "split_seed", "readout_seed"]
+
+
+def of_sample(frame: pd.DataFrame) -> pd.DataFrame:
+    """Scores, or the plan, of a run with a `limit`, whose datasets are called as those of all items: captions tell."""
+    return frame.assign(dataset=frame["dataset"].map(unmarked))
+
+
+def with_weights(names: pd.DataFrame, files: Mapping[str, Sequence[Path]]) -> pd.DataFrame:
+    """The names of a run with the sha256 of the weights of encoders; files: encoder -> those in its folder."""
+    weights = {name: next((f for f in own if f.suffix == ".safetensors"), None) for name, own in files.items()}
+    rows = [(name, "encoder", "sha256", sha256(file)) for name, file in weights.items() if file]
+    return pd.concat([names, pd.DataFrame(rows, columns=list(names))], ignore_index=True)
 
 
 @dataclass(frozen=True, eq=False)  # compared by identity, so that properties can be cached
@@ -61,15 +75,30 @@ class Run:
         return "" if (cells["status"] == RUN).any() else str(cells["reason"].iloc[0])
 
 
-def scores_and_plan(scores: str | Path, plan: str | Path, reasons: str | Path) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Read the scores of a run and its plan. BiasflowError for a score that is missing although the plan says that it
-    was made: tables would show means of fewer seeds than the run has, and nobody would know."""
-    read, planned = read_scores(scores), read_plan(plan, reasons)
+def scores_and_plan(
+    scores: Sequence[str | Path],
+    plan: str | Path,
+    reasons: Sequence[str | Path],
+    scored: Collection | None = None,
+    *,
+    limited: bool = False,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Read the scores of a run, or of a paper in it, and their plan. scored: the jobs whose scores these are, each by
+    its encoder, training and block (None: all): of other cells the plan has those that were not run; limited: whether
+    the run has a `limit`.
+
+    BiasflowError for a score that is missing although the plan says that it was made: tables would show means of fewer
+    seeds than the run has, and nobody would know."""
+    read, found = read_all(scores, reasons)
+    planned = read_plan(plan, found)
+    if scored is not None:
+        own = pd.MultiIndex.from_frame(planned[["encoder", "training", "block"]]).isin(list(map(tuple, scored)))
+        planned = planned[own | (planned["status"] != RUN)].reset_index(drop=True)
     for hole in holes(read, planned).head(1).to_dict("records"):
         named = ", ".join(f"{key} {hole[key]}" for key in (*CELL, "measure", *_SEEDS) if hole[key] not in ("", NA))
         folder = f"scores/{hole['encoder']}/{hole['training']}"
-        raise BiasflowError(f"{scores}: no score of {named}; plan.csv says that it was run: delete {folder}, run again")
-    return read, planned
+        raise BiasflowError(f"{plan}: no score of {named}, which it says was run: delete {folder}, run again")
+    return (of_sample(read), of_sample(planned)) if limited else (read, planned)
 
 
 def holes(scores: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:

@@ -17,12 +17,13 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.shipped import shipped
 from biasflow.papers.frames import NOT_ASKED, Run
 from biasflow.papers.paper import PaperText, load
-from biasflow.papers.rows import ABOUT, MEASURE, joined, other_data, same_encoders
+from biasflow.papers.rows import ABOUT, CONSTRUCTION, MEASURE, joined, other_data, same_encoders
 from biasflow.results.scores import KEYS
 
 CAPTIONS = shipped("papers/ledger.yaml")
 REPRODUCED, OFF, NOT_COMPARABLE, NOT_RUN = "reproduced", "off", "not comparable", "not run"
-STATUSES = (REPRODUCED, OFF, NOT_COMPARABLE, NOT_RUN)
+BY_CONSTRUCTION = "by construction"  # equal, and no encoder and no data could give another
+STATUSES = (REPRODUCED, BY_CONSTRUCTION, OFF, NOT_COMPARABLE, NOT_RUN)
 DISAGREES = "disagrees"  # how what others say of a number begins
 _ABOUT = ["paper", "table", "encoder", "row", "measure", "variant", "unit", "printed", "printed_sd"]
 _OURS = ["ours", "ours_sd", "ours_n", "ours_encoder", "difference", "difference_in_printed_sd"]
@@ -42,11 +43,12 @@ def of_paper(text: PaperText, run: Run) -> pd.DataFrame:
     numbers, same, other = run.printed, same_encoders(text, run), other_data(run, text)
     _check(text, numbers, other)
     incomparable = pd.Series(
-        [_incomparable(text, same, other, number) for number in numbers.itertuples()], index=numbers.index
+        [_incomparable(text, same, other, run.options.get("sample"), number) for number in numbers.itertuples()],
+        index=numbers.index,
     )
     rows = joined(run, text, needed=bool(((incomparable == "") & (numbers["why_not"] == "")).any()))
     judged = [
-        judge(row.printed, row.sd, row.ours, incomparable=why, absent=row.absent)
+        judge(row.printed, row.sd, row.ours, incomparable=why, absent=row.absent, counted=_is_counted(row))
         for row, why in zip(rows.itertuples(), incomparable, strict=True)
     ]
     keys = [name for name in numbers if name not in (*ABOUT, *MEASURE, "value", "value_sd")]
@@ -70,27 +72,42 @@ def _check(text: PaperText, numbers: pd.DataFrame, other: Mapping[str, str]) -> 
 
 
 def _incomparable(
-    text: PaperText, same: Mapping[str, Sequence[str]], other: Mapping[str, str], number: NamedTuple
+    text: PaperText, same: Mapping[str, Sequence[str]], other: Mapping[str, str], limit: int | None, number: NamedTuple
 ) -> str:
-    """Why a number cannot be compared: its encoder is none of the run's, or its data are others; "" where it can be."""
+    """Why a number cannot be compared: the run has a `limit`, its encoder is none of the run's, or its data are others;
+    "" where it can be."""
+    if limit and not _is_counted(number):
+        return f"a sample: the run has limit {limit}"
     if number.encoder and not same[number.encoder]:
         about = text.encoders[number.encoder]
         return f"other encoder: printed of {about['id']} at revision {about['revision'][:7]}"
     return next(filter(None, (other[word] for word in number.of.split())), "")
 
 
+def _is_counted(number: NamedTuple) -> bool:
+    """Whether a number follows from the paper's settings alone: from no encoder, and from no data."""
+    return number.of == CONSTRUCTION or not (number.encoder or number.of)
+
+
 EQUAL = 1e-9  # printed decimals are not exact in floating point
 
 
 def judge(
-    printed: str, printed_sd: str, ours: float, *, incomparable: str = "", absent: str = NOT_ASKED
+    printed: str,
+    printed_sd: str,
+    ours: float,
+    *,
+    incomparable: str = "",
+    absent: str = NOT_ASKED,
+    counted: bool = False,
 ) -> dict[str, object]:
     """Compare our value with a printed number: status (of STATUSES), difference (ours minus printed),
     difference_in_printed_sd, off_by and reason.
 
     It is reproduced where |ours - printed| is at most its printed deviation, or half a unit of its last decimal where
     that is more or no deviation is printed. `incomparable`: why the two cannot be compared; `absent`: why there is no
-    ours (NaN): these decide in this order, and then nothing is compared."""
+    ours (NaN): these decide in this order, and then nothing is compared. `counted`: whether ours is so by
+    construction."""
     nothing = {"difference": np.nan, "difference_in_printed_sd": np.nan, "off_by": ""}
     if incomparable:
         return nothing | {"status": NOT_COMPARABLE, "reason": incomparable}
@@ -100,6 +117,8 @@ def judge(
     difference, by_sd = ours - value, sd > rounding + EQUAL
     apart = {"difference": difference, "difference_in_printed_sd": difference / sd if sd > 0 else np.nan, "off_by": ""}
     if abs(difference) <= max(sd, rounding) + EQUAL:
+        if counted:
+            return apart | {"status": BY_CONSTRUCTION, "reason": "it follows from the settings of the paper alone"}
         return apart | {"status": REPRODUCED, "reason": f"within its printed {'deviation' if by_sd else 'rounding'}"}
     units = abs(difference) * 10 ** decimals_of(printed)
     many = f"{abs(difference) / sd:.1f} printed deviations" if sd > 0 else f"{units:.1f} units of the last decimal"

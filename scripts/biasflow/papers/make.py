@@ -2,17 +2,22 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from biasflow.base.errors import BiasflowError, headline
 from biasflow.base.files import write_text
 from biasflow.papers.frames import Run
 from biasflow.papers.paper import PaperText, Target
-from biasflow.papers.rows import function_of, same_encoders
+from biasflow.papers.rows import NOTE, as_printed, function_of, in_print, same_encoders
 from biasflow.results.figures import save_figure
+from biasflow.results.page import first_sentence
 from biasflow.results.tables import write_table
 
-NOTE = "note"  # in a table's attrs: what its caption says more in this run
+AS_PRINTED = (
+    "In the layout of the paper: our value, and in brackets the printed one, with its decimals; ± is the standard "
+    "deviation, * p < 0.05."
+)
 
 
 def make_paper(text: PaperText, run: Run, files: Mapping[str, Sequence[str | Path]], *, remark: str = "") -> None:
@@ -27,11 +32,21 @@ def make_paper(text: PaperText, run: Run, files: Mapping[str, Sequence[str | Pat
     for unknown in sorted(set(files) - set(wanted)):
         raise BiasflowError(f"{name} has no table, figure or page {unknown!r}; it has {', '.join(sorted(wanted))}")
     makers, failed = {role: function_of(text, target) for role, target in wanted.items()}, {}
+    numbers = cache(lambda: in_print(run, text))
     for role in filter(files.__contains__, wanted):
         target, paths = wanted[role], list(map(Path, files[role]))
-        caption = " ".join(filter(None, [target.caption, remark, _namesakes(text, run)]))
+        caption = " ".join(filter(None, [target.caption, _sample(run), remark, _namesakes(text, run)]))
         try:
             _WRITERS[target.kind](makers[role], run, paths, replace(target, caption=caption))
+            if target.as_printed:
+                frame = as_printed(numbers(), text, target)
+                said = [
+                    first_sentence(target.caption)[0],
+                    AS_PRINTED,
+                    frame.attrs[NOTE],
+                    caption.removeprefix(target.caption),
+                ]
+                write_table(frame, *paths[-3:], caption=" ".join(" ".join(said).split()))
         except Exception as error:  # whatever is wrong with one target, the others are made
             failed[target.name] = error
     if failed:
@@ -42,7 +57,7 @@ def make_paper(text: PaperText, run: Run, files: Mapping[str, Sequence[str | Pat
 def _write_table(function: Callable, run: Run, paths: list[Path], target: Target) -> None:
     frame = function(run)
     caption = " ".join(filter(None, [target.caption, frame.attrs.get(NOTE, "")]))
-    write_table(frame, *paths, caption=caption, decimals=target.decimals)
+    write_table(frame, *paths[:3], caption=caption, decimals=target.decimals)
 
 
 _WRITERS: dict[str, Callable] = {
@@ -50,6 +65,12 @@ _WRITERS: dict[str, Callable] = {
     "figures": lambda function, run, paths, _: save_figure(function(run), *paths),
     "pages": lambda function, run, paths, target: write_text(paths[0], function(run, target.caption)),
 }
+
+
+def _sample(run: Run) -> str:
+    """What captions say of a run with a `limit`."""
+    sample = run.options.get("sample")
+    return f"A quick look: of every test and task at most {sample} items (key limit), not all." if sample else ""
 
 
 def _namesakes(text: PaperText, run: Run) -> str:

@@ -39,8 +39,9 @@ class Target:
     made_by: "<module>.<function>" in the paper's folder, which is called with the run, the `options` (and for a page
     the caption). A table that is our scores beside printed numbers needs no function (`rows.pivoted`): metrics, its
     columns; rows, the keys of scores.csv that tell its rows apart; only, key -> the values that it shows; aggregate,
-    what is made of several seeds; printed_in, the table of printed.csv that stands beside it. kind: of KINDS; name:
-    with the paper's, as files and rules have it."""
+    what is made of several seeds; printed_in, the table of printed.csv that stands beside it. as_printed: that the
+    table is also written in the layout of `printed_in`: the keys that make its `rows` and its `columns`, and maybe
+    `only`, key -> value. kind: of KINDS; name: with the paper's, as files and rules have it."""
 
     caption: str
     decimals: int = DECIMALS
@@ -52,6 +53,7 @@ class Target:
     only: Mapping[str, Sequence[str]] = field(default_factory=dict)
     aggregate: str = "mean"
     printed_in: str = ""
+    as_printed: Mapping[str, object] = field(default_factory=dict)
     kind: str = "tables"
     name: str = ""
 
@@ -63,9 +65,10 @@ class Target:
     @property
     def files(self) -> list[str]:
         """Its files in the folder of a run: tables/<name>.csv, .tex and .html, or figures/<name>.svg and .pdf, or (a
-        page) figures/<name>.html."""
+        page) figures/<name>.html; of a table in the paper's layout, too, with _as_printed behind the name."""
         pattern, suffixes = _FILES[self.kind]
-        return [pattern.format(self.name) + suffix for suffix in suffixes]
+        names = [self.name, *([f"{self.name}_as_printed"] if self.as_printed else [])]
+        return [pattern.format(name) + suffix for name in names for suffix in suffixes]
 
 
 @dataclass(frozen=True)
@@ -74,9 +77,9 @@ class Compared:
 
     values: column of the table -> the metric of the printed number, or its keys that the column stands for; or a list
     of columns that are called as the metrics. keys: key of a printed number -> the column that has it, where this is
-    not called as the key; fixed: key -> its value in the whole table. sd, n, status: the columns with the deviation,
-    the number of values and the status (none: ""), where "{}" stands for the column of the value. Only rows with a
-    printed number beside ours, or all (`everywhere`)."""
+    not called as the key; fixed: key -> its value in the whole table. sd, n, star, at, status: the columns with the
+    deviation, the number of values, whether it is significant, the setting and the status (none: ""), where "{}" stands
+    for the column of the value. Only rows with a printed number beside ours, or all (`everywhere`)."""
 
     values: Mapping[str, str | Mapping[str, str]] | Sequence[str]
     keys: Mapping[str, str] = field(default_factory=dict)
@@ -85,6 +88,8 @@ class Compared:
     fixed: Mapping[str, str] = field(default_factory=dict)
     sd: str = ""
     n: str = ""
+    star: str = ""
+    at: str = ""
     status: str = "status"
     everywhere: bool = False
 
@@ -92,12 +97,13 @@ class Compared:
 @dataclass(frozen=True)
 class PaperText:
     """A paper.yaml. tables, figures and pages by name (without the paper's); printed: what its file
-    printed.csv holds; encoders: name in this file -> the hub's id and revision that we read it to be; ledger: what is
+    printed.csv holds; encoders: name in this file -> the hub's id and revision that we read it to be, and maybe
+    the sha256 of these `weights`; ledger: what is
     compared with printed numbers, beside the tables without a function; other_data: the function of the run that says
     why its data are others than a number is `of`: word of that column -> reason, "" where they are the same; asks: the
     blocks that it needs (`blocks`); items: files that it reads beside those that any paper may (`plan.items`);
     of_metrics: option that its functions have beside its own -> the metric, and the key of this in the configuration;
-    folder: of its files."""
+    words: a key's value, or several with spaces between, -> what the paper calls it; folder: of its files."""
 
     name: str
     title: str
@@ -114,6 +120,7 @@ class PaperText:
     asks: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     items: Sequence[str] = ()
     of_metrics: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    words: Mapping[str, str] = field(default_factory=dict)
     folder: Path = HERE
 
     @property

@@ -2,6 +2,7 @@
 none. The ledger prints these rows; tables without a function are made of the same scores."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -25,9 +26,15 @@ MEASURE = ("encoder", "metric", "variant")  # keys that have a column of their o
 # Models are called by the name of their strategy in printed.csv, and by its label in our tables.
 LABEL_OF_STRATEGY = {name: strategy.label for name, strategy in STRATEGIES.items() if name != PLAIN}
 NUMBERS = ("ours", "ours_sd", "ours_n")  # of our values
-NOTHING = pd.DataFrame(columns=["encoder", "metric", *NUMBERS, "absent"])  # absent: why a value of ours is missing
+BESIDE = ("ours_star", "ours_at")  # texts of our values, as a printed star and setting
+NOTHING = pd.DataFrame(columns=["encoder", "metric", *NUMBERS, *BESIDE, "absent"])  # absent: why ours is missing
 _NO_KEYS = {*ABOUT, "encoder", "value", "value_sd"}
+SCALES = {"percent": 100}  # unit of a printed number -> how many of it our scores' unit is
 SEEDS = ("seed", "head_seed", "split_seed", "readout_seed")
+STANDS_IN = "stands_in"  # option of a run: its encoders that are no printed ones, where they stand for one
+NOTE = "note"  # in a table's attrs: what its caption says more in this run
+MOST_REASONS = 3
+CONSTRUCTION = "construction"  # whose data a number is of (`of`) that no run can give otherwise
 
 
 def function_of(text: PaperText, about: Target | Compared) -> Callable:
@@ -101,25 +108,35 @@ def of_our_encoders(printed: pd.DataFrame, same: Mapping[str, Sequence[str]]) ->
 
 def read_printed(paper: str, folder: str | Path | None = None) -> pd.DataFrame:
     """Return the numbers of a paper's printed.csv, in its folder or in papers/<paper>, in their order: its columns as
-    text, "" where there is nothing, all of ABOUT and MEASURE, and the numbers `value` and `value_sd`; no rows for a
-    paper without such a file. BiasflowError for one that is no CSV."""
+    text, "" where there is nothing, all of ABOUT and MEASURE, and the numbers `value` and `value_sd` in the unit of our
+    scores; no rows for a paper without such a file. BiasflowError for one that is no CSV."""
     path = Path(folder or HERE / paper, PRINTED)
     try:
         frame = pd.read_csv(path, dtype=str, keep_default_na=False) if path.is_file() else pd.DataFrame()
         frame = frame.reindex(columns=list(dict.fromkeys([*frame, *ABOUT, *MEASURE])), fill_value="")
+        scale = frame["unit"].map(SCALES).fillna(1)
         numbers = {"value": frame["printed"].astype(float), "value_sd": frame["sd"].replace("", "nan").astype(float)}
+        numbers = {name: values / scale for name, values in numbers.items()}
     except (KeyError, ValueError) as error:  # pandas' own errors, wrong encodings, what is no number
         raise BiasflowError(f"{path}: not valid CSV: {' '.join(str(error).split())}") from error
     return frame.assign(**numbers)
 
 
 def same_encoders(text: PaperText, run: Run) -> dict[str, list[str]]:
-    """Encoder as printed -> the encoders of the run that are it, by the hub's id and the revision: a name says nothing,
-    and what a local folder holds is not known."""
+    """Encoder as printed -> the encoders of the run that are it, by the hub's id and the revision, or a copy of it in a
+    folder, by the sha256 of its weights: a name says nothing."""
     ids, revisions = (run.attributes("encoder", attribute) for attribute in ("id", "revision"))
     ours = {name: (_repository(repository), revisions.get(name)) for name, repository in ids.items()}
     theirs = {name: (_repository(about["id"]), about["revision"]) for name, about in text.encoders.items()}
-    return {printed: [name for name, it in ours.items() if it == that] for printed, that in theirs.items()}
+    weights = run.attributes("encoder", "sha256")
+    return {
+        printed: [
+            name
+            for name in dict.fromkeys([*ours, *weights])
+            if ours.get(name) == that or weights.get(name) == text.encoders[printed].get("weights", "")
+        ]
+        for printed, that in theirs.items()
+    }
 
 
 def _repository(identifier: str) -> str:
@@ -137,16 +154,92 @@ def joined(run: Run, text: PaperText, *, needed: bool = True) -> pd.DataFrame:
     of the tables without a function and of what paper.yaml has under `ledger`, by the keys that both have. needed:
     whether any number can be compared; without, no table is made."""
     numbers = run.printed
-    ours = _ours(run, text) if needed else NOTHING
-    keys = [name for name in ours if name in numbers]
-    found = of_our_encoders(numbers[keys].assign(place=numbers.index), same_encoders(text, run)).merge(ours, on=keys)
     # Of several methods or encoders that a number stands beside, the first that has a value.
-    found = found.sort_values("ours", key=pd.isna, kind="stable").drop_duplicates("place").set_index("place")
+    found = _matched(run, text, _ours(run, text) if needed else NOTHING).drop_duplicates("place").set_index("place")
     found = found.reindex(numbers.index).rename(columns={"encoder": "ours_encoder"})
     absent = found["absent"].fillna("")
     absent = absent.where(absent != "", numbers["why_not"]).replace("", NOT_ASKED)
     values = found[[*NUMBERS]].astype(float)
     return numbers.join(values).assign(ours_encoder=found["ours_encoder"].fillna(""), absent=absent)
+
+
+def _matched(run: Run, text: PaperText, ours: pd.DataFrame) -> pd.DataFrame:
+    """Our values, in the unit of the print, at the `place` of each printed number that they stand beside, under the
+    name of our encoder; those that are missing come last."""
+    keys = [name for name in ours if name in run.printed]
+    numbers = run.printed[keys].assign(place=run.printed.index, scale=run.printed["unit"].map(SCALES).fillna(1))
+    found = of_our_encoders(numbers, same_encoders(text, run)).merge(ours, on=keys)
+    values = {name: found[name].astype(float) * found["scale"] for name in NUMBERS[:2]}
+    return found.assign(**values).sort_values("ours", key=pd.isna, kind="stable")
+
+
+def standing_in(run: Run, text: PaperText) -> Run:
+    """The run in which each encoder of the paper's options that is no printed one stands for the first of these, and
+    its data for the paper's, so that their numbers stand side by side."""
+    names, same = run.names, same_encoders(text, run)
+    others = {*run.options.get("encoders", ())} - {name for names in same.values() for name in names}
+    identity = ("id", "revision")
+    rows = [
+        (name, "encoder", key, next(iter(text.encoders.values()))[key]) for name in sorted(others) for key in identity
+    ]
+    kept = names[~((names["kind"] == "encoder") & names["name"].isin(others) & names["attribute"].isin(identity))]
+    names = pd.concat([kept, pd.DataFrame(rows, columns=list(names))], ignore_index=True)
+    return replace(run, names=names, options={**run.options, STANDS_IN: sorted(others)})
+
+
+def in_print(run: Run, text: PaperText) -> pd.DataFrame:
+    """Every printed number of an encoder beside ours, once for each encoder of the run (`standing_in`), in the order of
+    the print: its keys and ABOUT, NUMBERS, BESIDE, `absent`, and encoder, which says where it is another one."""
+    run = standing_in(run, text)
+    same = {printed: names or [f"{printed} (not run)"] for printed, names in same_encoders(text, run).items()}
+    numbers = run.printed[run.printed["encoder"] != ""]
+    numbers = of_our_encoders(numbers.assign(place=numbers.index), same)
+    found = _matched(run, text, _ours(run, text)).drop_duplicates(["place", "encoder"])
+    rows = numbers.merge(found[["place", "encoder", *NUMBERS, *BESIDE, "absent"]], "left", on=["place", "encoder"])
+    names = {name: f"{name} (another encoder)" for name in run.options[STANDS_IN]}
+    return rows.assign(encoder=rows["encoder"].replace(names)).fillna(dict.fromkeys([*BESIDE, "absent"], ""))
+
+
+def as_printed(numbers: pd.DataFrame, text: PaperText, target: Target) -> pd.DataFrame:
+    """Return a table in the paper's layout, as text: its rows, columns, words, decimals and stars, in each cell our
+    value and, in brackets, the printed one. numbers: `in_print`. What is missing is "-", and the note says why."""
+    layout, table = target.as_printed, {}
+    shown = numbers[numbers["table"] == target.printed_in]
+    for key, value in layout.get("only", {}).items():
+        shown = shown[shown[key] == value]
+    for row in shown.sort_values("encoder", kind="stable").to_dict("records"):
+        *above, last = ([row[key] for key in layout[part]] for part in ("rows", "columns"))
+        cells = table.setdefault((row["encoder"], _worded(*above, text.words)), {})
+        cells[_worded(last, text.words)] = (
+            f"{_ours_as(row)} [{_cell(row['printed'], row['sd'], row['star'], row['at'])}]"
+        )
+    named = "_".join(layout["rows"])
+    rows = [{"encoder": encoder, named: name, **cells} for (encoder, name), cells in table.items()]
+    frame = pd.DataFrame(rows, columns=None if rows else ["encoder", named]).fillna("")
+    missing = shown.loc[shown["ours"].isna(), "absent"].replace("", NOT_ASKED).unique()
+    frame.attrs[NOTE] = f"Missing (-): {'; '.join(missing[:MOST_REASONS])}." if len(missing) else ""
+    return frame
+
+
+def _worded(values: Sequence[str], words: Mapping[str, str]) -> str:
+    """The values of keys as the paper calls them."""
+    whole = " ".join(filter(None, values))
+    return words.get(whole) or " ".join(filter(None, (words.get(value, value) for value in values)))
+
+
+def _ours_as(row: Mapping) -> str:
+    """Our value with the decimals, and with what stands beside it, of the printed one."""
+    if np.isnan(row["ours"]):
+        return "-"
+    value, sd = (
+        f"{number:.{len(printed.partition('.')[2])}f}" if printed and not np.isnan(number) else ""
+        for number, printed in ((row["ours"], row["printed"]), (row["ours_sd"], row["sd"]))
+    )
+    return _cell(value, sd, row["ours_star"], row["ours_at"] if row["at"] else "")
+
+
+def _cell(value: str, sd: str, star: str, at: str) -> str:
+    return value + (f" ± {sd}" if sd else "") + ("*" if star == "yes" else "") + (f" ({at})" if at else "")
 
 
 def _ours(run: Run, text: PaperText) -> pd.DataFrame:
@@ -163,7 +256,7 @@ def _ours(run: Run, text: PaperText) -> pd.DataFrame:
             tables[made] = function_of(text, about)(run)
         blocks += _cells(run, tables[made], about)
     table = pd.concat([block for block in blocks if len(block)] or blocks, ignore_index=True)
-    keys = [name for name in table if name not in NUMBERS]
+    keys = [name for name in table if name not in NUMBERS]  # and texts
     table = table.assign(**table[keys].astype(object).fillna("").astype(str))
     names = {label: name for name, label in LABEL_OF_STRATEGY.items()}
     return table.replace({"model": names}) if "model" in table else table
@@ -180,5 +273,7 @@ def _cells(run: Run, table: pd.DataFrame, about: Compared) -> Iterator[pd.DataFr
             block = {**of_column} | {key: rows[name] for key, name in of_table.items()} | about.fixed
             for name, source in zip(NUMBERS, ("{}", about.sd, about.n), strict=True):
                 block[name] = rows[source.format(column)].astype(float) if source else np.nan
+            for name, source in zip(BESIDE, (about.star, about.at.format(column)), strict=True):
+                block[name] = rows.get(source, "")
             reasons = rows[about.status].str.removeprefix("not run: ").replace("run", "") if about.status else ""
             yield rows.assign(**block, absent=reasons)[["encoder", *block, "absent"]]

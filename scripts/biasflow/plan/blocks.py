@@ -20,7 +20,7 @@ def blocks_of(config: Mapping) -> list[Block]:
     blocks: dict[str, Block] = {}
     for paper, options in config["papers"].items():
         for name, keys in _of_paper(paper, options, config).items():
-            blocks[name] = _block(name, f"papers.{paper}", paper, keys, config)
+            blocks[name] = _block(name, f"papers.{paper}", paper, {"limit": config["limit"], **keys}, config)
     refuse((f"ask.{name}", "that is the name of a paper; choose another") for name in config["ask"] if name in PAPERS)
     of_paper = "a paper has a block of this name; choose another"
     refuse((f"ask.{name}", of_paper) for name in config["ask"] if name in blocks)

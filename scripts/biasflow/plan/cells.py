@@ -3,7 +3,7 @@ the readouts, scores and fits that the others need.
 
 A pure function of the configuration and of what lies on disk; rules look up their inputs in it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 from typing import TypeVar
@@ -36,7 +36,8 @@ def plan(setup: Setup) -> Plan:
         encoder, task = setup.encoders[model.encoder], setup.task(block.task) if block.task else None
         asked = Asked(setup.config, setup.paths, block, model, encoder, task)
         job = ScoringJob(model.encoder, model.training, block.name)
-        for cell, dataset in _cells(setup, asked, seen, repeated):
+        own_blocks = {other.asked for other in blocks if other.group == block.group}
+        for cell, dataset in _cells(setup, asked, seen, repeated, own_blocks):
             if METRICS[cell.metric].readout == TRAINING:
                 key = ReadingKey(ReadingJob(*job, TRAINING), TRAINING, TRAINING)
                 trained[model.encoder, model.training] = model
@@ -57,16 +58,22 @@ def plan(setup: Setup) -> Plan:
     return planned
 
 
-def _cells(setup: Setup, asked: Asked, seen: dict[tuple, Cell], repeated: list[Cell]) -> Iterator[tuple[Cell, Dataset]]:
+def _cells(
+    setup: Setup, asked: Asked, seen: dict[tuple, Cell], repeated: list[Cell], own_blocks: Collection[str]
+) -> Iterator[tuple[Cell, Dataset]]:
     """The cells of a model in a block that run, and their datasets; all of them are put into `seen`, or into `repeated`
-    where an earlier block has the same."""
+    where an earlier block has the same. own_blocks: those of the block's group, such as a paper."""
     block, model, groups = asked.block, asked.model, own_groups(setup.config["fitting"])
     for metric in block.metrics:
         for dataset in _datasets(setup, asked, metric):
             for method in [model.carried] if model.carried else block.methods:
                 key = (model, method, metric, dataset.label if dataset else block.task)
-                if key in seen:
-                    repeated.append(replace(seen[key], block=block.asked))
+                if first := seen.get(key):
+                    # A paper does not wait for the scores of another, and so has all of its own.
+                    again = block.is_of_paper and first.status == RUN and first.block not in own_blocks
+                    repeated.append(replace(first, block=block.asked, part=block.name if again else first.part))
+                    if again:
+                        yield repeated[-1], dataset
                     continue
                 reason = why_not(setup, asked, method, metric, dataset)
                 name = dataset.label if dataset else NA

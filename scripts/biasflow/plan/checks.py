@@ -56,11 +56,17 @@ def _users_of_texts(methods: Mapping[str, object], planned: Plan) -> list[tuple[
 
 def check_asked(planned: Plan) -> None:
     """BiasflowError, naming the key, for a metric of a block that measures none of its models, by the block's own
-    words, and for a method that acts on none of them. What another block has as well counts for both."""
+    words, and for a method that acts on none of them: in a paper its row says so. What another block has as well counts
+    for both."""
     keys = {block.asked: block.key for block in planned.blocks}
+    of_papers = {block.asked for block in planned.blocks if block.is_of_paper}
     cells = (*planned.cells, *planned.repeated)
     by_metric = [((cell.block, cell.metric), f"{keys[cell.block]}.", cell.reason) for cell in cells]
-    by_method = [((cell.block, cell.method), f"methods.{cell.method}: ", cell.reason) for cell in cells]
+    by_method = [
+        ((cell.block, cell.method), f"methods.{cell.method}: ", cell.reason)
+        for cell in cells
+        if cell.block not in of_papers
+    ]
     for asked in (by_metric, by_method):
         runs = {pair for pair, start, reason in asked if not reason.startswith(start)}
         refuse(reason.split(": ", 1) for pair, _, reason in asked if pair not in runs)

@@ -11,7 +11,7 @@ from pathlib import Path
 from biasflow.base.command_line import file_fault
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.catalogue import Catalogue, read_catalogue
-from biasflow.matrix import NA, RUN
+from biasflow.matrix import NA, PART, RUN
 from biasflow.papers.paper import PAPER, PRINTED, PaperText, brought, load, needs_module
 from biasflow.plan import cells
 from biasflow.plan.checks import check_asked
@@ -20,7 +20,7 @@ from biasflow.plan.encoders import encoder_files, encoder_jobs
 from biasflow.plan.external import check_files
 from biasflow.plan.facts import gather
 from biasflow.plan.items import item_files, item_inputs, items_of
-from biasflow.plan.jobs import Job, Jobs, Plan
+from biasflow.plan.jobs import Job, Jobs, Plan, ScoringJob
 from biasflow.plan.readings import reading_jobs, scoring_jobs
 from biasflow.plan.setup import Setup, plan_module
 from biasflow.plan.trainings import data_jobs, fit_jobs, training_jobs
@@ -81,34 +81,52 @@ def _checks(setup: Setup, plan: Plan) -> list[str]:
 
 def _paper_jobs(setup: Setup, plan: Plan, catalogue: Catalogue) -> Iterator[Job]:
     """A job for the tables and figures of each paper, and one for the ledger of all printed numbers."""
-    config, root = setup.config, setup.paths.root
-    tables = {name: f"{root}/{name}.csv" for name in ("scores", "reasons", "plan", "names", "files")}
+    config, paths, root = setup.config, setup.paths, setup.paths.root
+    planned = {name: f"{root}/{name}.csv" for name in ("plan", "names")}
+    all_scores = {name: f"{root}/{name}.csv" for name in ("scores", "reasons")}
     texts = texts_of(config)
     items = {name: items_of(setup, plan, name) for name in texts}
     for name, items_of_paper in items.items():
         text = texts[name]
         left_out = text.not_drawn(config["papers"][name], plan.cells)
         files = (file for target in text.targets if target.name not in left_out for file in target.files)
+        jobs = scored_for(plan, name)
+        scores = {"scores": [paths.scores(*job) for job in jobs], "reasons": [paths.reasons(*job) for job in jobs]}
+        scored = [(job.encoder, job.training, job.block.partition(PART)[0]) for job in jobs]
         yield Job(
             f"paper_{name}",
             [],
             [f"{root}/{file}" for file in files],
-            tables | item_inputs(name, items_of_paper) | _printed(text),
-            {"options": paper_options(setup, name), "item_files": item_files(items_of_paper)},
+            planned | scores | item_inputs(name, items_of_paper) | _printed(text) | _weights(setup, name, text),
+            {
+                "options": paper_options(setup, name),
+                "item_files": item_files(items_of_paper),
+                "scored": list(dict.fromkeys(scored)),
+            },
             text.modules,
         )
     papers, scores_given = [name for name in items if texts[name].encoders], given_item_files(setup, catalogue)
     if papers or scores_given:
         inputs = {role: file for name in papers for role, file in item_inputs(name, items[name]).items()}
+        inputs |= {role: files for name in papers for role, files in _weights(setup, name, texts[name]).items()}
         options = {name: (paper_options(setup, name), item_files(items[name])) for name in papers}
         yield Job(
             "paper_ledger",
             [],
             [*(f"{root}/tables/{name}.{suffix}" for name in LEDGER for suffix in SUFFIXES), f"{root}/ledger.csv"],
-            tables | inputs | _printed(*map(texts.get, papers)),
+            planned | all_scores | inputs | _printed(*map(texts.get, papers)),
             {"papers": options, "item_files": scores_given},
             [module for name in papers for module in texts[name].modules],
         )
+
+
+def scored_for(plan: Plan, paper: str) -> list[ScoringJob]:
+    """The jobs with the scores that a paper may print: of its own blocks, and of those under `ask`, but of no other
+    paper's, whose tables it need not wait for."""
+    blocks = {block.asked for block in plan.blocks if block.group == paper or not block.is_of_paper}
+    cells = (cell for cell in (*plan.cells, *plan.repeated) if cell.block in blocks and cell.status == RUN)
+    jobs = dict.fromkeys(ScoringJob(cell.model.encoder, cell.model.training, cell.part) for cell in cells)
+    return [job for job in jobs if job in plan.scored]
 
 
 def texts_of(config: Mapping) -> dict[str, PaperText]:
@@ -122,11 +140,21 @@ def _printed(*texts: PaperText) -> dict[str, list[str]]:
     return {role: [os.path.relpath(file) for file in paths if file.is_file()] for role, paths in files.items()}
 
 
+def _weights(setup: Setup, paper: str, text: PaperText) -> dict[str, list[str]]:
+    """The files of a paper's local encoders, one of which may be a copy of a printed one: "weights/<encoder>"."""
+    if not any("weights" in about for about in text.encoders.values()):
+        return {}
+    encoders = [setup.encoders[name] for name in setup.config["papers"][paper]["encoders"]]
+    return {f"weights/{one.name}": one.local_files for one in encoders if one.described}
+
+
 def paper_options(setup: Setup, paper: str) -> dict[str, object]:
     """The paper's part of the configuration, and what it or its captions say of the metrics and the task."""
     config, options = setup.config, dict(setup.config["papers"][paper])
     of_metrics = load(paper, options.get("folder")).of_metrics
     options |= {name: config["metrics"][metric][key] for name, (metric, key) in of_metrics.items()}
+    if config["limit"]:
+        options["sample"] = config["limit"]
     if config["given"]:
         options["given"] = {name: about["direction"] for name, about in config["given"].items()}
     task = setup.task(options["task"]) if options.get("task") else None

@@ -26,6 +26,8 @@ from biasflow.registry import PAPERS, STRATEGIES, TASKS
 from biasflow.stimuli.densray_sets import OCCUPATIONS
 
 ENCODER = "{encoder}"  # in a path: the folder that the key `encoder` names
+MINE = "mine"  # what the encoder of this key is called that is measured in place of those of papers
+_IN_PLACE = "an encoder of yours takes the place of a paper's with --config encoder=FOLDER, and the file as it is"
 
 
 def load_schema() -> dict:
@@ -64,12 +66,15 @@ def _read(path: Path) -> dict:
 def resolve(config: Mapping, schema: Mapping) -> dict:
     """A copy of `config` with all defaults filled in; BiasflowError naming the key if it does not follow the schema."""
     resolved = {key: _of_command_line(key, value, schema) for key, value in copy.deepcopy(dict(config)).items()}
+    if isinstance(resolved.get("papers"), dict):  # null, in a file that is laid over another, leaves a paper out
+        resolved["papers"] = {name: options for name, options in resolved["papers"].items() if options is not None}
     if isinstance(resolved.setdefault("methods", {}), dict):
         resolved["methods"] = {**resolved["methods"], **methods_of_erasers(), **resolved["methods"]}
     refuse(_no_lists(resolved["methods"]))
     _fill(resolved, schema, schema)
     if problem := fault(resolved, schema):
-        raise BiasflowError(f"config: {problem}")
+        instead = f"; {_IN_PLACE}" if resolved.get("papers") and "'encoders." in problem else ""
+        raise BiasflowError(f"config: {problem}{instead}")
     for method in resolved["methods"].values():
         for step in steps_of(method):
             step["eraser"] = step["eraser"].replace("-", "_")  # written as methods are, or as in the registry
@@ -97,10 +102,17 @@ def _of_command_line(key: str, value: object, schema: Mapping) -> object:
 
 def _name_encoder(config: dict) -> None:
     """Put the encoders that the keys `encoder` (folders) and `hub` (NAME@REVISION) name in the place of a local one
-    whose path asks for them, in `encoders` and in the blocks that name it. Of several each is one of its own.
-    BiasflowError where these do not fit (`_misnamed`)."""
-    asking = {name: about for name, about in config["encoders"].items() if ENCODER in about.get("path", "")}
+    whose path asks for them, in `encoders` and in the blocks and papers that name it; where none asks and only papers
+    are there, in the place of all that these name. Of several each is one of its own. BiasflowError where these do not
+    fit (`_misnamed`)."""
     folders, of_hub = (_listed(config[key]) for key in ("encoder", "hub"))
+    asking = {name: about for name, about in config["encoders"].items() if ENCODER in about.get("path", "")}
+    named_by_papers = list(product(config["papers"].values(), _NAMED_BY_PAPERS["encoders"]))
+    if not asking and (folders or of_hub) and config["papers"] and not config["ask"]:
+        config["encoders"] = asking = {MINE: {"source": "local", "path": ENCODER}}
+        config["metrics"]["occtmp"]["chinese"], config["fitting"]["own"] = [], {}  # of those that it replaces
+        for options, key in named_by_papers:
+            options |= {key: [MINE]} if options.get(key) else {}
     refuse(_misnamed(config, folders, of_hub, list(asking)))
     for name, about in asking.items():
         given = [{**about, "path": about["path"].replace(ENCODER, folder)} for folder in folders]
@@ -110,9 +122,9 @@ def _name_encoder(config: dict) -> None:
         if taken := {*names} & {*others}:
             raise BiasflowError(f"config: key 'encoder': encoders.{min(taken)} is there already; name it otherwise")
         config["encoders"] = {**others, **dict(zip(names, given, strict=True))}
-        for block in config["ask"].values():
-            listed = block["encoders"]
-            block["encoders"] = [one for other in listed for one in (names if other == name else [other])]
+        for block, key in (*((block, "encoders") for block in config["ask"].values()), *named_by_papers):
+            if isinstance(listed := block.get(key), list):
+                block[key] = [one for other in listed for one in (names if other == name else [other])]
 
 
 def _listed(value: str | list[str] | None) -> list[str]:
@@ -190,15 +202,20 @@ def _spread_limit(config: Mapping) -> None:
 
 
 def _limits_of_papers(config: Mapping) -> Faults:
-    """A limit of what a paper prints beside numbers of all data."""
+    """A limit of a study, or of a single task of a paper: the captions of its tables tell of the run's alone."""
     limited = {f"tasks.{task}.": config["tasks"].get(task, {}) for task in tasks_of_papers(config)}
     for paper, options in config["papers"].items():
         defined = options.get("tasks") if isinstance(options.get("tasks"), Mapping) else {}
         limited |= {f"papers.{paper}.tasks.{task}.": about for task, about in defined.items()}
-    advice = "leave the limit or the paper out, or limit another task or a block of `ask`"
-    for key, about in ({"": config, **limited} if config["papers"] else {}).items():
-        if about.get("limit") is not None:
-            yield f"{key}limit", f"a paper's tables are of all data; {advice}"
+    studies = [name for name, options in config["papers"].items() if brought(name, "judged_encoders", options)]
+    for key, about in ({"": config, **limited} if studies else limited).items():
+        if about.get("limit") is not None and (studies or about["limit"] != config["limit"]):
+            yield (
+                f"{key}limit",
+                "the tables of a study are of all data; leave the limit or the study out, or limit a block of `ask`"
+                if studies
+                else "a task of a paper has no limit of its own; for a quick look write `limit` at the top of the file",
+            )
 
 
 def _no_lists(methods: object) -> Faults:

@@ -6,6 +6,7 @@ layer takes a pass of its own. Files are not read: items are counted by limits a
 is usual."""
 
 from collections.abc import Collection, Mapping
+from time import process_time
 from timeit import timeit
 
 from biasflow.corpora.catalogue import Catalogue
@@ -20,6 +21,8 @@ EXAMPLES, TASK_TOKENS = 5000, 60  # of a task; of one of its texts
 STEPS, BATCH = 600, 80  # of a training further; sentences of a step
 HEAD = 3000  # parameters of a language-model head for each dimension: 30,000 words, and it reads one token in ten
 START = 1e12  # operations in whose time a job starts
+GPU, GPU_START = 1.5e14, 10  # operations a second of a large one; seconds in which it starts a job
+LONG = 7200  # seconds from which times are told in hours, and that of a GPU beside them
 LOW, HIGH = 0.5, 3.0  # parts of the estimate between which the time may lie
 
 
@@ -62,19 +65,30 @@ def examples(task: TaskPlan, catalogue: Catalogue) -> int:
     return min(size, limit or size)
 
 
-def estimate(jobs: Collection[Job], cores: int, *, speed: float | None = None) -> str:
-    """What to tell of the time that these jobs need, in one line; "" if none of them trains, fits or reads. Downloads,
-    and what is made again because its inputs changed, are not counted. speed: operations a second of one core, measured
-    for 0.05 seconds where it is left out; where other processes compute, the product waits as jobs will."""
+def estimate(
+    jobs: Collection[Job], cores: int, *, speed: float | None = None, stored: float = 0, on_gpu: bool = False
+) -> str:
+    """What to tell of the time and room that these jobs need, in one line; "" if none of them trains, fits or reads.
+    Downloads are not counted. speed: operations a second of one core, measured for 0.05 seconds of the processor where
+    it is left out, so that other processes count for nothing; stored: bytes of encoders and models; on_gpu: whether
+    the jobs have one, so that the time of processors does not matter."""
     computing = [job.operations for job in jobs if job.operations is not None]
     if not computing:
         return ""
     # Of matrices so small that no library shares their product out among cores.
-    speed = speed or 2 * 63**3 * 5000 / timeit("m @ m", "import numpy; m = numpy.ones((63, 63), 'f4')", number=5000)
+    product = ("m @ m", "import numpy; m = numpy.ones((63, 63), 'f4')", process_time)
+    speed = speed or 2 * 63**3 * 5000 / timeit(*product, number=5000)
     seconds = max((sum(computing) + START * len(jobs)) / cores, max(computing)) / speed
-    unit, size = ("hours", 3600) if LOW * seconds >= 7200 else ("minutes", 60)
-    low, high = (float(f"{part * seconds / size:.1g}") for part in (LOW, HIGH))
-    return (
-        f"jobs that train, fit or read and are not done: {len(computing)}; very roughly {low:g} to {high:g} {unit} "
-        f"with {cores} at a time, as busy as this machine is now; downloads apart"
-    )
+    times = [] if on_gpu else [f"{_range(seconds)} with {cores} at a time on this machine when idle"]
+    if on_gpu or LOW * seconds >= LONG:
+        times.append(
+            f"{_range(sum(computing) / GPU + GPU_START * len(computing))} on one GPU of {GPU / 1e12:g} TFLOP/s"
+        )
+    disk = f"; {stored / 1e9:.0f} GB of encoders and models" if stored >= 1e9 else ""
+    count = f"jobs that train, fit or read and are not done: {len(computing)}"
+    return f"{count}; very roughly {', or '.join(times)}{disk}; downloads apart"
+
+
+def _range(seconds: float) -> str:
+    unit, size = ("hours", 3600) if LOW * seconds >= LONG else ("minutes", 60)
+    return " to ".join(f"{float(f'{part * seconds / size:.1g}'):g}" for part in (LOW, HIGH)) + f" {unit}"

@@ -15,7 +15,7 @@ from biasflow.corpora import trait_ratings
 from biasflow.corpora.catalogue import MANIFEST, Catalogue, Entry
 from biasflow.corpora.word_sets import read_word_pairs, read_word_sets
 from biasflow.plan.datasets import TRAIT_LISTS, own_pairs, sources_of_data
-from biasflow.plan.jobs import Jobs
+from biasflow.plan.jobs import Job
 from biasflow.plan.setup import Setup
 from biasflow.plan.validation import fault
 from biasflow.stimuli.densray_sets import check_pronouns, read_occupation_set
@@ -87,11 +87,11 @@ def check_network(jobs: Iterable, config: Mapping) -> None:
         check_reachable(entries, local_files=config["files"], mirror=config["mirror"])
 
 
-def files_read(setup: Setup, catalogue: Catalogue, jobs: Jobs) -> list[str]:
-    """The names of all external files that a run reads."""
+def files_read(setup: Setup, catalogue: Catalogue, jobs: Iterable[Job]) -> list[str]:
+    """The names of all external files that jobs read."""
     known = {setup.paths.corpus(name): name for name in catalogue.files}
     made_from = sources_of_data(setup.paths)
-    files = {file for job in jobs.needed for file in job.files}
+    files = {file for job in jobs for file in job.files}
     return sorted(
         {known[file] for file in files & set(known)} | {name for file in files for name in made_from.get(file, ())}
     )

@@ -85,7 +85,8 @@ class Score:
 class Plan:
     """Everything that a run makes. cells: all that was asked for; readings: what is read, by its key; scored: the
     scores that a job makes; fits: the methods that a job fits; trained: (encoder, training) -> model that is
-    fine-tuned; repeated: cells of a block that an earlier one has as well."""
+    fine-tuned; repeated: cells of a block that an earlier one has as well, which a paper scores again where that is not
+    its own."""
 
     cells: tuple[Cell, ...]
     readings: Mapping[ReadingKey, Reading]

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -12,6 +12,7 @@ from biasflow.base.records import flat
 from biasflow.corpora.catalogue import Catalogue
 from biasflow.encoders.described import FOREIGN, english_split
 from biasflow.plan.compiled import Prepared, tasks_of_plan
+from biasflow.plan.demands import share_of_base
 from biasflow.plan.estimate import estimate
 from biasflow.plan.jobs import Plan
 from biasflow.plan.methods import VARIANT, resolved
@@ -22,6 +23,8 @@ from biasflow.registry import ERASERS
 CELLS = ["block", "encoder", "task", "strategy", "seed", "training", "method", "metric", "dataset", "status"]
 CELLS += ["reason", "note"]
 SHOWN = 2  # reasons in one line
+STORING = ("finetune_", "download_encoder", "continue_encoder")  # rules whose jobs store weights
+BYTES_OF_BASE = 4.4e8  # that the weights of BERT base take
 NAMES = ["name", "kind", "attribute", "value"]
 _OF_METHODS = ("eraser", "options", "places", "fitted_on")
 
@@ -33,16 +36,21 @@ def cells_table(plan: Plan) -> pd.DataFrame:
     return table.assign(reason=table["reason"].map(printable))
 
 
-def announced(prepared: Prepared, *, cores: int, on_gpu: bool) -> str:
-    """What is said of a run before its first job, in lines: how long it may take, which parts of an encoder's folder
-    are not applied, which vocabularies split most English words, which words of the user's are split, what tasks leave
-    out of their data, and what cannot be measured. BiasflowError for such data that cannot be used."""
+def announced(prepared: Prepared) -> str:
+    """What is said of a run before its first job, in lines: which parts of an encoder's folder are not applied, which
+    vocabularies split most English words, which words of the user's are split, what tasks leave out of their data, and
+    what cannot be measured. BiasflowError for such data that cannot be used."""
     setup, plan = prepared.setup, prepared.plan
-    left = [job for job in prepared.jobs.needed if not Path(job.outputs[0]).exists()]
-    time = "" if on_gpu else estimate(left, cores)
     beside = not_applied(setup) + foreign(setup) + warnings(setup, plan) + dropped(setup, plan, prepared.catalogue)
-    lines = [time, *beside, not_measured(plan, f"{setup.paths.root}/plan.csv")]
-    return "\nbiasflow: ".join(filter(None, lines))
+    return "\nbiasflow: ".join(filter(None, [*beside, not_measured(plan, f"{setup.paths.root}/plan.csv")]))
+
+
+def costs(prepared: Prepared, due: Collection[str], *, cores: int, on_gpu: bool) -> str:
+    """What is said of the time and the room that the jobs of a start take, in one line. due: what they make."""
+    left = [job for job in prepared.jobs if job.outputs and job.outputs[0] in due]
+    encoders = [prepared.setup.encoders[job.wildcards[0]] for job in left if job.rule.startswith(STORING)]
+    stored = BYTES_OF_BASE * sum(map(share_of_base, encoders))
+    return estimate(left, cores, stored=stored, on_gpu=on_gpu)
 
 
 def not_measured(plan: Plan, path: str | Path) -> str:

@@ -24,7 +24,7 @@ from biasflow.plan.changed import check_kept
 from biasflow.plan.compiled import Prepared, prepared
 from biasflow.plan.device import CUDA, check_device, check_scheduler, planned_device, submits_jobs
 from biasflow.plan.external import check_network
-from biasflow.plan.listing import announced
+from biasflow.plan.listing import announced, costs
 from biasflow.plan.partitions import asked_of_slurm, partition_file, submitted
 from biasflow.plan.user_files import UserFiles
 
@@ -32,7 +32,7 @@ from biasflow.plan.user_files import UserFiles
 class Start(NamedTuple):
     """A run before its first job. device: "cpu" or "cuda"; on_cluster: whether a scheduler starts the jobs; last: what
     says the last line; since: when the run began, in seconds; user_files: the files that no job makes, whose content
-    decides what runs again; root: of the project."""
+    decides what runs again; root: of the project; cores: that the jobs share."""
 
     prepared: Prepared
     device: str
@@ -41,6 +41,7 @@ class Start(NamedTuple):
     since: float
     user_files: UserFiles
     root: Path
+    cores: int
 
     def follow_content(self, workflow) -> None:
         """Have Snakemake, which has no jobs yet, make again what was made of another content, at whatever time."""
@@ -58,6 +59,9 @@ class Start(NamedTuple):
             check_device(self.device, cluster=self.on_cluster)
             check_kept(config, jobs, self.user_files.content)
             check_finished(jobs, self.user_files.content)
+            due = {str(file) for job in dag.needrun_jobs() for file in job.output}
+            takes = costs(self.prepared, due, cores=self.cores, on_gpu=self.device == CUDA)
+            self.last.plan = "\nbiasflow: ".join(filter(None, [takes, self.last.plan]))
             if self.on_cluster and (file := partition_file()):
                 asked = asked_of_slurm(submitted(dag), file)
                 self.last.plan = "\nbiasflow: ".join(filter(None, [self.last.plan, asked]))
@@ -105,10 +109,11 @@ def start(config, workflow, logger: logging.Logger, root: Path) -> Start:
         on_cluster = workflow.remote_exec or submits_jobs(settings)
         device = planned_device(run.setup.config["device"], cluster=on_cluster)
         if workflow.is_main_process:
-            last.plan = announced(run, cores=settings.cores or 1, on_gpu=device == CUDA)
+            last.plan = announced(run)
     except BiasflowError as error:
         sys.exit(f"biasflow: {error}")
-    return Start(run, device, on_cluster, last, float(since), UserFiles((run.setup.paths.root, CORPORA)), root)
+    files = UserFiles((run.setup.paths.root, CORPORA))
+    return Start(run, device, on_cluster, last, float(since), files, root, settings.cores or 1)
 
 
 def share_corpora(persistence) -> None:

@@ -1,4 +1,5 @@
-"""A table as LaTeX that fits an A4 page with margins of 2 cm: turned if wide, in panels if wider, broken if long.
+"""A table as LaTeX that fits a page of the class `article` with its own margins (345 pt of text, 550 turned): turned if
+wide, in panels if wider, broken if long.
 
 Widths are estimated in characters of half an em, the width of a digit in Computer Modern. Few texts are wider:
 capitals are, small letters are narrower."""
@@ -14,7 +15,7 @@ import pandas as pd
 # Characters above which a text is set on several lines.
 LONG_TEXT = 30
 # Characters across an upright page at \footnotesize and across a turned one at \scriptsize.
-_UPRIGHT, _TURNED = 110, 184
+_UPRIGHT, _TURNED = 78, 160
 # Characters above which a text says more than which row it is.
 _LONG_KEY = 40
 # Lines above which a table may break over pages; the lines that the head of a further panel takes.
@@ -24,6 +25,7 @@ _TEXT_LINES, _NARROWEST, _BROADEST, _HEADER = 5, 20, 60, 12
 
 _ESCAPED = str.maketrans(
     {c: f"\\{c}" for c in "&%$#_{}"}
+    | {"±": r"$\pm$"}
     | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
     | {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}
     | {"[": "{[}"}  # after the end of a row a bare bracket would open an option

@@ -53,6 +53,15 @@ def read_scores(path: str | Path) -> pd.DataFrame:
         raise BiasflowError(f"{path}: {error}") from error
 
 
+def read_all(scores: Iterable[str | Path], reasons: Iterable[str | Path]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Read the scores of several jobs into one table, and why others have none (HOLES) into another; what two papers
+    ask for, and each scores, stands in them once."""
+    frames = [frame for frame in map(read_scores, scores) if len(frame)]
+    table = pd.concat(frames).drop_duplicates(KEYS) if frames else pd.DataFrame(columns=COLUMNS)
+    holes = pd.concat([pd.DataFrame(columns=HOLES), *map(read_text_csv, reasons)])
+    return _checked(table), holes.drop_duplicates(CELL)
+
+
 def _checked(frame: pd.DataFrame) -> pd.DataFrame:
     """The table with its columns in their order, sorted by its keys; BiasflowError names what is wrong, and its row."""
     if missing := [column for column in COLUMNS if column not in frame]:
@@ -113,10 +122,10 @@ def with_silent(reasons: Mapping[str, str], methods: Iterable[str], scored: Iter
     return dict.fromkeys(sorted({*methods} - {*scored}), "no score came of it") | dict(reasons)
 
 
-def read_plan(plan: str | Path, reasons: str | Path) -> pd.DataFrame:
+def read_plan(plan: str | Path, reasons: pd.DataFrame) -> pd.DataFrame:
     """plan.csv with the reasons that jobs found (HOLES): a cell that one names is "not run", because of it."""
     table = read_text_csv(plan)
-    later = read_text_csv(reasons).set_index(CELL)["reason"]
+    later = reasons.set_index(CELL)["reason"]
     cells = pd.MultiIndex.from_frame(table[CELL])
     known = cells.isin(later.index)
     table.loc[known, "status"] = NOT_RUN

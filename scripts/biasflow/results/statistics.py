@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import permutations
 
 import numpy as np
 import scipy  # whose scipy.stats takes a second to load, and does so where it is first used
@@ -13,6 +15,7 @@ from biasflow.results.bootstrap import LEAST, RESAMPLES, Interval, interval
 
 _TESTS = {"spearman": "spearmanr", "pearson": "pearsonr", "kendall": "kendalltau"}
 _FAR = {"two-sided": np.abs, "greater": np.positive}  # alternative -> how far out a sum of differences is
+EXACT_RANKS = 10  # pairs, below which p of a rank correlation is exact: Student's t would be 0 for three
 LEAST_RANKS = 8  # pairs; a rank correlation of fewer is 1 or -1 too often
 _LARGEST, _ROUNDING = 1 - 1e-12, 1e-9  # a correlation whose artanh is finite; differences of it by rounding
 SHARE_TESTED = 0.25  # of people, in every split: so much do the tested people of two splits overlap
@@ -39,9 +42,10 @@ class Correlation:
 def correlation(x: ArrayLike, y: ArrayLike, method: str = "spearman") -> Correlation:
     """Spearman, Pearson or Kendall (tau-b) correlation of x and y, each [n].
 
-    The interval is `cluster_interval` with a cluster for each pair. p is scipy's two-sided p. Fewer than three pairs or
-    a constant side give NaN and a reason. Raises BiasflowError for an unknown method, unequal lengths, or values that
-    are not finite."""
+    The interval is `cluster_interval` with a cluster for each pair. p is scipy's two-sided p, but of Spearman's rho of
+    fewer than EXACT_RANKS pairs the exact one, the share of all orders in which |rho| is as large. Fewer than three
+    pairs or a constant side give NaN and a reason. Raises BiasflowError for an unknown method, unequal lengths, or
+    values that are not finite."""
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     if method not in _TESTS:
         raise BiasflowError(f"correlation method {method!r} is unknown; choose from {', '.join(_TESTS)}")
@@ -54,7 +58,20 @@ def correlation(x: ArrayLike, y: ArrayLike, method: str = "spearman") -> Correla
         return Correlation(*[float("nan")] * 4, n=len(x), reason=reason)
     test = getattr(scipy.stats, _TESTS[method])(x, y)
     low, high = cluster_interval(x, y, np.arange(len(x)), method)
-    return Correlation(float(test.statistic), float(test.pvalue), low, high, len(x))
+    p = _exact_p(x, y) if method == "spearman" and len(x) < EXACT_RANKS else float(test.pvalue)
+    return Correlation(float(test.statistic), p, low, high, len(x))
+
+
+def _exact_p(x: np.ndarray, y: np.ndarray) -> float:
+    """Two-sided p of Spearman's rho: over all orders of y [n], ties counted as they are."""
+    of_x, of_y = (scipy.stats.rankdata(side) - (len(side) + 1) / 2 for side in (x, y))
+    sums = of_y[_orders(len(y))] @ of_x
+    return float((np.abs(sums) >= abs(of_x @ of_y) - _ROUNDING).mean())
+
+
+@lru_cache(maxsize=EXACT_RANKS)
+def _orders(n: int) -> np.ndarray:
+    return np.array(list(permutations(range(n))), np.int8)
 
 
 def cluster_interval(x: ArrayLike, y: ArrayLike, clusters: ArrayLike, method: str = "spearman") -> tuple[float, float]:

@@ -91,7 +91,7 @@ def write_table(
     decimals: int = DECIMALS,
     headers: Mapping[str, str] | None = None,
 ) -> None:
-    """Write a table three times: CSV (6 significant digits), LaTeX (fitting an A4 page) and HTML (`html_table`).
+    """Write a table three times: CSV (6 significant digits), LaTeX (for a page of `article`) and HTML (`html_table`).
 
     LaTeX shows `decimals` places, HTML SHORT_DECIMALS if that is DECIMALS; both differences with their sign, "< 1/n"
     where a column `<name>_bound` has "<", and a column's header from `headers`, or what `readable` makes of its name;

@@ -7,6 +7,7 @@ from types import ModuleType
 
 import pandas as pd
 import pytest
+import yaml
 
 from biasflow.base.errors import BiasflowError
 from biasflow.matrix import Cell, Model
@@ -20,7 +21,7 @@ from biasflow.registry import METRICS
 from biasflow.results.figures import empty_figure
 from biasflow.results.scores import CELL, HOLES, tidy, write_scores
 from tests.unit.papers.files import files_in
-from tests.unit.plan.configs import SCHEMA, changed, jobs_of, planned, setup_of
+from tests.unit.plan.configs import ROOT, SCHEMA, changed, jobs_of, of_file, planned, setup_of
 
 YAML = """
 title: A title
@@ -183,14 +184,69 @@ def test_a_score_of_one_seed_that_is_lost_is_named(tmp_path, lost, named):
     plan.to_csv(paths[1], index=False)
     pd.DataFrame(columns=HOLES).to_csv(paths[2], index=False)
     if not lost:
-        assert len(scores_and_plan(*paths)[0]) == 16
+        assert len(scores_and_plan([paths[0]], paths[1], [paths[2]])[0]) == 16
         return
     with pytest.raises(BiasflowError) as error:
-        scores_and_plan(*paths)
+        scores_and_plan([paths[0]], paths[1], [paths[2]])
     assert all(words in str(error.value) for words in ("tiny", *named))
     # What a job says of it is no hole.
     plan.loc[plan["seed"] == "5", CELL].assign(reason="no such head").to_csv(paths[2], index=False)
-    scores_and_plan(*paths)
+    scores_and_plan([paths[0]], paths[1], [paths[2]])
+
+
+def test_a_paper_reads_its_own_scores_alone(tmp_path):
+    """Two papers scored the same; what a third one scored is no hole of theirs, and a sample goes by the full name."""
+    scores, plan = measured()
+    sample = scores.assign(dataset="bios-raw-limit50")
+    paths = [tmp_path / name for name in ("scores.csv", "plan.csv", "reasons.csv")]
+    write_scores(sample, paths[0])
+    plan = plan.assign(dataset="bios-raw-limit50")
+    pd.concat([plan, plan.assign(block="other", encoder="large")]).to_csv(paths[1], index=False)
+    plan.head(1)[CELL].assign(reason="too few").to_csv(paths[2], index=False)
+    own = [("tiny", "bios/a-strategy", "orgad2022")]
+    read, planned = scores_and_plan([paths[0]] * 2, paths[1], [paths[2]] * 2, own, limited=True)
+    pd.testing.assert_frame_equal(read, scores)
+    assert set(planned["encoder"]) == {"tiny"} and set(planned["dataset"]) == {"bios-raw"}
+    assert planned["reason"].tolist().count("too few") == 1
+
+
+def test_a_target_of_a_paper_waits_for_no_other_paper():
+    setup = setup_of(of_file("paper"))
+    jobs = jobs_of(setup)
+    needed = {name: jobs.upstream(jobs.of(f"paper_{name}").outputs[0]) for name in setup.config["papers"]}
+    tasks = {
+        name: {job.wildcards[1] for job in of_paper if job.rule.startswith("finetune")}
+        for name, of_paper in needed.items()
+    }
+    assert tasks == {
+        "liang2020": {*setup.config["tasks"]} - {"nli", "bios", "coref"},
+        "dawkins2024": {"nli"},
+        "orgad2022": {"bios", "coref"},
+    }
+    alone = {**setup.config, "papers": {"dawkins2024": setup.config["papers"]["dawkins2024"]}}
+    assert len(needed["dawkins2024"]) == len(jobs_of(setup_of(alone)).upstream(jobs.of("paper_dawkins2024").outputs[0]))
+
+
+def test_an_encoder_of_the_user_takes_the_place_of_all_that_papers_name(tmp_path):
+    config = yaml.safe_load((ROOT / "config/paper.yaml").read_text())
+    found = resolve({**config, "encoder": str(tmp_path), "limit": 100}, SCHEMA)
+    assert found["encoders"].keys() - {"mine-mlm"} == {"mine"} and found["encoders"]["mine"]["path"] == str(tmp_path)
+    plan = planned(found)
+    assert {cell.model.encoder for cell in plan.cells} == {"mine", "mine-mlm"}
+    assert {block.limit for block in plan.blocks} == {100} and found["tasks"]["nli"]["limit"] == 100
+
+
+def test_a_paper_that_is_null_is_left_out():
+    config = yaml.safe_load((ROOT / "config/paper.yaml").read_text())
+    left_out = {**config["papers"], "liang2020": None}
+    assert list(resolve({**config, "papers": left_out}, SCHEMA)["papers"]) == ["dawkins2024", "orgad2022"]
+
+
+def test_an_encoder_of_another_source_that_is_laid_over_a_papers_is_told_the_one_line():
+    config = yaml.safe_load((ROOT / "config/paper.yaml").read_text())
+    config["encoders"]["bert-base-uncased"] |= {"source": "local", "path": "some/folder"}
+    with pytest.raises(BiasflowError, match=r"bert-base-uncased.*--config encoder=FOLDER"):
+        resolve(config, SCHEMA)
 
 
 CONFIG = {"metrics": {"occtmp": {"chinese": ["a", "zh"]}}}

@@ -176,7 +176,7 @@ def test_files_of_the_catalogue_are_downloaded(tmp_path):
     files = ["results/corpora/gest-scores-albert-base-v2-template-0", str(tmp_path / "own.txt")]
     assert config["encoders"]["theirs"]["likelihoods"]["gest"] == files
     gather(config)  # looks at one's own file alone
-    read = files_read(setup_of(config), CATALOGUE, jobs_of(setup_of(config)))
+    read = files_read(setup_of(config), CATALOGUE, jobs_of(setup_of(config)).needed)
     assert {"gest", "crows-pairs", files[0].removeprefix("results/corpora/")} <= set(read)
 
 

@@ -261,7 +261,7 @@ def files_of(*changes) -> list[str]:
     own = {"encoders": {"own": {"source": "pretrain", "corpus": "wikitext-2"}}, "run": "r"}
     config = resolve(changed(*changes, config=own), SCHEMA)
     setup = Setup(config, gather(config))
-    return files_read(setup, CATALOGUE, jobs_of(setup))
+    return files_read(setup, CATALOGUE, jobs_of(setup).needed)
 
 
 def asked(*metrics: str, **keys):
@@ -336,10 +336,10 @@ def test_contexts_are_looked_for_in_as_many_files_as_are_asked_for():
 def test_files_of_ones_own_are_read_where_no_other_run_has_its(name, tmp_path):
     """Whatever a job takes of the shared folder lies elsewhere if the configuration names a path for it."""
     run = found(name, tmp_path)
-    read = files_read(run.setup, CATALOGUE, run.jobs)
+    read = files_read(run.setup, CATALOGUE, run.jobs.needed)
     config = {**run.setup.config, "files": {file: f"mine/{file}" for file in read}}
     other = run_of(Setup(config, run.setup.facts))
-    assert files_read(other.setup, CATALOGUE, other.jobs) == read
+    assert files_read(other.setup, CATALOGUE, other.jobs.needed) == read
     theirs, ours = ({path for job in each.jobs.needed for path in job.files} for each in (run, other))
     shared = {path for path in theirs if path.startswith(CORPORA)}
     assert len(shared) > 10 and not shared & ours

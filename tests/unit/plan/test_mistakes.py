@@ -326,7 +326,6 @@ MISTAKES = [
     (of(("papers.calibrated", {"encoder": "mien"})), "papers.calibrated.encoder"),
     (of(("papers.calibrated", {"encoder": "real", "doses": [0.5, 1]})), "papers.calibrated.doses"),
     (of(("papers.calibrated", {"encoder": "real", "doses": [0, 2]})), "papers.calibrated.doses.1"),
-    (paper("liang2020") | {"limit": 100}, "limit"),
     (of(("tasks.nli.limit", 100), config=paper("dawkins2024", task="nli")), "tasks.nli.limit"),
     (task("coref", pairs="planted", parts=["test"]), "tasks.coref.parts'.*planted pairs have no parts"),
     (

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.tabular import write_csv
+from biasflow.base.tabular import read_text_csv, write_csv
 from biasflow.papers.frames import Run
 from biasflow.results.given import read_given, run_given
 from biasflow.results.scores import CELL, HOLES, concatenate, read_plan, read_scores, tidy, with_silent, write_scores
@@ -90,7 +90,7 @@ def test_a_reason_reaches_its_own_cell(tmp_path, holes):
     write_csv(plan, tmp_path / "plan.csv")
     found = pd.DataFrame(holes, columns=CELL).assign(reason=[f"no word {n}" for n in range(len(holes))])
     write_csv(found[HOLES], tmp_path / "reasons.csv")
-    read = read_plan(tmp_path / "plan.csv", tmp_path / "reasons.csv")
+    read = read_plan(tmp_path / "plan.csv", read_text_csv(tmp_path / "reasons.csv"))
     expected = plan["reason"].copy()
     for number, hole in enumerate(holes):
         expected[CELLS.index(hole)] = f"no word {number}"

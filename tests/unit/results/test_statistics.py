@@ -255,3 +255,14 @@ def test_what_lies_on_the_unbiased_side_of_neutral_is_no_distance_that_seeds_cou
     scores = of_seeds([0.4, 0.3, 0.5]).assign(metric="probe_accuracy", variant="paper-best")
     found = power(scores, {}).query("measure == 'probe accuracy'")
     assert found["distance"].tolist() == [0] and found["seeds_for_half"].isna().all()
+
+
+@pytest.mark.parametrize(("n", "p"), [(3, 1 / 3), (4, 1 / 12), (5, 1 / 60), (9, 2 / 362880)])
+def test_few_ranks_have_the_exact_p(n, p):
+    """Of n! orders two have |rho| = 1: Student's t of three would be 0."""
+    assert correlation(range(n), [*range(n)][::-1], "spearman").p == pytest.approx(p)
+
+
+def test_ties_count_in_the_exact_p():
+    """Of the four places of the one 1 among 0, 0, 0 two are at an end, where |rho| is largest."""
+    assert correlation([1, 2, 3, 4], [0, 0, 0, 1], "spearman").p == pytest.approx(1 / 2)

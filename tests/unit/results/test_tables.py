@@ -1,13 +1,17 @@
 """Tables for people to read, their LaTeX, and figures."""
 
 import re
+import shutil
+import subprocess
 import xml.etree.ElementTree as ElementTree
 from html import unescape
 
+import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.ft2font import FT2Font
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.shipped import ROOT
@@ -183,3 +187,55 @@ def test_somebodys_name_in_a_figure_is_only_text(tmp_path):
         save_figure(figure, tmp_path / "a.svg", tmp_path / "a.pdf")
     root = ElementTree.parse(tmp_path / "a.svg").getroot()
     assert not [element for element in root.iter() if "script" in str(element.tag)]
+
+
+ARTICLE = {"footnotesize": (8, 345), "scriptsize": (7, 550)}  # size of the letters, and points across the page
+STORED = sorted((ROOT / "tests/golden/tables").glob("*.csv"))
+PACKAGES = r"\documentclass{article}\usepackage{array,booktabs,longtable,pdflscape}"
+
+
+def as_latex(path, folder) -> str:
+    """A stored table of a paper, written into the folder as t.tex."""
+    write_table(pd.read_csv(path), folder / "t.csv", folder / "t.tex", folder / "t.html", caption="Its caption.")
+    return (folder / "t.tex").read_text()
+
+
+def widest_row(tex: str) -> tuple[float, float]:
+    """The points that the widest row takes in Computer Modern, and those of the page."""
+    size, page = ARTICLE[re.search(r"\\(footnotesize|scriptsize)", tex)[1]]
+    font = FT2Font(f"{matplotlib.get_data_path()}/fonts/ttf/cmr10.ttf")
+    font.set_size(size, 72)
+
+    def width(cell: str) -> float:
+        lines = re.split(r"\\\\", re.sub(r"\\shortstack|[{}$]|\\(?=[&%#_])", "", cell))
+        font.set_text(
+            max((" ".join(line.split()) for line in lines), key=len).replace("\\textless", "<").replace("\\pm", "+")
+        )
+        return font.get_width_height()[0] / 64
+
+    widest = 0.0
+    for form, body in re.findall(r"\\begin\{(?:tabular|longtable)\}\{(.*?)\}\n(.*?)\\end\{", tex, re.DOTALL):
+        columns = re.findall(r"p\{([\d.]+)em\}|[lr]", re.sub(r">\{.*?arraybackslash\}", "", form))
+        rows = [line for line in re.split(r"\\\\ *\n", body) if line.count(" & ") == len(columns) - 1]
+        cells = [[width(cell) for cell in re.split(" & ", row.split("rule\n")[-1])] for row in rows]
+        natural = np.max(cells, axis=0)
+        fixed = [float(em) * size if em else own for em, own in zip(columns, natural, strict=True)]
+        widest = max(widest, sum(fixed) + 4 * len(columns))
+    return widest, page
+
+
+@pytest.mark.parametrize("path", STORED, ids=lambda path: path.stem)
+def test_a_table_of_a_paper_is_no_wider_than_a_page_of_article(path, tmp_path):
+    widest, page = widest_row(as_latex(path, tmp_path))
+    assert 0 < widest <= page
+
+
+@pytest.mark.skipif(not shutil.which("pdflatex"), reason="there is no pdflatex here")
+@pytest.mark.parametrize("path", STORED, ids=lambda path: path.stem)
+def test_latex_sets_a_table_of_a_paper_on_its_page(path, tmp_path):
+    as_latex(path, tmp_path)
+    (tmp_path / "d.tex").write_text(PACKAGES + r"\begin{document}\input{t}\end{document}")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "d.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert "Overfull \\hbox" not in (tmp_path / "d.log").read_text(errors="replace")

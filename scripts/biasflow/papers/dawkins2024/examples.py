@@ -11,7 +11,7 @@ from biasflow.base.tabular import read_parquet, read_text_csv
 from biasflow.metrics.stereoset import ANTI, STEREOTYPE, UNRELATED, triple_distances, triple_strengths
 from biasflow.papers.dawkins2024 import grid
 from biasflow.papers.frames import RUN, Run
-from biasflow.papers.make import NOTE
+from biasflow.papers.rows import NOTE
 from biasflow.results.scores import NONE
 from biasflow.results.tables import merge_published
 
@@ -51,7 +51,9 @@ def examples_of(run: Run, number: int) -> pd.DataFrame:
         read = {name: _untouched(run, encoder, name) for name in stimuli}
         compared = encoder in grid.papers_encoders(run)
         shown = {
-            (encoder, name): examples(number, stimuli[name], probabilities, published, compared=compared)
+            (encoder, name): examples(
+                number, _sampled(run, stimuli[name], probabilities), probabilities, published, compared=compared
+            )
             for name, probabilities in read.items()
             if probabilities is not None
         }
@@ -61,6 +63,11 @@ def examples_of(run: Run, number: int) -> pd.DataFrame:
     table = pd.concat(tables, names=grid.BLOCK).reset_index(grid.BLOCK).reset_index(drop=True) if tables else empty
     table.attrs[NOTE] = " ".join(missing)
     return table
+
+
+def _sampled(run: Run, stimuli: pd.DataFrame, probabilities: pd.DataFrame) -> pd.DataFrame:
+    """The stimuli that were read: of a run with a `limit` not all."""
+    return stimuli[stimuli["triple"].isin(probabilities["triple"])] if "sample" in run.options else stimuli
 
 
 def _untouched(run: Run, encoder: str, stimuli: str) -> pd.DataFrame | None:

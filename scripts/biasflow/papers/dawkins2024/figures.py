@@ -73,7 +73,7 @@ def strength_fairness(run: Run) -> Figure:
     Colour and shape: level; filled: viable, open: not. Panel titles give Spearman's rho over all settings and over the
     viable ones."""
     blocks = _blocks(with_printed(run))
-    figure, grid = draw.panels(len(blocks), 2, (7.2, 0.9 + 2.7 * len(blocks)), sharey=True)
+    figure, grid = draw.panels(len(blocks), 2, (7.2, 0.9 + 2.7 * len(blocks)), sharex="col", sharey=True)
     for row, (name, block) in zip(grid, blocks.items(), strict=True):
         for axes, (measure, label) in zip(row, _MEASURES.items(), strict=True):
             _scatter(axes, block, measure, "fairness")
@@ -135,9 +135,9 @@ def _scatter(axes: Axes, block: pd.DataFrame, x: str, y: str) -> None:
 
 
 def _rho(x: pd.Series, y: pd.Series) -> str:
-    """Without p: the settings of one encoder are not independent."""
     rho = correlation(x, y, "spearman")
-    return f"\u03c1 = {rho.estimate:.3f}, n = {rho.n}" if not rho.reason else f"{rho.reason}, n = {rho.n}"
+    said = rho.reason or f"\u03c1 = {rho.estimate:.3f}, p = {rho.p:.2g}"
+    return f"{said}, n = {rho.n}"
 
 
 def _level_legend() -> list[Line2D]:

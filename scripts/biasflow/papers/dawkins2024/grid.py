@@ -5,7 +5,8 @@ of `during` is, such as "sent 0") they are made of these files of a run, by role
 
     stimuli             <stimuli>                            triples with their swapped copies, CSV
     next_sentence       <encoder>/<stimuli>                  readout of the untouched model at least: Parquet with the
-                                                             columns method, setting, triple, label, swapped, p
+                                                             columns method, setting, triple, label (of the original,
+                                                             also where swapped is True), swapped, p
     stereoset-changes   stereoset-changes                    what the authors dropped or mended, CSV
     explained_variance  <encoder>                            method, subspace, upstream, head, component,
                                                              explained_variance; CSV
@@ -26,7 +27,7 @@ from biasflow.methods.grid import LEVELS
 from biasflow.metrics.stereoset import part_of
 from biasflow.papers.frames import NLI_SCORES, Run, nli_rows, status, wide
 from biasflow.papers.paper import load
-from biasflow.papers.rows import same_encoders
+from biasflow.papers.rows import CONSTRUCTION, STANDS_IN, same_encoders
 from biasflow.registry import METRICS, WITH
 from biasflow.results.scores import NA, NONE
 from biasflow.results.tables import DIFFERENCE, PUBLISHED, arranged
@@ -70,31 +71,37 @@ def papers_encoders(run: Run) -> list[str]:
 
 def printed_inside(run: Run, rows: pd.DataFrame) -> pd.Series:
     """Return which rows (encoder, stimuli, "" for none) the printed numbers on stimuli describe: bool [rows]."""
-    return rows["encoder"].isin(papers_encoders(run)) & rows["stimuli"].isin([AUTHORS, ""])
+    stimuli = {AUTHORS, ""}
+    if run.options.get(STANDS_IN) and AUTHORS not in set(rows["stimuli"]):
+        stimuli |= {*rows["stimuli"]}
+    return rows["encoder"].isin(papers_encoders(run)) & rows["stimuli"].isin(stimuli)
 
 
 def printed_nli(run: Run, rows: pd.DataFrame) -> pd.Series:
     """Return which rows (encoder) the printed NLI scores describe, if the task is SNLI: bool [rows]."""
-    return rows["encoder"].isin(papers_encoders(run)) & (not other_nli_data(run))
+    return rows["encoder"].isin(papers_encoders(run)) & (bool(run.options.get(STANDS_IN)) or not other_nli_data(run))
 
 
-def other_nli_data(run: Run, *, occupations: bool = False) -> str:
-    """Return which data the run's NLI task has instead of SNLI, or (`occupations`) of the pairs of Dev et al. (2020);
-    "" if it has them."""
+def other_nli_data(run: Run) -> str:
+    """Return which data the run's NLI task has instead of SNLI; "" if it has them."""
     about = {key: run.attributes("task", key).get(run.options["task"]) for key in ("data", "data.train", "data.test")}
     if [about["data.train"], about["data.test"]] != _SNLI:
         in_run = ", ".join(dict.fromkeys(filter(None, about.values()))) or "no task"
         return f"other data: printed of SNLI, here {in_run}"
-    pairs = run.attributes("task", "occupations").get(run.options["task"])
-    return f"other data: printed of {_OCCUPATIONS}, here {pairs}" if occupations and pairs != _OCCUPATIONS else ""
+    return ""
+
+
+def _other_occupations(run: Run) -> str:
+    pairs = run.attributes("task", "occupations").get(run.options["task"], "no task")
+    return "" if pairs == _OCCUPATIONS else f"other data: printed of {_OCCUPATIONS}, here {pairs}"
 
 
 def other_data(run: Run) -> Mapping[str, str]:
     """Why numbers are not comparable: other stimuli than the authors', other pairs than SNLI and Dev et al. (2020)."""
-    nli = other_nli_data(run, occupations=True)
+    snli, occupations = other_nli_data(run), _other_occupations(run)
     inside = {"stimuli": _other_stimuli(run, AUTHORS), "stereoset": _other_stimuli(run, SWAPPED)}
-    inside["encoder"] = ""  # what is counted in the encoder itself needs no data
-    return inside | {"snli": other_nli_data(run), "nli": nli, "occupations": nli}
+    inside |= {"encoder": "", CONSTRUCTION: ""}  # what is counted in the encoder, or in the grid, needs no data
+    return inside | {"snli": snli, "nli": snli or occupations, "occupations": occupations}
 
 
 def _other_stimuli(run: Run, printed: str) -> str:

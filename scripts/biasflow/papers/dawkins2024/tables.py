@@ -16,7 +16,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.methods.grid import SENTENCE_DEBIAS
 from biasflow.papers.dawkins2024 import grid
 from biasflow.papers.frames import RUN, Run
-from biasflow.papers.make import NOTE
+from biasflow.papers.rows import NOTE
 from biasflow.results.scores import NA
 from biasflow.results.statistics import correlation, t_interval
 from biasflow.results.tables import arranged, merge_published

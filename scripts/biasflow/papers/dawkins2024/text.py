@@ -26,7 +26,7 @@ UNWEIGHTED_PLANE = "0,1"  # n = 0, c = 1: two dimensions without information wei
 def text(run: Run) -> pd.DataFrame:
     """Return a row per number of the text, encoder and stimuli ("" for numbers of the data or the grid alone).
 
-    Counts, shares or percents, as printed (`unit`); models are viable as in table 7, and the best layer-11 model is the
+    Counts and shares; models are viable as in table 7, and the best layer-11 model is the
     viable one with the largest fairness. Empty where the run has nothing of it, with the reason as `status`."""
     published, rows = run.printed[run.printed["quantity"] != ""], []
     published = published.rename(columns={"metric": "id", "table": "where"})
@@ -37,9 +37,8 @@ def text(run: Run) -> pd.DataFrame:
         rows += [(*key, *value) for value in values.items()]
     rows += [("", "", *value) for value in (_of_data(run) | _of_grid(run)).items()]
     table = pd.DataFrame(rows, columns=[*grid.BLOCK, "id", "value"])
-    about = published[["id", "where", "quantity", "unit", "of"]]
+    about = published[["id", "where", "quantity", "of"]]
     table = about.merge(table, "left", on="id", validate="one_to_many").fillna(dict.fromkeys(grid.BLOCK, ""))
-    table["value"] *= np.where(table["unit"] == "percent", 100, 1)
     missing = [_why(run, *row) for row in table[["encoder", "of"]].itertuples(index=False, name=None)]
     table["status"] = np.where(table["value"].isna(), missing, RUN)
     table = merge_published(table, published, on=["id"], values=["value"])

@@ -65,7 +65,7 @@ def perplexity_by_layer(run: Run) -> Figure:
 def _by_layer(ours: placed.Rows, table: pd.DataFrame, measures: Mapping[str, str], metric: str, about: str) -> Figure:
     """A row per encoder, a panel per measure (column -> label), of a `table` by KEY: DensRay in single layers.
 
-    Dashed: the untouched encoder; solid line without marks: DensRay in all layers, if the run has it. Encoders without
+    Dashed: the untouched encoder; dotted: DensRay in all layers, if the run has it. Encoders without
     single layers are left out; without any, the figure says why."""
     everywhere = [name for name, where in ours.methods.items() if where == placed.DENSRAY]
     table = table[table["method"].isin([NONE, *everywhere, placed.EACH])]

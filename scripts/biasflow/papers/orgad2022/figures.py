@@ -13,15 +13,13 @@ from biasflow.papers.orgad2022 import halves
 from biasflow.papers.orgad2022.fits import line, printed_r_squared
 from biasflow.papers.orgad2022.halves import Measure, mixed
 from biasflow.papers.orgad2022.selection import POINT, Selection, coded, compression_runs, points, select
+from biasflow.papers.orgad2022.stages import LEAST_MODELS
 from biasflow.results import figures as draw
 
 _SHAPES = ("o", "^", "s", "D", "v", "P", "X")  # of models, in their order: they repeat what the colours say
 _STAGES = (halves.BEFORE, halves.AFTER)
 _COLUMNS = 3  # measures side by side, each before and after
 _ABOVE = 26  # points from a panel to the name of the encoder: higher than the panel's title
-# A line through fewer models says nothing: of unrelated points R^2 is 1 / (n - 1) on average, 0.33 for four and 0.11
-# for ten, and one in twenty is above 0.90 and 0.40. Heads of a model share its compression, and are no further models.
-LEAST_MODELS = 10
 _TITLE = 6  # points: a title is no wider than a panel of figures 5 to 7
 _CROWD = 100  # points from which the marks are smaller
 Marks = Mapping[str, tuple[str, str]]

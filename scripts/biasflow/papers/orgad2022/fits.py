@@ -13,7 +13,7 @@ from scipy import stats
 from biasflow.papers.frames import Run, with_reasons
 from biasflow.papers.orgad2022 import halves, selection
 from biasflow.papers.orgad2022.selection import ENCODER, REPLICA, Selection
-from biasflow.papers.orgad2022.stages import LEVEL
+from biasflow.papers.orgad2022.stages import FEW_MODELS, LEAST_MODELS, LEVEL
 from biasflow.results import statistics
 from biasflow.results.tables import DIFFERENCE, PUBLISHED, arranged
 
@@ -51,14 +51,17 @@ def table(run: Run, half: str, encoders: str) -> pd.DataFrame:
     A row per encoder, input that scrubbing is `tested` on, intrinsic measure and variant, which `points` (those with
     p < 0.05, as the paper has for CEAT, or all) and extrinsic measure; points are models x seeds, after retraining x
     heads, with scrubbing probed on scrubbed biographies. `n_before` and `n_after` count them; `coded` is how many
-    labels the probe coded. Published values stand beside compression as released (released-mixed-last) and the CEAT
-    points with p < 0.05, tested on raw biographies. CEAT is C6, or the first test that the run has."""
+    labels the probe coded; `note` says where there are too few models for a line. Published values stand beside
+    compression as released (released-mixed-last) and the CEAT points with p < 0.05, tested on raw biographies. CEAT is
+    C6, or the first test that the run has."""
     tested = ["tested"] if len(halves.HALVES[half].inputs) > 1 else []
     columns = ["encoder", *tested, "intrinsic", "intrinsic_variant", "coded", "points", "measure", "variant"]
     for stage in (halves.BEFORE, halves.AFTER):
         columns += [stage, stage + PUBLISHED, stage + DIFFERENCE, f"n_{stage}"]
     rows = fitted(run, half, encoders)
-    return rows[[*columns, "status"]].astype({"n_before": "Int64", "n_after": "Int64"})
+    models = rows[[f"models_{stage}" for stage in (halves.BEFORE, halves.AFTER)]].min(axis=1)
+    rows = rows.assign(note=np.where(models < LEAST_MODELS, FEW_MODELS, ""))
+    return rows[[*columns, "note", "status"]].astype({"n_before": "Int64", "n_after": "Int64"})
 
 
 def fitted(run: Run, half: str, encoders: str) -> pd.DataFrame:
@@ -112,8 +115,9 @@ def _fitted(table: pd.DataFrame, stage: str, chosen: Selection, tested: str) -> 
             if {x, measure.column} <= set(block) and block[x].notna().any():
                 shown = block[block[p] < LEVEL] if SIGNIFICANT in reading else block
                 fitted = line(shown[x], shown[measure.column])
-                rows.append((encoder, tested, *reading, *measure.key, fitted.r_squared, fitted.n))
-    return pd.DataFrame(rows, columns=[*_KEY, stage, f"n_{stage}"])
+                models = len(shown.dropna(subset=[x, measure.column]).drop_duplicates(selection.POINT))
+                rows.append((encoder, tested, *reading, *measure.key, fitted.r_squared, fitted.n, models))
+    return pd.DataFrame(rows, columns=[*_KEY, stage, f"n_{stage}", f"models_{stage}"])
 
 
 def printed_r_squared(chosen: Selection, tested: str) -> pd.Series:
@@ -154,7 +158,8 @@ def correlations(run: Run, half: str) -> pd.DataFrame:
     interval over the encoders (`low`, `high`), n, `coded` (labels that the probe coded), and `note`: why
     there is no value.
     Within strategies both sides are centred by strategy first, which takes away what differs between strategies; p is
-    then from t = r sqrt(df / (1 - r^2)) with df = n - k - 1 for k strategies, the test of a partial correlation.
+    then from t = r sqrt(df / (1 - r^2)) with df = n - k - 1 for k strategies, the test of a partial correlation, and of
+    fewer than ten ranks from all orders of the centred values.
     An encoder with nothing to correlate has one row that says why."""
     chosen = selection.select(run, halves.HALVES[half])
     rows = [
@@ -198,7 +203,8 @@ def _correlated(both: pd.DataFrame, models: Sequence[str]) -> Iterator[dict[str,
         freedom = result.n - 2 - lost
         note = result.reason or ("fewer pairs than strategies and two" if freedom < 1 else "")
         r = np.round(result.estimate, 15)  # ranks that agree are 1, whatever scipy rounds
-        p = statistics.correlation_p(r, freedom)
+        is_tested = not lost or (method == "spearman" and result.n < statistics.EXACT_RANKS)
+        p = result.p if is_tested else statistics.correlation_p(r, freedom)
         numbers = np.array([r, r**2, p, result.low, result.high]) * (np.nan if note else 1)
         named = dict(zip(_MEASURED, numbers, strict=True))
         yield {"strategies": group, "method": method, **named, "n": result.n, "note": note}

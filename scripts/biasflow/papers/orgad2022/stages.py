@@ -18,6 +18,10 @@ from biasflow.results.statistics import holm, paired_permutations
 from biasflow.results.tables import DIFFERENCE, PUBLISHED, arranged
 
 LEVEL = 0.05
+# A line through fewer models says nothing: of unrelated points R^2 is 1 / (n - 1) on average, 0.33 for four and 0.11
+# for ten, and one in twenty is above 0.90 and 0.40. Heads of a model share its compression, and are no further models.
+LEAST_MODELS = 10
+FEW_MODELS = f"fewer than {LEAST_MODELS} models"
 _KEY = ["encoder", *MEASURE, *CELL]
 SAMPLES = 10_000  # sign patterns drawn where there are more than 20 pairs
 
@@ -101,8 +105,10 @@ def stage_table(run: Run, half: str, stage: str) -> pd.DataFrame:
     columns = ["encoder", "measure", "variant", "strategy", *setting, "mean", "mean_published", "mean_difference"]
     columns += ["difference_in_printed_sd", "sd", "sd_published", "n", *heads, *coded, "change", "pairs"]
     columns += ["p", "p_one_sided", "p_holm", *by_encoder, *_STARS, "stars_agree"]
-    columns += ["undefined_cells", "diverged", "status"]
-    table = compared(run, half, stage).rename(columns={"model": "strategy", "text": "setting"})[columns]
+    columns += ["undefined_cells", "diverged", "note", "status"]
+    table = compared(run, half, stage).rename(columns={"model": "strategy", "text": "setting"})
+    few = (table["pairs"] < LEAST_MODELS).fillna(False) & (table["star"] != "")
+    table = table.assign(note=np.where(few, FEW_MODELS, ""))[columns]
     return table.astype(dict.fromkeys(["n", *heads, *coded, "pairs"], "Int64"))
 
 

@@ -119,7 +119,7 @@ def absent(task: TaskPlan) -> str | None:
     if data == PLANTED:
         return None
     if data["folder"] is None and any("{folder}" in name for part in PARTS for name in data[part]):
-        return f"{key}.folder: the documents are in a folder that is not named"
+        return f"{key}.folder: the documents are in a folder that is not named; OntoNotes 5.0 needs a licence"
     for part in PARTS:
         for name in filter(is_expanded, data[part]):
             paths = expanded([name], data["folder"])

@@ -237,4 +237,4 @@ def test_fairness_has_a_row_of_panels_for_ours_and_for_the_printed(fair):
         assert filled == (block["viable"] == "yes").sum() == 22
     title = figure.axes[2].get_title(loc="left").splitlines()
     assert [line.split(":")[0] for line in title] == ["all", "viable"]
-    assert "-0.038, n = 76" in title[0] and "-0.754, n = 22" in title[1]
+    assert title[0].endswith("-0.038, p = 0.74, n = 76") and "-0.754, p = " in title[1] and "n = 22" in title[1]
