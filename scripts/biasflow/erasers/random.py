@@ -1,15 +1,18 @@
 """Random directions, as a control for every method: the effect of removing any direction at all."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import torch
+from scipy.optimize import brentq
 
 from biasflow.base.errors import BiasflowError
 from biasflow.erasers.directions import check_components, each_head, leading
 from biasflow.erasers.eraser import Eraser
 
 FLOOR = 1e-6  # of the largest eigenvalue: vectors hardly vary along smaller ones, which all count as equal
-STEEPEST, HALVINGS = 40.0, 40  # most that t ln(eigenvalues) of k directions may span (QR sees rounding beyond); steps
+STEEPEST = 40.0  # most that t ln(eigenvalues) of k directions may span: QR sees rounding beyond
+CLOSE = 1e-5  # t is found to this; the weights are scaled by what is left
 
 
 @each_head
@@ -37,9 +40,9 @@ def like(eraser: Eraser, seed: int) -> Eraser:
     return replace(Eraser.projection(basis, eraser.weights), center=eraser.center)
 
 
-def matched(eraser: Eraser, X: torch.Tensor, seed: int) -> Eraser:
-    """The control of equal force: random directions that move the vectors X as far as `eraser` does (mean square), and
-    are orthogonal to its own.
+def matched(eraser: Eraser, X: torch.Tensor) -> Callable[[int], Eraser]:
+    """Return the controls of equal force, as a function of the seed: random directions that move the vectors X as far
+    as `eraser` does (mean square), and are orthogonal to its own.
 
     X: [n, d] or [n, heads, d], the vectors that the eraser was fitted to. The directions are as many as the eraser's,
     orthonormal, about its centre, and orthogonal to all that the eraser reads and changes: if gender is what vectors
@@ -53,9 +56,10 @@ def matched(eraser: Eraser, X: torch.Tensor, seed: int) -> Eraser:
         by_head = (part.unbind() for part in (eraser.right, eraser.left, eraser.weights))
         centers = [None] * len(eraser.right) if eraser.center is None else eraser.center.unbind()
         heads = zip(*by_head, centers, X.unbind(1), strict=True)
-        return Eraser.stack([matched(Eraser(*parts), vectors, seed) for *parts, vectors in heads])
+        draws = [matched(Eraser(*parts), vectors) for *parts, vectors in heads]
+        return lambda seed: Eraser.stack([draw(seed) for draw in draws])
     X = X.double()
-    target = (eraser.apply(X) - X).square().sum(1).mean()
+    target = float((eraser.apply(X) - X).square().sum(1).mean())
     centred = X if eraser.center is None else X - eraser.center
     k, d = eraser.components, X.shape[1]
     others = _orthogonal(torch.cat([eraser.left, eraser.right.T]).double())
@@ -68,24 +72,35 @@ def matched(eraser: Eraser, X: torch.Tensor, seed: int) -> Eraser:
             "random-matched: vectors vary only along the directions of the method; leave its control out."
         )
     logarithms = moment.clamp_min(FLOOR * moment[0]).log()
-    normal = basis @ _normal(d, seed)[:, :k].to(X)  # in the coordinates of M's eigenvectors
     weights = eraser.weights.double()
-
-    def drawn(t: float) -> tuple[torch.Tensor, torch.Tensor]:
-        """The directions as rows for t, and their mean squared change."""
-        sizes = t / 2 * logarithms
-        rows = torch.linalg.qr((sizes - sizes.max()).exp()[:, None] * normal).Q.T
-        return rows, (weights.square() * (rows.square() @ moment)).sum()
-
     spans = float(logarithms[-k] - logarithms[-1]), float(logarithms[0] - logarithms[k - 1])
     low, high = (end / max(span, 0.1) for end, span in zip((-STEEPEST, STEEPEST), spans, strict=True))
     high = min(high, 1.0)
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if drawn(middle)[1] < target else (low, middle)
-    rows, change = drawn(high)
-    scaled = (weights * (target / change).sqrt()).float()
-    return replace(Eraser.projection((rows @ basis).float(), scaled), center=eraser.center)
+
+    def draw(seed: int) -> Eraser:
+        normal = basis @ _normal(d, seed)[:, :k].to(basis)  # in the coordinates of M's eigenvectors
+
+        def directions(t: float) -> torch.Tensor:
+            sizes = t / 2 * logarithms
+            return torch.linalg.qr((sizes - sizes.max()).exp()[:, None] * normal).Q.T
+
+        def change(rows: torch.Tensor) -> float:
+            return float((weights.square() * (rows.square() @ moment)).sum())
+
+        def too_far(t: float) -> float:
+            return change(directions(t)) - target
+
+        if too_far(low) >= 0:
+            t = low
+        elif too_far(high) <= 0:
+            t = high
+        else:
+            t = brentq(too_far, low, high, xtol=CLOSE)
+        rows = directions(t)
+        force = (target / change(rows)) ** 0.5 if target else 0.0
+        return replace(Eraser.projection((rows @ basis).float(), (weights * force).float()), center=eraser.center)
+
+    return draw
 
 
 def _orthogonal(rows: torch.Tensor) -> torch.Tensor:

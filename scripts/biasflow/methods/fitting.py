@@ -22,7 +22,7 @@ from biasflow.encoders import places, taps
 from biasflow.encoders.edit import Edits
 from biasflow.erasers import random
 from biasflow.erasers.eraser import Eraser
-from biasflow.methods.controls import draw_name
+from biasflow.methods.controls import MATCHED, draw_name
 from biasflow.methods.fitted import NO_SETTING, NONE, Active, Fitted, Grid, Specification
 from biasflow.methods.grid import (
     ATTENTION,
@@ -174,13 +174,14 @@ def fit_block(
 
 
 class _Vectors:
-    """All vectors to fit to, by model and kind; an eraser of the untouched model is fitted once for all methods."""
+    """All vectors to fit to, by model and kind; an eraser of the untouched model is fitted once for all methods, and
+    what its matched draws share is worked out once."""
 
     def __init__(self, model: nn.Module):
         self.model = model
         self.sources: dict[tuple[str, str], VectorSource] = {}
         self.plain: dict[tuple[str, str], States] = {}
-        self.known: dict[str, Eraser] = {}
+        self.known: dict[object, object] = {}
 
     def read(self, fitted_on: str, kind: str, source: VectorSource, places: Sequence[str]) -> None:
         """Store a source, and its vectors at `places` of the untouched model."""
@@ -207,18 +208,24 @@ class _Vectors:
             at_place = source.at([place], edits) if edits else self.plain[intervention.fitted_on, kind]
             X, labels = _examples(intervention, source, at_place[place])
             method = intervention if intervention.permuted else replace(intervention, control=None, matched=False)
-            key = f"{kind} {replace(method, places=place, sequential=False)}"
-            eraser = None if edits else self.known.get(key)
-            if eraser is None:
-                eraser = module_named(intervention.module).fit(X, **labels, **intervention.options)
-            if not edits:
-                self.known[key] = eraser
+            key = None if edits else f"{kind} {replace(method, places=place, sequential=False)}"
+            eraser = self._once(key, lambda: module_named(intervention.module).fit(X, **labels, **intervention.options))
             seed = intervention.control
             if seed is None or intervention.permuted:
                 return eraser
             if not intervention.matched:
                 return random.like(eraser, seed)
-            return random.matched(eraser, self._moved(intervention, kind, place, X, edits), seed)
+            draws = (key, MATCHED) if key else None
+            moved = self._moved(intervention, kind, place, X, edits)
+            return self._once(draws, lambda: random.matched(eraser, moved))(seed)
+
+    def _once(self, key: object, make: Callable) -> object:
+        """What `make` returns, made once for a key; anew where that is None."""
+        if key is None:
+            return make()
+        if key not in self.known:
+            self.known[key] = make()
+        return self.known[key]
 
     def _moved(self, intervention: Intervention, kind: str, place: str, X: torch.Tensor, edits: Edits) -> torch.Tensor:
         """The vectors at a place that a matched control moves as far as its method does: those that it is fitted to

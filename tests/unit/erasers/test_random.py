@@ -53,15 +53,15 @@ def test_a_matched_control_moves_the_vectors_as_far_as_the_method(module, heads,
     X, z = two_genders(n=200, heads=heads, seed=seed)
     X = X * torch.logspace(0, spread, 8)  # directions along which vectors vary little, and much
     eraser = module.fit(X, z)
-    control = random.matched(eraser, X, seed)
+    control = random.matched(eraser, X)(seed)
     assert torch.allclose(change(control, X), change(eraser, X), rtol=1e-4)
     assert control.left.shape == eraser.left.shape and (control.center is None) == (eraser.center is None)
     gram = control.left @ control.left.mT
     assert torch.allclose(gram, torch.eye(len(gram[-1])).expand_as(gram), atol=1e-5)
-    assert torch.equal(control.left, random.matched(eraser, X, seed).left)
+    assert torch.equal(control.left, random.matched(eraser, X)(seed).left)
     if 3 * eraser.components <= 8:  # room for as many that are orthogonal to all that the eraser reads and changes
         for directions in (eraser.left.mT, eraser.right):
             shares = control.left @ (directions / directions.norm(dim=-2, keepdim=True))
             assert torch.allclose(shares, torch.zeros_like(shares), atol=1e-4)
     if eraser.components < 8:
-        assert not torch.allclose(control.left, random.matched(eraser, X, seed + 1).left, atol=1e-3)
+        assert not torch.allclose(control.left, random.matched(eraser, X)(seed + 1).left, atol=1e-3)
