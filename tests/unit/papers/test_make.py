@@ -1,6 +1,7 @@
 """A paper.yaml: the blocks that it asks for, what is made of it from whole scores, and what is wrong in one."""
 
 import sys
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -8,6 +9,7 @@ from types import ModuleType
 import pandas as pd
 import pytest
 import yaml
+from snakemake.utils import update_config
 
 from biasflow.base.errors import BiasflowError
 from biasflow.matrix import Cell, Model
@@ -234,6 +236,17 @@ def test_an_encoder_of_the_user_takes_the_place_of_all_that_papers_name(tmp_path
     plan = planned(found)
     assert {cell.model.encoder for cell in plan.cells} == {"mine", "mine-mlm"}
     assert {block.limit for block in plan.blocks} == {100} and found["tasks"]["nli"]["limit"] == 100
+
+
+def test_a_quick_look_trains_a_few_models_of_each_paper(tmp_path):
+    quick = [yaml.safe_load((ROOT / f"config/{name}.yaml").read_text()) for name in ("paper", "quick")]
+    update_config(*quick)
+    found = resolve({**quick[0], "encoder": str(tmp_path)}, SCHEMA)
+    jobs = jobs_of(setup_of(found))
+    trained = Counter(job.wildcards[1] for job in jobs.needed if job.rule.startswith("finetune"))
+    assert trained == {"cola": 1, "rte": 1, "nli": 1, "bios": 4, "coref": 4}
+    assert not any(job.rule == "continue_encoder" for job in jobs.needed)
+    assert {block.limit for block in planned(found).blocks} == {2000}
 
 
 def test_a_paper_that_is_null_is_left_out():
