@@ -34,6 +34,7 @@ SEEDS = ("seed", "head_seed", "split_seed", "readout_seed")
 STANDS_IN = "stands_in"  # option of a run: its encoders that are no printed ones, where they stand for one
 NOTE = "note"  # in a table's attrs: what its caption says more in this run
 MOST_REASONS = 3
+MISSING = "\u2013"  # of a cell in the layout of a paper; a hyphen would begin a formula in a spreadsheet
 CONSTRUCTION = "construction"  # whose data a number is of (`of`) that no run can give otherwise
 
 
@@ -202,7 +203,7 @@ def in_print(run: Run, text: PaperText) -> pd.DataFrame:
 
 def as_printed(numbers: pd.DataFrame, text: PaperText, target: Target) -> pd.DataFrame:
     """Return a table in the paper's layout, as text: its rows, columns, words, decimals and stars, in each cell our
-    value and, in brackets, the printed one. numbers: `in_print`. What is missing is "-", and the note says why."""
+    value and, in brackets, the printed one. numbers: `in_print`. What is missing is MISSING, and the note says why."""
     layout, table = target.as_printed, {}
     shown = numbers[numbers["table"] == target.printed_in]
     for key, value in layout.get("only", {}).items():
@@ -217,7 +218,7 @@ def as_printed(numbers: pd.DataFrame, text: PaperText, target: Target) -> pd.Dat
     rows = [{"encoder": encoder, named: name, **cells} for (encoder, name), cells in table.items()]
     frame = pd.DataFrame(rows, columns=None if rows else ["encoder", named]).fillna("")
     missing = shown.loc[shown["ours"].isna(), "absent"].replace("", NOT_ASKED).unique()
-    frame.attrs[NOTE] = f"Missing (-): {'; '.join(missing[:MOST_REASONS])}." if len(missing) else ""
+    frame.attrs[NOTE] = f"Missing ({MISSING}): {'; '.join(missing[:MOST_REASONS])}." if len(missing) else ""
     return frame
 
 
@@ -230,7 +231,7 @@ def _worded(values: Sequence[str], words: Mapping[str, str]) -> str:
 def _ours_as(row: Mapping) -> str:
     """Our value with the decimals, and with what stands beside it, of the printed one."""
     if np.isnan(row["ours"]):
-        return "-"
+        return MISSING
     value, sd = (
         f"{number:.{len(printed.partition('.')[2])}f}" if printed and not np.isnan(number) else ""
         for number, printed in ((row["ours"], row["printed"]), (row["ours_sd"], row["sd"]))
