@@ -21,6 +21,9 @@ from biasflow.readouts.source import Source
 Made = TypeVar("Made")
 
 
+PLACES, TOKENS = 8, 16_384  # of a text and of a batch, up to which more texts go through a model at once
+
+
 @dataclass(frozen=True)
 class Cloze:
     """A text as token ids, special tokens and masks among them, and the `tokens` that are wanted at the positions `at`
@@ -94,9 +97,17 @@ def read_at(
         places = [torch.from_numpy(array).to(reader.model.device) for array in (rows, at[wanted], tokens[wanted])]
         return reader.under_each(forward, reader.model, batch, *places, whole=whole)
 
-    for _, (wanted, values) in reader.batches(at_occurrences(read, text_of, len(texts)), encoded, description):
+    times = _times_as_many(reader.batch_size, len(tokens) / max(1, len(texts)), max(map(len, texts), default=1))
+    forward_of = at_occurrences(read, text_of, len(texts))
+    for _, (wanted, values) in reader.batches(forward_of, encoded, description, times=times):
         outputs[:, wanted] = values
     return outputs
+
+
+def _times_as_many(batch_size: int, places: float, longest: int) -> int:
+    """How many times as many texts as usual go through the model at once, where few places of each are scored: an
+    output layer as wide as a vocabulary is as dear for a few rows as for many. places: of a text; longest: tokens."""
+    return max(1, min(int(PLACES / places) if places else 1, TOKENS // (batch_size * longest)))
 
 
 def sums_at(

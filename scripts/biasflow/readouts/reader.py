@@ -135,10 +135,16 @@ class Reader:
         return np.concatenate(parts, axis=1)[:, np.argsort(np.concatenate(order))]
 
     def batches(
-        self, read: Callable[[list[int], BatchEncoding], Result], encoded: BatchEncoding, description: str | None = None
+        self,
+        read: Callable[[list[int], BatchEncoding], Result],
+        encoded: BatchEncoding,
+        description: str | None = None,
+        *,
+        times: int = 1,
     ) -> Iterator[tuple[list[int], Result]]:
-        """(row numbers, read(row numbers, padded batch on the model's device)): see `over_batches`."""
-        options = {"batch_size": self.batch_size, "description": description}
+        """(row numbers, read(row numbers, padded batch on the model's device)): see `over_batches`; times: as many as
+        usual at once."""
+        options = {"batch_size": times * self.batch_size, "description": description}
         return over_batches(read, encoded, self.model, self.tokenizer, **options)
 
     def write(self, output: Path, items: pd.DataFrame, **values: np.ndarray) -> dict[str, object]:
