@@ -227,8 +227,13 @@ def by_value(groups: Mapping[str, Sequence[object]]) -> dict[str, str]:
 def spelt(value: object) -> str:
     """Return a value of a cell without what its format decides: 1, 1.0 and "1" are alike, and "F" and "f "; "" where
     there is none."""
+    return as_label(value).lower() if value is not None else ""
+
+
+def as_label(value: object) -> str:
+    """Return a label or group as text: 1, 1.0 and "1" are alike."""
     number = _number(value)
-    return str(value if number is None else number).strip().lower() if value is not None else ""
+    return str(value if number is None else number).strip()
 
 
 def _profession(value: object, known: Mapping[str, str] | None) -> str | None:
@@ -236,7 +241,7 @@ def _profession(value: object, known: Mapping[str, str] | None) -> str | None:
     if _is_absent(value):
         return ""
     if known is None and isinstance(value, int | float):  # a label such as 0, 1.0 or true, of Parquet or JSON
-        return str(_number(value) if _number(value) is not None else value)
+        return as_label(value)
     if not isinstance(value, str):
         return None
     return value.strip() if known is None else known.get(_plain(value))

@@ -11,8 +11,9 @@ from biasflow.base.files import check_path, no_folder
 from biasflow.base.names import naming
 from biasflow.base.paths import is_corpus_file
 from biasflow.corpora.documents import NEEDED, count_documents
+from biasflow.corpora.predictions import PAIR, read_predictions
 from biasflow.corpora.published_scores import check_kind
-from biasflow.encoders.configured import ANY, VECTORS, Encoder
+from biasflow.encoders.configured import ANY, PREDICTIONS, VECTORS, Encoder
 from biasflow.encoders.described import describe
 from biasflow.encoders.families import FAMILIES
 from biasflow.encoders.recipes import MASKED_LM
@@ -107,6 +108,10 @@ def _check_given(encoder: Encoder) -> None:
                         raise BiasflowError(f"there is no file {file.file}")
                     if metric != ANY and readout != VECTORS:
                         check_kind(file.file, file.column)
+    files, groups = encoder.predictions
+    if files:
+        with naming(f"encoders.{encoder.name}.{PREDICTIONS}"):
+            read_predictions(files, groups or [PAIR])
 
 
 def _why_not(encoder: Encoder) -> str | None:
