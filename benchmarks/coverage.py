@@ -16,7 +16,7 @@ from benchmarks import coverage_of_measures
 from biasflow.base.tabular import write_csv
 from biasflow.metrics import fairness
 from biasflow.metrics import winobias as winobias_scores
-from biasflow.metrics.association import EXACT_UP_TO, _permutation_test, effect_interval
+from biasflow.metrics.association import EXACT_UP_TO, effect_interval, permutation_test
 from biasflow.metrics.intrasentence import LABELS, NAMES, TARGETS, summary
 from biasflow.metrics.occupation import GAP, PEOPLE, Tables, correlation_interval, intervals
 from biasflow.metrics.stereoset import mean_of_top, top_interval
@@ -293,7 +293,8 @@ def coverage_of_effect_sizes(
         low, high, _ = effect_interval(s, words * sentences, words=about)
         hits[0] += low <= truth <= high
         options = {"ties": "strict", "exact_up_to": EXACT_UP_TO, "samples": 1, "seed": 0}
-        p = [_permutation_test(s, words, alternative=side, **options)[0] for side in ("greater", "less") if tested]
+        sides = ("greater", "less") if tested else ()
+        p = [permutation_test(s[None], words, alternative=side, **options)[0].item() for side in sides]
         hits[1] += min(p) < 0.05 and not low <= 0 <= high if tested else np.nan
     return dict(zip(("jackknife", "shown"), hits / replications, strict=True))
 

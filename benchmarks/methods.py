@@ -101,7 +101,7 @@ def fitted_erasers(dimension: int, n: int = 400) -> list[Eraser]:
     X[:, 0] += z
     methods = [module.fit(X, z) for module in (conceptor, densray, hard, leace, mean_projection, random, sal)]
     labelled = splince.fit(X, z, y=y)
-    return [*methods, labelled, *(random.matched(eraser, X, 0) for eraser in (methods[3], labelled))]
+    return [*methods, labelled, *(random.matched(eraser, X)(0) for eraser in (methods[3], labelled))]
 
 
 @torch.inference_mode()

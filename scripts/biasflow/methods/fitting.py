@@ -41,9 +41,11 @@ from biasflow.methods.states import (
     States,
     TaskTexts,
     VectorSource,
+    WordStates,
     pair_states,
     task_vectors,
     token_states,
+    with_tokens,
     word_states,
 )
 from biasflow.stimuli.gendered_words import read_word_groups
@@ -139,7 +141,6 @@ def fit_block(
         SENTENCE_DEBIAS: lambda fitted_on: pair_states(
             fitted_on, tokenizer, sentence_pairs, "sentence-debias", **reading
         ),
-        TOKENS: lambda fitted_on: token_states(fitted_on, tokenizer, sentences, words, **context, **reading),
         TASK: lambda fitted_on: task_vectors(fitted_on, task),
     }
     needs: dict[tuple[str, str], list[tuple[str, str | None]]] = {}
@@ -147,16 +148,18 @@ def fit_block(
         for fitted_on, kind, place in plan.needs:
             needs.setdefault((fitted_on, kind), []).append((name, place))
     vectors = _Vectors(model)
+    places_of = {key: list(dict.fromkeys(place for _, place in uses if place)) for key, uses in needs.items()}
     for (fitted_on, kind), uses in needs.items():
+        if kind == TOKENS:
+            continue  # they are read with the words
         with _named(model, ", ".join(dict(uses))):
             if models[fitted_on] is None:
                 raise BiasflowError(f"fitted_on is {fitted_on}, but no model before training was given")
-            vectors.read(
-                fitted_on,
-                kind,
-                sources[kind](models[fitted_on]),
-                list(dict.fromkeys(place for _, place in uses if place)),
-            )
+            source, at = sources[kind](models[fitted_on]), places_of[fitted_on, kind]
+            if kind == WORDS and (fitted_on, TOKENS) in needs:
+                vectors.read_with_tokens(fitted_on, source, at, places_of[fitted_on, TOKENS])
+            else:
+                vectors.read(fitted_on, kind, source, at)
     active = {}
     for name in progress(methods, total=len(methods), description="fit methods"):
         if name not in reasons:
@@ -187,6 +190,15 @@ class _Vectors:
         """Store a source, and its vectors at `places` of the untouched model."""
         self.sources[fitted_on, kind] = source
         self.plain[fitted_on, kind] = source.at(places) if places else {}
+
+    def read_with_tokens(
+        self, fitted_on: str, source: WordStates, places: Sequence[str], of_tokens: Sequence[str]
+    ) -> None:
+        """`read` of words, and of all tokens of their texts, at those of the places that are `of_tokens`."""
+        tokens = token_states(source)
+        self.sources |= {(fitted_on, WORDS): source, (fitted_on, TOKENS): tokens}
+        words, every = with_tokens(source, tokens, places) if places else ({}, {})
+        self.plain |= {(fitted_on, WORDS): words, (fitted_on, TOKENS): {place: every[place] for place in of_tokens}}
 
     def reports(self) -> tuple[dict[str, pd.DataFrame], dict[str, object]]:
         """The tables and facts of all sources; tables of one name are concatenated, without repeated rows."""

@@ -15,7 +15,7 @@ from torch import nn
 from biasflow.encoders import places, taps
 from biasflow.encoders.device import as_trained, full
 from biasflow.encoders.edit import EditReport, Edits, edited
-from biasflow.methods.fitted import NO_SETTING, Active
+from biasflow.methods.fitted import NO_SETTING, NONE, Active
 
 Outputs = Mapping[int, object]  # number of a layer -> what it returned
 Reports = dict[str, EditReport]
@@ -34,9 +34,16 @@ def passes(
 
     The model computes `as_trained`. The outputs of layers before a method's first edit are taken from a run of the
     untouched model, if that is one of the methods or costs fewer layers than it saves. `reports` sums up over batches
-    what every edit did. whole: run every layer under every method, for a `forward` that looks into the layers."""
-    counts = [0 if whole else untouched_layers(model, active.edits) for active in methods]
-    if whole or (all(active.edits for active in methods) and sum(counts) <= taps.depth(model)):
+    what every edit did. whole: run every layer under every method, for a `forward` that returns what happens in the
+    layers; methods that act behind the last one do not change it."""
+    counts = [untouched_layers(model, active.edits) for active in methods]
+    if whole:
+        plain = _under(model, Active(NONE), 0, {}, forward, reports) if taps.depth(model) in counts else None
+        return [
+            plain if count == taps.depth(model) else _under(model, active, 0, {}, forward, reports)
+            for active, count in zip(methods, counts, strict=True)
+        ]
+    if all(active.edits for active in methods) and sum(counts) <= taps.depth(model):
         return [_under(model, active, 0, {}, forward, reports) for active in methods]
     edited_counts = [count for count, active in zip(counts, methods, strict=True) if active.edits]
     with recorded(model, edited_counts) as outputs, as_trained(model):

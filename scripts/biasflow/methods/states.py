@@ -174,12 +174,9 @@ def word_states(
     return WordStates(model, tokenizer, batch_size, sentences, occurrences)
 
 
-def token_states(
-    model: nn.Module, tokenizer: PreTrainedTokenizerBase, sentences: Sequence[str], words: object, **options
-) -> WordStates:
-    """Return the states of all tokens of the texts in which `words` occur, evenly thinned to as many as there are
-    occurrences; arguments of `word_states`. They say how far an eraser moves a text, not the words it was fitted to."""
-    of_words = word_states(model, tokenizer, sentences, words, **options)
+def token_states(of_words: WordStates) -> WordStates:
+    """Return the states of all tokens of the texts in which words occur, evenly thinned to as many as there are
+    occurrences. They say how far an eraser moves a text, not the words it was fitted to."""
     numbers = of_words.occurrences.table["sentence"].unique()
     lengths = [len(ids) for ids in of_words._encoded()["input_ids"]]
     tokens = pd.DataFrame(
@@ -187,6 +184,14 @@ def token_states(
     )
     tokens = tokens.iloc[evenly(len(tokens), len(of_words.occurrences.table))].reset_index(drop=True)
     return replace(of_words, occurrences=replace(of_words.occurrences, table=tokens))
+
+
+def with_tokens(of_words: WordStates, tokens: WordStates, places: Sequence[str]) -> tuple[States, States]:
+    """Return the states at `places` of occurrences and of `token_states` of their texts, in one pass over these."""
+    tables = [source.occurrences.table for source in (of_words, tokens)]
+    occurrences = replace(of_words.occurrences, table=pd.concat(tables, ignore_index=True))
+    states, n = replace(of_words, occurrences=occurrences).at(places), len(tables[0])
+    return {place: h[:n] for place, h in states.items()}, {place: h[n:] for place, h in states.items()}
 
 
 @dataclass(frozen=True)

@@ -103,37 +103,61 @@ def weat(
 
     A set of fewer than two words, a zero vector, or equal s for all words of X u Y give NaN and a reason. Raises
     BiasflowError for an empty set, unequal dimensions, values that are not finite, or an option that is none."""
+    options = {"ddof": ddof, "alternative": alternative, "ties": ties, "exact_up_to": exact_up_to, "samples": samples}
+    sets = _vectors(X=X, Y=Y, A=A, B=B).values()
+    return weat_of_each(*(vectors[None] for vectors in sets), **options, seed=seed, about=about)[0]
+
+
+def weat_of_each(
+    X: ArrayLike,
+    Y: ArrayLike,
+    A: ArrayLike,
+    B: ArrayLike,
+    *,
+    ddof: int = 0,
+    alternative: str = "greater",
+    ties: str = "strict",
+    about: Sequence[ArrayLike] | None = None,
+    **partitions: int,
+) -> list[Association]:
+    """`weat` of the vectors under each of several methods, X, Y, A, B: [methods, n, d]; all see the same partitions,
+    whose sums are made together. partitions: exact_up_to, samples, seed."""
     check_choice("association test: alternative", alternative, ALTERNATIVES)
     check_choice("association test: ties", ties, TIES)
     check_choice("association test: ddof", ddof, (0, 1))
-    sets = _vectors(X=X, Y=Y, A=A, B=B)
-    size, n = len(sets["X"]), len(sets["X"]) + len(sets["Y"])
-    reason = _untestable(sets)
-    if reason:
-        return Association(reason=reason)
-    s = associations(np.concatenate([sets["X"], sets["Y"]]), sets["A"], sets["B"])
-    if np.ptp(s) <= ROUNDING:
-        return Association(reason="every word of X and Y has the same association")
-
-    options = {"alternative": alternative, "ties": ties, "exact_up_to": exact_up_to, "samples": samples, "seed": seed}
-    p_value, partitions, exact = _permutation_test(s, size, **options)
-    words, of_X = _words(about, size, n)
-    means = np.bincount(words, s) / np.bincount(words)
-    by_words = (p_value, partitions) if len(means) == n else _permutation_test(means, of_X, **options)[:2]
-    ends = effect_interval(s, size, ddof, words)
-    return Association(
-        effect_size=float((s[:size].mean() - s[size:].mean()) / s.std(ddof=ddof)),
-        spread=float(s.std(ddof=ddof)),
-        statistic=float(s[:size].sum() - s[size:].sum()),
-        p_value=p_value,
-        exact=exact,
-        partitions=partitions,
-        word_p_value=by_words[0],
-        word_partitions=by_words[1],
-        low=float(ends.low),
-        high=float(ends.high),
-        resampled=ends.resampled,
-    )
+    size, n = np.shape(X)[1], np.shape(X)[1] + np.shape(Y)[1]
+    tested, found = {}, {}
+    for number, of_method in enumerate(zip(X, Y, A, B, strict=True)):
+        sets = _vectors(**dict(zip("XYAB", of_method, strict=True)))
+        reason = _untestable(sets)
+        if not reason:
+            s = associations(np.concatenate([sets["X"], sets["Y"]]), sets["A"], sets["B"])
+            reason = "every word of X and Y has the same association" if np.ptp(s) <= ROUNDING else ""
+            tested |= {} if reason else {number: s}
+        found[number] = Association(reason=reason)
+    if tested:
+        options = {"alternative": alternative, "ties": ties, **partitions}
+        every_s = np.stack([*tested.values()])
+        words, of_X = _words(about, size, n)
+        of_items = p_values, total, exact = permutation_test(every_s, size, **options)
+        means = np.stack([np.bincount(words, s) for s in every_s]) / np.bincount(words)
+        of_words = of_items if means.shape == every_s.shape else permutation_test(means, of_X, **options)
+        for number, s, p_value, word_p_value in zip(tested, every_s, p_values, of_words[0], strict=True):
+            ends = effect_interval(s, size, ddof, words)
+            found[number] = Association(
+                effect_size=float((s[:size].mean() - s[size:].mean()) / s.std(ddof=ddof)),
+                spread=float(s.std(ddof=ddof)),
+                statistic=float(s[:size].sum() - s[size:].sum()),
+                p_value=float(p_value),
+                exact=exact,
+                partitions=total,
+                word_p_value=float(word_p_value),
+                word_partitions=of_words[1],
+                low=float(ends.low),
+                high=float(ends.high),
+                resampled=ends.resampled,
+            )
+    return [*found.values()]
 
 
 def _words(about: Sequence[ArrayLike] | None, size: int, n: int) -> tuple[np.ndarray, int]:
@@ -148,19 +172,36 @@ def _words(about: Sequence[ArrayLike] | None, size: int, n: int) -> tuple[np.nda
     return np.concatenate([of_X, of_Y + of_X.max() + 1]), int(of_X.max()) + 1
 
 
-def _permutation_test(
-    s: np.ndarray, size: int, *, alternative: str, ties: str, exact_up_to: int, samples: int, seed: int
-) -> tuple[float, int, bool]:
-    """p of the associations s [n], whose first `size` belong to X; over how many partitions; whether these are all."""
-    n = len(s)
-    exact = math.comb(n, size) <= exact_up_to
-    if exact:
-        sums = _all_sums(s, size)
-    else:
-        drawn = random_partitions(n, size, samples, seed)
-        sums = np.concatenate([s[drawn[i : i + BLOCK]].sum(axis=1) for i in range(0, len(drawn), BLOCK)])
-    counted = _counted(_mean_differences(sums, s, size), s[:size].mean() - s[size:].mean(), alternative, ties)
-    return counted / len(sums) if exact else (counted + 1) / (len(sums) + 1), len(sums), exact
+def permutation_test(
+    s: np.ndarray,
+    size: int,
+    *,
+    alternative: str,
+    ties: str,
+    exact_up_to: int = EXACT_UP_TO,
+    samples: int = SAMPLES,
+    seed: int = 0,
+) -> tuple[np.ndarray, int, bool]:
+    """Return p [methods] of associations s [methods, n], whose first `size` columns belong to X; over how many
+    partitions; whether these are all. Options: of `weat`."""
+    n = s.shape[1]
+    observed = s[:, :size].mean(axis=1) - s[:, size:].mean(axis=1)
+
+    def counted(sums: np.ndarray, of_methods: slice = slice(None)) -> np.ndarray:
+        """How many partitions of these sums over X, [partitions, methods], lie as far out as the observed ones."""
+        differences = sums / size - (s[of_methods].sum(axis=1) - sums) / (n - size)
+        return _counted(differences, observed[of_methods], alternative, ties)
+
+    total = math.comb(n, size)
+    if total <= exact_up_to:
+        far = [counted(_all_sums(row, size)[:, None], slice(i, i + 1)) for i, row in enumerate(s)]
+        return np.concatenate(far) / total, total, True
+    drawn, far = random_partitions(n, size, samples, seed), np.zeros(len(s), dtype=int)
+    for block in np.split(drawn, range(BLOCK, samples, BLOCK)):
+        chosen = np.zeros((len(block), n))
+        np.put_along_axis(chosen, block, 1.0, axis=1)
+        far += counted(chosen @ s.T)
+    return (far + 1) / (samples + 1), samples, False
 
 
 def effect_interval(s: np.ndarray, size: int, ddof: int = 0, words: np.ndarray | None = None) -> Interval:
@@ -211,7 +252,7 @@ def score(path: str | Path, *, kind: str | None = None) -> pd.DataFrame:
     n words the vocabulary splits into pieces. Vectors that somebody gives also have <kind>_missing_words, how many of
     the n words have no vector, and effect size and spread with the other standard deviation (part: of DEVIATIONS).
     The table's attribute REASONS says why the test of a method has no value.
-    Random partitions are drawn once and shared by all methods."""
+    Random partitions are drawn once, and summed for all methods together."""
     read = load_arrays(path)
     kind = read.meta["kind"] if kind is None else kind
     about = read.meta.get("about")
@@ -240,8 +281,7 @@ def _rows_of(arrays: Mapping[str, np.ndarray], prefix: str, kind: str, axis: Axi
     replace those of the kind."""
     sets = [arrays[f"{prefix}{role}"] for role in "XYAB"]
     rows, reasons, targets = [], {}, sets[0].shape[1] + sets[1].shape[1]
-    for i, method in enumerate(axis):
-        result = weat(*(vectors[i] for vectors in sets), **READINGS[kind] | options)
+    for method, result in zip(axis, weat_of_each(*sets, **READINGS[kind] | options), strict=True):
         reasons |= {method[0]: result.reason} if result.reason else {}
         names = ("effect_size", "spread", "p_value", "partitions", "exact", *["word_p_value"] * (kind == "seat"))
         values = {name: float(getattr(result, name)) for name in names}
@@ -308,14 +348,10 @@ def _all_sums(s: np.ndarray, size: int) -> np.ndarray:
     return sums[size]
 
 
-def _mean_differences(sums: np.ndarray, s: np.ndarray, size: int) -> np.ndarray:
-    """mean over X of s - mean over Y of s for the partitions in which X has these sums of s."""
-    return sums / size - (s.sum() - sums) / (len(s) - size)
-
-
-def _counted(differences: np.ndarray, observed: float, alternative: str, ties: str) -> int:
-    """How many partitions lie at least as far out as the observed one (strict: farther)."""
+def _counted(differences: np.ndarray, observed: np.ndarray, alternative: str, ties: str) -> np.ndarray:
+    """How many partitions lie at least as far out as the observed one (strict: farther): differences [partitions,
+    methods], observed [methods] -> [methods]."""
     far = {"greater": lambda t: t, "less": lambda t: -t, "two-sided": np.abs}[alternative]
     if ties == "strict":
-        return int((far(differences) > far(observed) + ROUNDING).sum())
-    return int((far(differences) >= far(observed) - ROUNDING).sum())
+        return (far(differences) > far(observed) + ROUNDING).sum(axis=0)
+    return (far(differences) >= far(observed) - ROUNDING).sum(axis=0)

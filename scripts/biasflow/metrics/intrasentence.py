@@ -11,7 +11,6 @@ plain share of items. Scores of other people's models have no fillings, but the 
 
 Source: Nadeem et al. (2021) and their released code."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -26,16 +25,16 @@ from biasflow.results.bootstrap import LEAST, Interval, interval, weighted_mean
 ITEM = ["item", "target", "label", "filling", "log_p"]
 SENTENCE = ["item", "target", "label", "p"]
 NAMES = ("intrasentence_stereotype_score", "intrasentence_language_model_score", "intrasentence_icat")
-# Variant -> how a word is filled in, how the log p of its pieces make its score, and whether terms count alike.
-VARIANTS: dict[str, tuple[str, Callable, bool]] = {
-    "left-to-right-terms": ("left-to-right", np.mean, True),
-    "left-to-right-items": ("left-to-right", np.mean, False),
-    "together-terms": ("together", np.mean, True),
-    "together-items": ("together", np.mean, False),
-    "released": ("one-mask", lambda log_p: np.exp(log_p).mean(), True),
+# Variant -> how a word is filled in, what of the log p of its pieces is averaged, and whether terms count alike.
+VARIANTS: dict[str, tuple[str, np.ufunc, bool]] = {
+    "left-to-right-terms": ("left-to-right", np.positive, True),
+    "left-to-right-items": ("left-to-right", np.positive, False),
+    "together-terms": ("together", np.positive, True),
+    "together-items": ("together", np.positive, False),
+    "released": ("one-mask", np.exp, True),
 }
 # The same of scores that another model gave, on any scale: as the released evaluation has it, and the plain share.
-GIVEN = {"given-terms": ("given", np.mean, True), "given-items": ("given", np.mean, False)}
+GIVEN = {"given-terms": ("given", np.positive, True), "given-items": ("given", np.positive, False)}
 TARGETS = 20  # from so many on they are drawn; about other targets fewer say too little
 
 
@@ -129,9 +128,10 @@ def _over_targets(outcomes: np.ndarray, targets: pd.Index, *, alike: bool) -> In
 def _by_variant(items: pd.DataFrame) -> dict[str, tuple[pd.DataFrame, np.ndarray | None]]:
     """Variant -> the scores of the words of each item, and the target of each item if all targets count alike."""
     scores: dict[str, tuple[pd.DataFrame, np.ndarray | None]] = {}
-    for variant, (filling, of_pieces, by_term) in (GIVEN if "given" in set(items["filling"]) else VARIANTS).items():
-        words = items[items["filling"] == filling].groupby(["item", "target", "label"], sort=False)["log_p"]
-        wide = words.agg(of_pieces).unstack("label").reindex(columns=LABELS)
+    for variant, (filling, of_piece, by_term) in (GIVEN if "given" in set(items["filling"]) else VARIANTS).items():
+        pieces = items[items["filling"] == filling]
+        words = pieces.assign(score=of_piece(pieces["log_p"])).groupby(["item", "target", "label"], sort=False)["score"]
+        wide = words.mean().unstack("label").reindex(columns=LABELS)
         if wide.empty or wide.isna().any(axis=None):
             raise BiasflowError(f"StereoSet: an item lacks one of its three words, {filling}; give all of them")
         scores[variant] = wide, wide.index.get_level_values("target").to_numpy() if by_term else None

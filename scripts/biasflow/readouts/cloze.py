@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import torch
 from transformers import BatchEncoding, PreTrainedModel, PreTrainedTokenizerBase
-from transformers.utils import ModelOutput
 
 from biasflow.base.by_name import module_named
 from biasflow.base.errors import AbsentError
@@ -105,8 +104,16 @@ def sums_at(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The sums of `read_at` over all tokens that each group of clozes wants, [methods, groups], NaN where it wants
     none; and how many tokens these are, [groups]. options: of `read_at`."""
-    clozes = [cloze for group in groups for cloze in group if cloze.at]
-    values = read_at(reader, clozes, description, **options)
+    return summed(read_at(reader, wanted_of(groups), description, **options), groups)
+
+
+def wanted_of(groups: Sequence[Sequence[Cloze]]) -> list[Cloze]:
+    """The clozes of all groups that want a token."""
+    return [cloze for group in groups for cloze in group if cloze.at]
+
+
+def summed(values: np.ndarray, groups: Sequence[Sequence[Cloze]]) -> tuple[np.ndarray, np.ndarray]:
+    """`sums_at` of values that `read_at` returned of `wanted_of(groups)`."""
     sizes = np.array([sum(len(cloze.at) for cloze in group) for group in groups])
     starts, some = np.cumsum(sizes) - sizes, sizes > 0
     sums = np.full((len(values), len(groups), *values.shape[2:]), np.nan)
@@ -118,16 +125,17 @@ def log_p_at(
     model: PreTrainedModel, batch: BatchEncoding, rows: torch.Tensor, at: torch.Tensor, tokens: torch.Tensor
 ) -> torch.Tensor:
     """log p of the tokens at these rows and positions of a batch: [tokens]."""
-    _, logits, place = _outputs_at(model, batch, rows, at)
+    logits, place = _logits_at(model, batch, rows, at)
     return log_p_of(logits, place, tokens)
 
 
-def attended_log_p_at(
-    model: PreTrainedModel, batch: BatchEncoding, rows: torch.Tensor, at: torch.Tensor, tokens: torch.Tensor
+def received_at(
+    model: PreTrainedModel, batch: BatchEncoding, rows: torch.Tensor, at: torch.Tensor, _: torch.Tensor
 ) -> torch.Tensor:
-    """`log_p_at` times the attention that each of these positions receives; the model computes attention `by_hand`."""
-    output, logits, place = _outputs_at(model, batch | {"output_attentions": True}, rows, at)
-    return log_p_of(logits, place, tokens) * attention_received(output.attentions, batch["attention_mask"])[rows, at]
+    """The attention that these rows and positions of a batch receive, [tokens]; the model computes it `by_hand`."""
+    nowhere = torch.zeros_like(batch["input_ids"], dtype=torch.bool)  # no row of the vocabulary is needed
+    output, _ = outputs_at(model, batch | {"output_attentions": True}, nowhere)
+    return attention_received(output.attentions, batch["attention_mask"])[rows, at]
 
 
 def distributions_at(
@@ -135,18 +143,19 @@ def distributions_at(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """log p of the whole vocabulary [positions, vocabulary] at the positions of a batch that are asked for, each once,
     and the number among them of each of these rows and positions."""
-    _, logits, place = _outputs_at(model, batch, rows, at)
+    logits, place = _logits_at(model, batch, rows, at)
     return logits.double().log_softmax(-1), place
 
 
-def _outputs_at(
+def _logits_at(
     model: PreTrainedModel, batch: Mapping[str, object], rows: torch.Tensor, at: torch.Tensor
-) -> tuple[ModelOutput, torch.Tensor, torch.Tensor]:
-    """What the model returns, and the same with the logits."""
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The logits at the positions that are asked for, each once, and the number among them of each of these rows and
+    positions."""
     chosen = torch.zeros_like(batch["input_ids"], dtype=torch.bool)
     chosen[rows, at] = True
     place = chosen.flatten().cumsum(0).reshape(chosen.shape) - 1  # the number of a position among those that are scored
-    return *outputs_at(model, batch, chosen), place[rows, at]
+    return outputs_at(model, batch, chosen)[1], place[rows, at]
 
 
 def items_of(

@@ -2,7 +2,6 @@
 
 Source: Salazar et al. (2020). Masking each token by itself costs a pass per token."""
 
-import contextlib
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import chain
@@ -21,14 +20,16 @@ from biasflow.encoders.batches import encode
 from biasflow.encoders.examples import special_tokens
 from biasflow.readouts.cloze import (
     Cloze,
-    attended_log_p_at,
     items_of,
-    log_p_at,
     made_of,
     masked,
     one_by_one,
+    read_at,
+    received_at,
+    summed,
     sums_at,
     unmasked,
+    wanted_of,
     within_words,
     words_of,
 )
@@ -39,7 +40,7 @@ from biasflow.readouts.source import Source
 SEED = 0  # of the sample
 SIDES = ("first", "second")  # the sentences of a pair
 Masking = Literal["shared", "differing", "nothing", "attended", "shared-l2r", "differing-l2r"]
-ATTENDED = "attended"  # left out for an encoder that returns no attention weights
+NOTHING, ATTENDED = "nothing", "attended"  # the second is left out for an encoder that returns no attention weights
 L2R = "-l2r"  # how the name of a masking ends that hides the rest of a word
 
 
@@ -98,13 +99,17 @@ def pair_likelihoods(reader: Reader, pairs: pd.DataFrame, maskings: Sequence[Mas
         return [[_clozes(reader, *side, masking) for side in sides] for masking in maskings]
 
     pairs, made = made_of(reader, pairs, SIDES, clozes)
-    tables = []
+    tables, read = [], {}
     for masking, of_pairs in zip(maskings, zip(*made, strict=True), strict=True):
-        attended = masking == ATTENDED
-        options = {"description": f"pairs of sentences, masking {masking}", "whole": attended}
-        with by_hand(reader.model) if attended else contextlib.nullcontext():
-            forward = attended_log_p_at if attended else log_p_at
-            log_p, tokens = sums_at(reader, [*chain.from_iterable(of_pairs)], forward=forward, **options)
+        groups = [*chain.from_iterable(of_pairs)]
+        hidden = NOTHING if masking == ATTENDED else masking  # the two read the same texts
+        if hidden not in read:
+            read[hidden] = read_at(reader, wanted_of(groups), f"pairs of sentences, masking {hidden}")
+        values = read[hidden]
+        if masking == ATTENDED:
+            with by_hand(reader.model):
+                values = values * read_at(reader, wanted_of(groups), "attention", forward=received_at, whole=True)
+        log_p, tokens = summed(values, groups)
         scored = pairs.assign(masking=masking, **{f"tokens_{side}": tokens[n::2] for n, side in enumerate(SIDES)})
         sums = {f"log_p_{side}": log_p[:, n::2] for n, side in enumerate(SIDES)}
         tables.append(under_methods(reader.axis, scored, **sums))

@@ -41,6 +41,23 @@ def test_every_method_equals_the_hooked_model(bert):
     assert all(report.calls == 1 and report.change > 0 for report in reports.values())
 
 
+def test_what_happens_in_the_layers_is_that_of_each_method_and_once_for_those_that_act_behind_them(bert):
+    batch, runs = random_batch(bert), []
+    bert.set_attn_implementation("eager")
+
+    def attention(edits=()):
+        runs.append(len(edits))
+        with torch.inference_mode(), edited(bert, edits):
+            return torch.stack(bert(**batch, output_attentions=True).attentions)
+
+    expected = [attention(edits) for edits in METHODS.values()]
+    runs.clear()
+    found = passes(bert, ACTIVE, attention, {}, whole=True)
+    for active, weights, wanted in zip(ACTIVE, found, expected, strict=True):
+        assert torch.equal(weights, wanted), active.method
+    assert len(runs) == 1 + sum(name in ("all", "first-token", "values") for name in METHODS)
+
+
 @pytest.mark.parametrize(
     ("methods", "expected"),
     [
