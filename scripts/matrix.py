@@ -18,14 +18,14 @@ from biasflow.overview.overview import write_page, write_pictures, write_summary
 from biasflow.results import power
 from biasflow.results.differences import between_encoders
 from biasflow.results.first_table import FirstTable, first_table
-from biasflow.results.matrix import ROW, matrix, without_samples
+from biasflow.results.matrix import ROW, matrix, with_reasons, without_samples
 from biasflow.results.scores import read_plan, read_scores
 from biasflow.results.tables import write_table
 
 with rule(snakemake):
     scores, reasons = read_scores(snakemake.input.scores), read_text_csv(snakemake.input.reasons)
     plan = read_plan(snakemake.input.plan, reasons)
-    all_cells = matrix(scores, plan)
+    all_cells = with_reasons(matrix(scores, plan), reasons)
     matrix_table, plan, scores = map(without_samples, (all_cells, plan, scores))  # as tables and page show them
     names, encoders = read_text_csv(snakemake.input.names), read_text_csv(snakemake.input.encoders)
     groups, kinds = power.families(names), {name: kind_of(names, encoders, name) for name in encoders["encoder"]}

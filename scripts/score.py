@@ -14,18 +14,20 @@ from biasflow.readouts.files import left_out_of, reason_of, reasons_of
 from biasflow.registry import TRAINING
 from biasflow.results.changes import COLUMNS, digest_of_items, resampled_measures
 from biasflow.results.draws import of_measures_alone
-from biasflow.results.scores import HOLES, concatenate, tidy, undefined, with_silent, write_scores
+from biasflow.results.scores import HOLES, OF_MEASURES, concatenate, tidy, undefined, with_silent, write_scores
 
 with rule(snakemake):
     tables, drawn, holes, failed = [], [], [], []
     for job in snakemake.params.jobs:
         readout = Path(snakemake.input[job["readout"]]) / job["file"]
         reasons = reasons_of(readout)
+        about = {**snakemake.params.model, "metric": job["metric"], "dataset": job["dataset"]}
         if not set(job["methods"]) <= set(reasons):
             files = {role: path for role, (path,) in dataset_files(snakemake.input, job["inputs"]).items()}
             try:
                 score = scorer(module_named(job["module"]), job["metric"])
                 rows = score(readout, **files, **job["options"])
+                of_measures = rows.attrs.get(OF_MEASURES, {})
                 rows = rows[rows["method"].isin(job["methods"])]  # those of another metric may be read beside them
                 rows = of_measures_alone(rows, job["measures"])
                 if job["metric"] != TRAINING:  # which is of the fine-tuning, whatever it is measured under
@@ -42,7 +44,13 @@ with rule(snakemake):
             except Exception as error:  # its own: the other scores are kept
                 reasons = dict.fromkeys(job["methods"], reason_of(error, snakemake.log[0])) | reasons
                 failed += [] if isinstance(error, AbsentError) else [error]
-        about = {**snakemake.params.model, "metric": job["metric"], "dataset": job["dataset"]}
+            else:
+                measured = [name for name in job["methods"] if name not in reasons]
+                holes += [
+                    {**about, "metric": measure, "method": name, "reason": why}
+                    for measure, why in of_measures.items()
+                    for name in measured
+                ]
         holes += [about | {"method": name, "reason": reasons[name]} for name in job["methods"] if name in reasons]
     if failed and len(failed) == len(snakemake.params.jobs):
         raise failed[0]

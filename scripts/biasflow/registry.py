@@ -355,7 +355,12 @@ READOUTS = {
         "genders of words in context that probes of four families tell", "readouts.word_families", draws=DEAR
     ),
     "heads": Readout(
-        "predictions of own and retrained heads", "readouts.heads", rule="heads_texts", memory=12000, draws=DEAR
+        "predictions of own and retrained heads",
+        "readouts.heads",
+        rule="heads_texts",
+        external="readouts.external_predictions",
+        memory=12000,
+        draws=DEAR,
     ),
     "clusters": Readout(
         "predicted clusters of mentions",

@@ -34,6 +34,7 @@ NAMES_OF = {
 COLUMNS = tuple(NAMES_OF)
 OPTIONAL = ("name", "scrubbed")
 SPLIT = "split"  # a column that only files with names of their own may have
+UNKNOWN = "unknown_gender"  # the fate of a row whose gender is none of those that are told apart
 PARTS = {"train": "train", "validation": "validation", "dev": "validation", "test": "test"}  # by what a file calls them
 
 
@@ -42,11 +43,16 @@ def collect_bios(
     *,
     professions: Sequence[str] | None = PROFESSIONS,
     names: Mapping[str, Sequence[str]] = NAMES_OF,
+    groups: Mapping[str, Sequence[object]] | None = None,
+    unknown: str = "refuse",
+    parts: Mapping[str, str] | None = None,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The biographies of several files (name -> path), one after the other, and what was read and left out.
 
     names: our columns -> those of the files; also of other labelled texts of people, whose label is the profession
-    here, and which may have a split of their own.
+    here, and which may have a split of their own. groups: gender (M, F) -> the values that stand for it, in place of
+    those below; unknown: "drop" leaves out rows of any other value, and counts them in a column `unknown_gender` of the
+    second table, whose attrs["unknown"] has the values with their counts; parts: file -> the part that all of it is in.
     The first table has the columns text, profession, gender, name, scrubbed (all text), and split where `names` has it:
     train, validation or test. The second has one row per
     file: file (its name), read, no_profession, duplicate, conflicting, kept; read is the sum of the other four.
@@ -72,16 +78,22 @@ def collect_bios(
     character (a lone surrogate), a JSON array in place of lines, a pickle that asks for any global; or the file that
     has no biography or cannot be read."""
     paths = {name: Path(path) for name, path in files.items()}
+    rules = {"professions": professions, "groups": groups, "dropping": unknown == "drop"}
     tables = [
-        _checked(path, read_biographies(path, names), professions).assign(file=name) for name, path in paths.items()
+        _checked(path, read_biographies(path, names), **rules).assign(
+            file=name, **({SPLIT: parts[name]} if parts else {})
+        )
+        for name, path in paths.items()
     ]
     if not tables:
         raise BiasflowError("biographies: no file is named; name at least one.")
     bios = pd.concat(tables, ignore_index=True)
     fate = _fate(bios)
-    summary = pd.crosstab(bios["file"], fate).reindex(index=list(files), columns=list(SUMMARY_COLUMNS[2:]))
+    fates = [*SUMMARY_COLUMNS[2:-1], *([UNKNOWN] if unknown == "drop" else []), SUMMARY_COLUMNS[-1]]
+    summary = pd.crosstab(bios["file"], fate).reindex(index=list(files), columns=fates)
     summary = summary.fillna(0).astype(int).rename_axis(index="file", columns=None).reset_index()
-    summary.insert(1, "read", summary[list(SUMMARY_COLUMNS[2:])].sum(axis=1))
+    summary.insert(1, "read", summary[fates].sum(axis=1))
+    summary.attrs["unknown"] = bios.loc[fate == UNKNOWN, "called"].value_counts().to_dict()
     kept = bios.loc[fate == "kept", [*COLUMNS, *{SPLIT} & {*bios}]].reset_index(drop=True)
     if kept.empty:
         raise BiasflowError(f"{', '.join(files)}: no biography of {len(bios)} can be used; check the files.")
@@ -107,8 +119,9 @@ def name_parts(name: str) -> tuple[str, ...]:
 
 
 def _fate(bios: pd.DataFrame) -> pd.Series:
-    """The fate of each row: a column of SUMMARY_COLUMNS from no_profession on."""
+    """The fate of each row: a column of SUMMARY_COLUMNS from no_profession on, or UNKNOWN."""
     fate = pd.Series("kept", index=bios.index)
+    fate[bios["gender"] == ""] = UNKNOWN
     fate[bios["profession"] == ""] = "no_profession"
     known = bios[fate == "kept"]
     same_text = known.groupby(known["text"].str.strip(), sort=False)
@@ -118,11 +131,19 @@ def _fate(bios: pd.DataFrame) -> pd.Series:
     return fate
 
 
-def _checked(path: Path, raw: pd.DataFrame, professions: Sequence[str] | None) -> pd.DataFrame:
-    """The columns COLUMNS, checked and spelt as ours; a profession that is not given is "".
+def _checked(
+    path: Path,
+    raw: pd.DataFrame,
+    *,
+    professions: Sequence[str] | None,
+    groups: Mapping[str, Sequence[object]] | None,
+    dropping: bool,
+) -> pd.DataFrame:
+    """The columns COLUMNS, checked and spelt as ours, and how a gender is `called`; a profession that is not given is
+    "", and so is an unknown gender where these are dropped.
 
-    raw: as `read_biographies` gives it. Numbers stand for professions and genders in the hub's files only: elsewhere 1
-    may be a man."""
+    raw: as `read_biographies` gives it. Numbers stand for professions and genders in the hub's files only, or where
+    `groups` says what they mean: elsewhere 1 may be a man."""
 
     def refuse_in(column: str, wrong: pd.Series, why: str) -> None:
         refuse(path, raw[column].rename(raw.attrs["called"][column]), wrong, why)
@@ -131,7 +152,7 @@ def _checked(path: Path, raw: pd.DataFrame, professions: Sequence[str] | None) -
         why = "holds half a character (a lone surrogate); mend the text's encoding"
         refuse_in(column, raw[column].map(_has_half_character), why)
     refuse_in("text", ~raw["text"].map(is_filled), "is no text; fill it in or delete the biography")
-    if raw.attrs["hub"] and all(_is_of_numbers(raw[column]) for column in ("profession", "gender")):
+    if raw.attrs["hub"] and not groups and all(_is_of_numbers(raw[column]) for column in ("profession", "gender")):
         raw = raw.assign(
             profession=_by_number(path, raw["profession"], PROFESSIONS), gender=_by_number(path, raw["gender"], GENDERS)
         )
@@ -140,8 +161,13 @@ def _checked(path: Path, raw: pd.DataFrame, professions: Sequence[str] | None) -
     names = "a name" if known is None else f"one of {', '.join(known.values())}"
     why = f"is not {names}; leave it out, or let the run take professions of your own"
     refuse_in("profession", profession.isna(), why)
-    gender = raw["gender"].map(lambda value: GENDER_OF.get(value.strip().lower()) if isinstance(value, str) else None)
-    refuse_in("gender", gender.isna(), "is neither F nor M; a biography needs one of the two")
+    gender_of = GENDER_OF if groups is None else by_value(groups)
+    called = raw["gender"].map(spelt)
+    gender = called.map(gender_of.get)
+    if not dropping:
+        values = "" if groups is None else f" (none of {', '.join(gender_of)})"
+        why = f"is neither F nor M{values}; a text needs one of the two, or a task with `groups` and `unknown: drop`"
+        refuse_in("gender", gender.isna(), why)
     name = raw["name"].map(_joined)
     refuse_in("name", name.isna(), "is no name: a text or a list of texts; mend it or leave it empty")
     scrubbed = raw["scrubbed"].map(lambda text: text if is_filled(text) else "")
@@ -149,7 +175,8 @@ def _checked(path: Path, raw: pd.DataFrame, professions: Sequence[str] | None) -
         parts = raw[SPLIT].map(PARTS)
         refuse_in(SPLIT, parts.isna(), f"is none of {', '.join(PARTS)}")
         raw = raw.assign(split=parts)
-    return raw.assign(profession=profession, gender=gender, name=name, scrubbed=scrubbed).astype("str")
+    checked = {"profession": profession, "gender": gender.fillna(""), "name": name, "scrubbed": scrubbed}
+    return raw.assign(**checked, called=called).astype("str")
 
 
 def _has_half_character(value: object) -> bool:
@@ -186,12 +213,35 @@ def _number(value: object) -> int | None:
     return value if type(value) is int else None
 
 
+def by_value(groups: Mapping[str, Sequence[object]]) -> dict[str, str]:
+    """Return which gender a value stands for (as `spelt`): {"0": "M", "m": "M", "1": "F"} of {"M": [0, "m"], "F":
+    [1]}. BiasflowError for one that stands for both."""
+    result: dict[str, str] = {}
+    for gender, values in groups.items():
+        for value in map(spelt, values):
+            if result.setdefault(value, gender) != gender:
+                raise BiasflowError(f"the value {value!r} stands for both {result[value]} and {gender}; name it once")
+    return result
+
+
+def spelt(value: object) -> str:
+    """Return a value of a cell without what its format decides: 1, 1.0 and "1" are alike, and "F" and "f "; "" where
+    there is none."""
+    return as_label(value).lower() if value is not None else ""
+
+
+def as_label(value: object) -> str:
+    """Return a label or group as text: 1, 1.0 and "1" are alike."""
+    number = _number(value)
+    return str(value if number is None else number).strip()
+
+
 def _profession(value: object, known: Mapping[str, str] | None) -> str | None:
     """The profession that a file calls `value`, "" if it gives none, None if there is no such profession."""
     if _is_absent(value):
         return ""
-    if known is None and isinstance(value, int):
-        return str(value)  # a label such as 0 or true, of Parquet or JSON
+    if known is None and isinstance(value, int | float):  # a label such as 0, 1.0 or true, of Parquet or JSON
+        return as_label(value)
     if not isinstance(value, str):
         return None
     return value.strip() if known is None else known.get(_plain(value))

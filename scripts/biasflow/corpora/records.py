@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _REPR = reprlib.Repr()
 _REPR.maxstring = _REPR.maxother = 60  # characters of a value in a message
+NAMED = 5  # wrong places in a message
 DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+")
 Headerless = Callable[[list[str]], Sequence[str] | None]
 
@@ -100,13 +101,17 @@ def columns_of(path: str | Path, table: pd.DataFrame, *namings: Sequence[str]) -
 
 
 def refuse(path: str | Path, values: pd.Series, wrong: pd.Series, why: str) -> None:
-    """Raise BiasflowError that names the first place where `wrong` holds, and the value there (shortened).
+    """Raise BiasflowError that names the first place where `wrong` holds, and the value there (shortened); how many
+    such places there are, and the next four.
 
     values: a column of `read_records`; its name is that of the column, its index the places."""
     if wrong.any():
-        place, value = wrong.idxmax(), values[wrong.idxmax()]
+        (place, *others), value = values.index[wrong], values[wrong.idxmax()]
         if isinstance(value, str) and DECIMAL_COMMA.fullmatch(value.strip()):
             why = f"{why} (a number with a comma: write a decimal point)"
+        if others:
+            shown = ", ".join(map(str, others[: NAMED - 1])) + (", ..." if len(others) >= NAMED else "")
+            why = f"{why} ({len(others) + 1:,} {values.index.name}s are wrong; the others: {shown})"
         raise BiasflowError(f"{path}: {values.index.name} {place}: column {values.name}: {_shown(value)} {why}.")
 
 

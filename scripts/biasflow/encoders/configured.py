@@ -20,7 +20,10 @@ PLANTED = "planted"  # the text that is made of the project's own language, and 
 EXTERNAL = "external"  # the source of an encoder without weights
 ANY = ""  # in place of a metric: files that all metrics of a readout take
 FILES = "files"  # the key of an external encoder for the items that were scored, where they are others
+PREDICTIONS = "predictions"  # and the key of one for what it predicts of people, in place of the readout `heads`
 VECTORS = "vectors"  # the readout whose given files hold vectors of words or sentences, not scores of items
+
+GIVEN_AS = {"heads": PREDICTIONS}  # readout -> the key of an external encoder, where it has another name
 
 
 class GivenFile(NamedTuple):
@@ -63,7 +66,9 @@ class Encoder:
         encoder."""
         files_by_readout: dict[str, dict[str, list[GivenFile]]] = {}
         for readout, files in self.about.items():
-            if readout not in ("source", FILES):
+            if readout == PREDICTIONS:
+                files_by_readout[readout] = {ANY: [GivenFile(file) for file in self.predictions[0]]}
+            elif readout not in ("source", FILES):
                 by_metric = files if isinstance(files, Mapping) else {ANY: files}
                 files_by_readout[readout] = {metric: _files_named(entries) for metric, entries in by_metric.items()}
         return files_by_readout
@@ -74,8 +79,17 @@ class Encoder:
 
     def given_for(self, readout: str, metric: str) -> list[GivenFile]:
         """The files that stand for what a metric reads of this encoder; [] if there are none."""
-        by_metric = self.given_files.get(readout, {})
+        by_metric = self.given_files.get(GIVEN_AS.get(readout, readout), {})
         return by_metric.get(metric, by_metric.get(ANY, []))
+
+    @property
+    def predictions(self) -> tuple[list[str], list[list[object]]]:
+        """The files with what an external one predicts of people, and the pairs of groups that are compared; [] where
+        it gives none, or says no pairs."""
+        about = self.about.get(PREDICTIONS, {})
+        about = about if isinstance(about, Mapping) else {"files": about}
+        files = about.get("files", [])
+        return [files] if isinstance(files, str) else files, about.get("groups", [])
 
     @property
     def local_files(self) -> list[str]:

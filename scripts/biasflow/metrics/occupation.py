@@ -25,6 +25,7 @@ from biasflow.results.bootstrap import (
     percentiles,
     share_interval,
 )
+from biasflow.results.scores import OF_MEASURES
 
 # The source of the share of women in a profession: the training split (in the paper's text), the test split (in its
 # code), or US labour statistics (its figure 7).
@@ -67,7 +68,15 @@ def score(path: str | Path, *, professions: str | Path | None = None) -> pd.Data
     people = _in_order(table[PEOPLE_OF], classifier, np.ravel_multi_index(cells[1:], counts.shape[1:]))
     rows = occupation_rows(Tables(counts), shares=of_women, people=people)
     heads = table[names].drop_duplicates(ignore_index=True)
-    return heads.iloc[rows.pop("classifier")].reset_index(drop=True).join(rows)
+    scores = heads.iloc[rows.pop("classifier")].reset_index(drop=True).join(rows)
+    why = ""
+    if len(classes) < fairness.FEWEST_CLASSES:
+        why = f"a correlation over classes needs {fairness.FEWEST_CLASSES} of them, and these data have {len(classes)}"
+    elif table["share_train"].isna().all():
+        why = "the share of women of each class in the training data is not known"
+    if why:
+        scores.attrs[OF_MEASURES] = {name: why for name in scores["metric"].unique() if name.endswith("_gap_pearson")}
+    return scores
 
 
 def _in_order(people: pd.Series, classifier: np.ndarray, cells: np.ndarray) -> list[np.ndarray]:

@@ -15,8 +15,10 @@ from biasflow.tasks.classification.labels import dropped
 
 
 def dropped_of_tasks(paths: Sequence[str | Path]) -> list[str]:
-    """Which labels the data of tasks leave out, a sentence each. paths: their tables of labels, in their folders."""
-    said = {Path(path).parent.name: dropped(pd.read_csv(path)) for path in paths}
+    """What the data of tasks leave out, a sentence each. paths: of their tables of labels, or of what was understood of
+    the user's files, in their folders."""
+    tables = {Path(path).parent.name: pd.read_csv(path) for path in paths}
+    said = {task: table["understood"][0] if "understood" in table else dropped(table) for task, table in tables.items()}
     return [f"{task}: {sentence}." for task, sentence in said.items() if sentence]
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import TypeVar
 
-from biasflow.encoders.configured import EXTERNAL, Encoder
+from biasflow.encoders.configured import EXTERNAL, GIVEN_AS, Encoder
 from biasflow.encoders.families import FAMILIES
 from biasflow.matrix import FINETUNED, NA, NOT_RUN, PRETRAINED, RANDOM, RUN, Block, Cell, Dataset, Model
 from biasflow.plan.asked import in_parts
@@ -122,7 +122,7 @@ def why_not(setup: Setup, asked: Asked, method: str, metric: str, dataset: Datas
         names = " and ".join(TASKS[name].label if name else "pretrained encoders" for name in kinds)
         models = f"models fine-tuned for {TASKS[kind].label}" if kind else "pretrained encoders"
         return f"{block.key}.metrics: {metric} is for {names}, not for {models}"
-    if datasets_of(metric, asked.task) is None:
+    if datasets_of(metric, asked.task, encoder) is None:
         if asked.task and asked.task.about["kind"] in kinds:
             return f"{block.key}.metrics: {metric}: {asked.task.kind.otherwise.format(task=asked.task.name)}"
         kinds = list(filter(None, kinds))
@@ -153,7 +153,8 @@ def _not_given(asked: Asked, method: str, metric: str) -> str | None:
     if asked.model.training != PRETRAINED:
         return f"{key} is {EXTERNAL}: it has no weights to train; its files are read as trainings: [{PRETRAINED}]"
     if not asked.encoder.given_for(METRICS[metric].readout, metric):
-        return f"{key} is {EXTERNAL} and gives no {METRICS[metric].readout} for {metric}"
+        readout = METRICS[metric].readout
+        return f"{key} is {EXTERNAL} and gives no {GIVEN_AS.get(readout, readout)} for {metric}"
     if method != NONE:
         return f"{key} is {EXTERNAL}: methods.{method} has no weights to act on"
     return None
@@ -234,7 +235,7 @@ def _kind(asked: Asked) -> str:
 
 def _datasets(setup: Setup, asked: Asked, metric: str) -> list[Dataset | None]:
     """The datasets of a metric for a model; [None] where there is none, so that the cell says why."""
-    datasets = datasets_of(metric, asked.task)
+    datasets = datasets_of(metric, asked.task, asked.encoder)
     if datasets is None or not _is_measured(asked, metric):
         return [None]
     named = [named_after_own_files(dataset, asked.paths) for dataset in datasets(asked)]
@@ -245,7 +246,7 @@ def _limited(setup: Setup, asked: Asked, kind: str, dataset: Dataset) -> Dataset
     """A dataset with the limits that its scores depend on: that of the task whose data it is of or that the model was
     fine-tuned on, or a method of the block fitted to, and that of the block, which its readout is given."""
     fitted = asked.task and any("task" in sources(setup.methods[name]) for name in asked.block.methods)
-    on_task = asked.model.task != NA or kind not in DATASETS or fitted
+    on_task = asked.task and (asked.model.task != NA or kind not in DATASETS or fitted)
     of_task = [asked.task.about.get("limit")] if on_task else []
     of_block = asked.block.limit if kind in SAMPLED else None
     limits = tuple(limit for limit in (*of_task, of_block) if limit)

@@ -12,6 +12,7 @@ from biasflow.base.records import start_of
 ABSENT = object()
 IDLE = ("run", "replace", "mirror", "encoder")  # keys on which no result depends; the path of an encoder has `encoder`
 ADDED_TO = ("ask", "papers", "metrics")  # whoever asks for more here gets more results
+ABSENT_NOW, SHOWN_KEYS = "absent now", 3
 NAMED = ("encoders", "tasks", "methods", "given")  # another name here changes nothing of what there is
 
 
@@ -38,8 +39,10 @@ def check_kept(config: Mapping, jobs: Mapping[str, Planned], content: Callable[[
         files += [f"{file} has another content than before" for file in edited_inputs(record, data)]
         files += _of_encoders(record, jobs[path])
     if keys:
-        first = min(keys, key=lambda key: key.count("."))
-        why = f"{first} {keys[first]}" + (f" (and {len(keys) - 1} other keys changed)" if len(keys) > 1 else "")
+        # Entries that a paper brings come and go with its own keys, which say more.
+        first, *others = sorted(keys, key=lambda key: (ABSENT_NOW in keys[key], key.count(".")))
+        more = f" and {len(others) - SHOWN_KEYS} more" if len(others) > SHOWN_KEYS else ""
+        why = f"{first} {keys[first]}" + (f" (changed, too: {', '.join(others[:SHOWN_KEYS])}{more})" if others else "")
     elif files:
         why = files[0]
     else:
@@ -81,8 +84,12 @@ def changes(before: object, now: object, key: tuple[str, ...] = ()) -> Iterator[
             if key or name not in IDLE:
                 yield from changes(before.get(name, ABSENT), now.get(name, ABSENT), (*key, name))
     elif before != now and not _is_added(before, now, key):
-        was, is_now = ("absent" if value is ABSENT else short(value) for value in (before, now))
-        yield ".".join(key), f"was {was}, is {is_now}"
+        was = "absent" if before is ABSENT else _shown(before)
+        yield ".".join(key), f"was {was}, is {ABSENT_NOW if now is ABSENT else _shown(now)}"
+
+
+def _shown(value: object) -> str:
+    return "there" if isinstance(value, Mapping) else short(value)
 
 
 def _is_added(before: object, now: object, key: tuple[str, ...]) -> bool:

@@ -14,9 +14,10 @@ from biasflow.base.files import sha256
 from biasflow.base.paths import Paths, package_file
 from biasflow.corpora.catalogue import read_catalogue
 from biasflow.corpora.disco import BLANK
+from biasflow.corpora.predictions import PAIR
 from biasflow.corpora.seat import DENSRAY_TESTS
 from biasflow.corpora.stereoset import AUTHORS_STIMULI
-from biasflow.encoders.configured import PLANTED, Encoder
+from biasflow.encoders.configured import GIVEN_AS, PLANTED, Encoder
 from biasflow.encoders.sentence_transformers import FIRST_TOKEN, POOLINGS
 from biasflow.matrix import Dataset, Files
 from biasflow.plan.setup import kind_of
@@ -433,9 +434,25 @@ DATASETS: Mapping[str, Callable[[Asked], list[Dataset]]] = {one.__name__: one fo
 SAMPLED = {one.__name__ for one in _ITEMS}
 
 
-def datasets_of(metric: str, task: TaskPlan | None) -> Callable[[Asked], list[Dataset]] | None:
+def given_predictions(asked: Asked) -> list[Dataset]:
+    """What an external encoder predicts of people, a dataset for each pair of groups that is compared."""
+    files, groups = asked.encoder.predictions
+    pairs = groups or [list(PAIR)]
+    return [
+        Dataset(
+            re.sub("[^A-Za-z0-9]+", "-", " ".join(["predictions", *(map(str, pair) if groups else ())])),
+            {"people": tuple(files)},
+            {"pair": pair, "groups": pairs},
+        )
+        for pair in pairs
+    ]
+
+
+def datasets_of(metric: str, task: TaskPlan | None, encoder: Encoder) -> Callable[[Asked], list[Dataset]] | None:
     """The function that lists the datasets of a metric; None where it needs data that the task does not have."""
     name = METRICS[metric].datasets
+    if encoder.is_external and METRICS[metric].readout in GIVEN_AS:
+        return given_predictions
     return DATASETS.get(name) or (task.kind.datasets.get(name) if task else None)
 
 

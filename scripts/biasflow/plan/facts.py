@@ -9,16 +9,18 @@ from pathlib import Path
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import check_path, no_folder
 from biasflow.base.names import naming
-from biasflow.base.paths import is_corpus_file
+from biasflow.base.paths import is_corpus_file, package_file
 from biasflow.corpora.documents import NEEDED, count_documents
+from biasflow.corpora.predictions import PAIR, read_predictions
 from biasflow.corpora.published_scores import check_kind
-from biasflow.encoders.configured import ANY, VECTORS, Encoder
+from biasflow.encoders.configured import ANY, PREDICTIONS, VECTORS, Encoder
 from biasflow.encoders.described import describe
 from biasflow.encoders.families import FAMILIES
 from biasflow.encoders.recipes import MASKED_LM
 from biasflow.encoders.sentence_transformers import encoder_folder
 from biasflow.encoders.stored import CONFIG, INDEX, MERGE, WEIGHTS, adapter_of, check_config
 from biasflow.plan.asked import read_asked
+from biasflow.plan.datasets import BIOGRAPHIES, text_file
 from biasflow.plan.setup import Facts, Setup
 
 CONVERT = "docs/howto/encoder.md shows how"
@@ -54,6 +56,7 @@ def gather(config: Mapping) -> Facts:
         elif encoder.continues:
             _check_heads(encoder)
             no_documents |= _no_documents(encoder)
+    _check_examples(setup)
     tasks = map(setup.task, config["tasks"])
     steps = ((task, step, step.absent(task)) for task in tasks for step in task.kind.steps)
     absent = {task.file(name): reason for task, step, reason in steps if reason for name in step.outputs.values()}
@@ -79,6 +82,24 @@ def _check_heads(encoder: Encoder) -> None:
         raise BiasflowError(
             f"config: key '{key}.next_sentence': an encoder of the type {kind} has no such head; leave it out"
         )
+
+
+def _check_examples(setup: Setup) -> None:
+    """BiasflowError, naming the key, for so few examples of an occupation that too few texts can be planted in, as far
+    as that can be known before the first job: a text that is there is read if so few are asked for."""
+    texts: dict[tuple[str, str, int], str] = {}
+    for name, encoder in setup.encoders.items():
+        about = encoder.about
+        if encoder.continues and about.get("examples") and not Path(setup.paths.encoder(name)).exists():
+            file = text_file(setup.paths, encoder, about["text"] or BIOGRAPHIES[1])
+            labour = about.get("labour", package_file("data/labour_statistics.csv"))
+            texts.setdefault((file, labour, about["examples"]), f"encoders.{name}")
+    for (file, labour, examples), key in texts.items():
+        bring = (paper for paper, of in setup.config["papers"].items() if of.get("examples") == examples)
+        with naming(f"{next((f'papers.{paper}' for paper in bring), key)}.examples"):
+            from biasflow.planted.units import check_examples  # slow to load, and needed for such encoders alone
+
+            check_examples(file, labour, most=examples)
 
 
 def _no_documents(encoder: Encoder) -> dict[str, str]:
@@ -107,6 +128,10 @@ def _check_given(encoder: Encoder) -> None:
                         raise BiasflowError(f"there is no file {file.file}")
                     if metric != ANY and readout != VECTORS:
                         check_kind(file.file, file.column)
+    files, groups = encoder.predictions
+    if files:
+        with naming(f"encoders.{encoder.name}.{PREDICTIONS}"):
+            read_predictions(files, groups or [PAIR])
 
 
 def _why_not(encoder: Encoder) -> str | None:

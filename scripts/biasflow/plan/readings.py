@@ -8,7 +8,7 @@ from dataclasses import asdict
 
 from biasflow.base.paths import Paths
 from biasflow.corpora.catalogue import Catalogue
-from biasflow.encoders.configured import VECTORS, GivenFile
+from biasflow.encoders.configured import GIVEN_AS, VECTORS, GivenFile
 from biasflow.matrix import Dataset, Files
 from biasflow.plan.encoders import model_files
 from biasflow.plan.estimate import of_reading
@@ -127,6 +127,8 @@ def _told(reading: Reading, module: str, inputs: str) -> dict[str, object]:
 def _external_options(reading: Reading, metric: str, files: list[GivenFile]) -> dict[str, object]:
     """Of a readout of items: what says which they are; of vectors: the test; none of files that hold documents."""
     options, listing = reading.dataset.options, _listing(reading, metric)
+    if reading.readout in GIVEN_AS:
+        return dict(options)
     if reading.readout == VECTORS:
         return {"dataset": reading.dataset.read_as, "templates": options.get("templates")}
     if not listing:

@@ -5,7 +5,7 @@ choosing which of the two versions stands in it: the stereotypical one with prob
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +20,7 @@ from biasflow.corpora.labour import read_labour
 from biasflow.text.gender_swap import gender_of, genders_in, swap_triple
 
 LEAST_UNITS, LEAST_OCCUPATIONS = 1000, 20
+READ_FIRST = 4 * LEAST_UNITS  # texts that are read before the first job: seconds
 COLUMNS = ["occupation", "share_of_women", "stereotype", FEMALE, MALE]
 WORD = re.compile(r"\w+|[^\w\s]")  # a word, or a sign
 CONSTRUCTIONS = ["he is a", "he is", "he was", "He", "he", "His", "his", "him", "other"]  # His begins a sentence
@@ -59,8 +60,9 @@ def read_units(text: str | Path, labour: str | Path, *, most: int) -> UnitsRead:
     if len(units) < LEAST_UNITS or len(counts) < LEAST_OCCUPATIONS:
         raise BiasflowError(
             f"{text}: {len(units)} units of {len(counts)} occupations can be planted in; at least {LEAST_UNITS} of "
-            f"{LEAST_OCCUPATIONS} are needed. Give more text, shares of more occupations, or raise `examples`. "
-            f"Left out: {dict(left_out)}; by occupation: {counts.to_dict()}"
+            f"{LEAST_OCCUPATIONS} are needed. Raise `examples` (at most {most} texts of an occupation were read), or "
+            f"give more text or shares of more occupations. Left out: {_in_words(left_out)}; by occupation: "
+            f"{_in_words(counts)}"
         )
     if units["stereotype"].nunique() < 2:
         raise BiasflowError(
@@ -68,6 +70,24 @@ def read_units(text: str | Path, labour: str | Path, *, most: int) -> UnitsRead:
             "how often the text speaks of women; give shares of occupations that are typical of the other, too"
         )
     return UnitsRead(units[COLUMNS], dict(left_out))
+
+
+def check_examples(text: str | Path, labour: str | Path, *, most: int) -> None:
+    """Raise BiasflowError where `read_units` would for want of units, as far as seconds tell: where `most` of every
+    occupation are too few, and of a text that is there where they are so few that it is read quickly."""
+    shares = read_labour(labour).dropna()
+    occupations = int((shares != 0.5).sum())
+    if most * occupations < LEAST_UNITS:
+        raise BiasflowError(
+            f"{most} texts of each of {occupations} occupations are fewer than the {LEAST_UNITS} that bias is planted "
+            f"in; it is how many are read of an occupation: write {-(-LEAST_UNITS // max(occupations, 1))} or more"
+        )
+    if Path(text).is_file() and most * occupations < READ_FIRST:
+        read_units(text, labour, most=most)
+
+
+def _in_words(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {n:,}" for name, n in counts.items()) or "nothing"
 
 
 def construction(words: Sequence[str], number: int) -> str:

@@ -92,6 +92,15 @@ def matrix(scores: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
     return rows
 
 
+def with_reasons(cells: pd.DataFrame, reasons: pd.DataFrame) -> pd.DataFrame:
+    """The matrix with the reasons that jobs found for single measures (results.scores.HOLES, whose metric is then the
+    measure), in place of UNDEFINED."""
+    keys = [key for key in ROW if key not in ("setting", "head")]
+    told = reasons.rename(columns={"metric": "measure"}).drop_duplicates(keys).set_index(keys)["reason"]
+    found = told.reindex(pd.MultiIndex.from_frame(cells[keys])).set_axis(cells.index)
+    return cells.assign(reason=cells["reason"].mask((cells["reason"] == UNDEFINED) & found.notna(), found))
+
+
 def measures() -> dict[tuple[str, str], Measure]:
     """(metric family, metric) -> its measure, in the order of the registry."""
     return {(family, name): measure for family, entry in METRICS.items() for name, measure in entry.measures.items()}

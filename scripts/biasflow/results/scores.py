@@ -102,6 +102,7 @@ NOT_RUN = "not run"
 
 
 REASONS = "reasons"  # attribute of a table of scores: method -> why its scores have no value
+OF_MEASURES = "reasons_of_measures"  # likewise: measure -> why it has no value where others of its metric have
 UNDEFINED = "its value is not defined (NaN), because all items are equal, or too few"
 
 

@@ -5,11 +5,13 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
+import pandas as pd
 import pytest
 
 from biasflow.base.code import module_file
 from biasflow.base.errors import BiasflowError
-from biasflow.base.paths import CORPORA
+from biasflow.base.paths import CORPORA, package_file
+from biasflow.corpora.labour import read_labour
 from biasflow.encoders.families import HEADS
 from biasflow.encoders.recipes import RECIPES
 from biasflow.matrix import RANDOM, RUN
@@ -279,6 +281,37 @@ def test_planted_bias_is_read_from_biographies_and_shares_and_changes_no_other_t
     assert set(BIOGRAPHIES) < set(CATALOGUE.files)
     plain = resolve(changed(("encoders.more", {"source": "continued", "from": "own"})), SCHEMA)
     assert not {"dose", "examples", "labour"} & set(plain["encoders"]["more"])
+
+
+@pytest.mark.parametrize(
+    ("examples", "texts", "message"),
+    [
+        (30, 0, r"examples': 30 texts of each of 22 occupations are fewer than the 1000 .* write 46 or more"),
+        (60, 10, r"examples': .*mine\.csv: 220 units of 22 occupations .*raise `examples` \(at most 60 .*nurse 10"),
+        (60, 60, None),
+    ],
+)
+@pytest.mark.parametrize("by_paper", [False, True])
+def test_too_few_examples_to_plant_bias_in_are_known_before_the_first_job(tmp_path, examples, texts, message, by_paper):
+    occupations = read_labour(package_file("data/labour_statistics.csv")).dropna().index
+    rows = [
+        {"text": f"He is a {name} of town {k}.", "profession": name, "gender": "M"}
+        for name in occupations
+        for k in range(texts)
+    ]
+    text = str(tmp_path / "mine.csv")
+    if texts:
+        pd.DataFrame(rows).to_csv(text, index=False)
+    keys = {"text": text, "examples": examples}
+    more = {"source": "continued", "from": "own", "recipe": "planted", "dose": 0.5}
+    change = ("papers.calibrated", {"encoder": "own", **keys}) if by_paper else ("encoders.more", more | keys)
+    config = resolve(changed(change), SCHEMA)
+    config["encoders"] = {name: about for name, about in config["encoders"].items() if about["source"] != "local"}
+    if message is None:
+        gather(config)
+        return
+    with pytest.raises(BiasflowError, match=f"(?i)'{'papers.calibrated' if by_paper else 'encoders.more'}.{message}"):
+        gather(config)
 
 
 @pytest.mark.parametrize("recipe", sorted(set(RECIPES) - {"planted"}))

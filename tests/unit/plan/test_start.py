@@ -32,6 +32,7 @@ BEFORE = {
         ("tasks.nli.finetuning.epochs", 2, "was 1, is 2"),
         ("files.stereoset-dev", "mine.json", 'was absent, is "mine.json"'),
         ("limit", 100, "was null, is 100"),
+        ("metrics.weat", 3, "was there, is 3"),
         ("metrics.weat.tests", ["C7"], 'was ["C6"], is ["C7"]'),
         ("ask.inside.methods", ["none"], 'was ["none", "leace"], is ["none"]'),
         ("run", "other", None),

@@ -23,6 +23,7 @@ from biasflow.results.matrix import (
     matrix,
     measures,
     why,
+    with_reasons,
     without_samples,
 )
 from biasflow.results.scores import NA, concatenate, tidy
@@ -364,3 +365,12 @@ def test_what_stands_beside_a_measure_is_scored_by_the_same_metric():
     known |= {"majority_share", "majority_p", "smallest_gap_seen", "trait_ratings_r2"}
     besides = [(entry, other) for entry in METRICS.values() for one in entry.measures.values() for other in one.beside]
     assert {other.metric for entry, other in besides if other.metric not in entry.measures} == known
+
+
+def test_a_measure_without_a_value_has_the_reason_that_its_job_found():
+    names = ["encoder", "task", "strategy", "method", "setting", "measure", "dataset", "head"]
+    one = dict.fromkeys(names, "-") | {"measure": "tpr_gap_pearson", "reason": UNDEFINED}
+    cells = pd.DataFrame([one, one | {"method": "hard"}, one | {"reason": ""}])
+    told = {"encoder": "-", "task": "-", "strategy": "-", "seed": "0", "method": "-", "dataset": "-"}
+    reasons = pd.DataFrame([told | {"metric": "tpr_gap_pearson", "reason": "two classes"}])
+    assert with_reasons(cells, reasons)["reason"].tolist() == ["two classes", UNDEFINED, ""]

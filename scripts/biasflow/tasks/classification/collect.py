@@ -9,13 +9,15 @@ from pathlib import Path
 import pandas as pd
 
 from biasflow.base.errors import printable
+from biasflow.base.genders import WOMEN_FIRST
 from biasflow.base.sample import sampled
 from biasflow.base.tabular import write_csv, write_parquet
-from biasflow.corpora.bios import PROFESSIONS, collect_bios
+from biasflow.corpora.bios import PROFESSIONS, UNKNOWN, collect_bios
 from biasflow.corpora.labour import read_labour
 from biasflow.planted.bios import biographies as planted_biographies
 from biasflow.planted.world import load_world
 from biasflow.tasks.classification.labels import dropped, keep_labels
+from biasflow.tasks.classification.splits import how_split
 from biasflow.tasks.classification.versions import scrubbed_texts
 
 # What the keys of the columns of a user's texts are called by the reader of biographies.
@@ -52,7 +54,9 @@ def prepare(
         shares = pd.Series(load_world().shares) if data == "planted" else read_labour(sources["labour"][0])
         labels = profession_table(labels, shares)
     write_csv(labels, outputs.get("professions") or outputs["labels"])
-    if said := dropped(labels):
+    if "understood" in outputs:
+        write_csv(pd.DataFrame({"understood": [collected.understood]}), outputs["understood"])
+    if said := collected.understood:
         logging.getLogger(__name__).warning(said)
         print(f"biasflow: {printable(said)}", file=sys.stderr, flush=True)  # before anything is trained
     return {"texts": len(texts)}
@@ -61,11 +65,13 @@ def prepare(
 @dataclass(frozen=True)
 class Collected:
     """Labelled texts. texts: text, label, gender, name, scrubbed and, where the data say it, split; labels: which are
-    kept, or why not (column label, of biographies profession); sources: the files they are from."""
+    kept, or why not (column label, of biographies profession); sources: the files they are from; understood: what was
+    read, counted and left out, in a sentence."""
 
     texts: pd.DataFrame
     labels: pd.DataFrame
     sources: pd.DataFrame
+    understood: str = ""
 
     def scrubbed(self, terms: str | None) -> pd.DataFrame:
         """Return the texts with a column `scrubbed` (terms: text.scrub; None: without), and the source's own as
@@ -90,19 +96,42 @@ def kept(
     """The texts of files that a task keeps.
 
     data: least and small of `keep_labels`, and of biographies the `professions` that may occur (None: those of Bias in
-    Bios, empty: any), of other texts the names of the `columns` text, label, group, and split or None.
+    Bios, empty: any), of other texts the names of the `columns` text, label, group, and split or None, `parts`, the
+    part of each file where a file is one, and groups and unknown as `collect_bios` has them.
     Which labels are kept follows from their counts alone, so that a further seed changes no text, and trains no
     finished model again. The rule of the splits tries the seeds that are asked for."""
     columns = data.get("columns")
     if columns:
         names = {NAMES[key]: (name,) for key, name in columns.items() if name}
-        table, sources = collect_bios(files, professions=None, names=names)
+        about = {key: data[key] for key in ("groups", "unknown") if key in data}
+        about |= {"parts": dict(zip(files, data["parts"], strict=True))} if data.get("parts") else {}
+        table, sources = collect_bios(files, professions=None, names=names, **about)
     else:
         known = PROFESSIONS if data["professions"] is None else data["professions"] or None
         table, sources = collect_bios(files, professions=known)
+    genders = table["gender"].value_counts()
     table = _limited(_labelled(table), limit)
     table, labels = keep_labels(table, least=data["least"], small=data["small"], advice=advice)
-    return Collected(table, labels if columns else labels.rename(columns=PROFESSION), sources)
+    labels = labels if columns else labels.rename(columns=PROFESSION)
+    said = _understood(sources, genders, labels, limit)
+    parts = how_split(table, columns and columns["split"], "each seed draws train, validation and test")
+    return Collected(table, labels, sources, "; ".join(filter(None, [*said, parts, dropped(labels)])))
+
+
+def _understood(sources: pd.DataFrame, genders: pd.Series, labels: pd.DataFrame, limit: int | None) -> list[str]:
+    """What was read of the files, and what was left out of it."""
+    counts = sources.drop(columns="file").sum()
+    people = ", ".join(f"{genders.get(gender, 0):,} {gender}" for gender in WOMEN_FIRST)
+    values = ", ".join(f"{value or 'empty'} {n:,}" for value, n in sources.attrs["unknown"].items())
+    unknown = f"{counts[UNKNOWN]:,} unknown left out" + (f" ({values})" if values else "") if UNKNOWN in counts else ""
+    others = {"no_profession": "without a label", "duplicate": "repeated", "conflicting": "with contradicting labels"}
+    more = [f"{counts[name]:,} {why}" for name, why in others.items() if counts[name]]
+    said = f"{counts['read']:,} rows, {labels['kept'].sum()} {labels.columns[0]}s, {people}"
+    return [
+        f"{said}, {unknown}" if unknown else said,
+        f"{', '.join(more)} left out" if more else "",
+        f"a sample of {limit:,} is used" if limit is not None and limit < genders.sum() else "",
+    ]
 
 
 def profession_table(labels: pd.DataFrame, labour: pd.Series) -> pd.DataFrame:

@@ -1,11 +1,13 @@
 """The labelled texts, or pairs, of a task in fixed parts: of a user's files, of corpora that have a reader, or
 embedded."""
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
 
+from biasflow.base.errors import printable
 from biasflow.base.sample import sampled
 from biasflow.base.tabular import write_csv
 from biasflow.corpora.bios import PARTS as NAMES_OF_PARTS
@@ -13,7 +15,7 @@ from biasflow.corpora.glue import read_glue
 from biasflow.corpora.nli import COLUMNS, collect_parts
 from biasflow.corpora.records import columns_of, read_records, refuse, without_empty
 from biasflow.planted.nli import planted_parts
-from biasflow.tasks.classification.splits import PARTS, split
+from biasflow.tasks.classification.splits import PARTS, how_split, split
 
 SEED = 0  # of a split that the data lack; it does not depend on the fine-tunings
 NO_VALIDATION = {"train": "train", "validation": "test"}  # of embedded pairs, if nothing is selected on the test part
@@ -34,6 +36,10 @@ def prepare(
         write_csv(examples, outputs[part])
     if "sources" in outputs:
         write_csv(facts.pop("sources"), outputs["sources"])
+    if "understood" in outputs:
+        said = facts["understood"]
+        write_csv(pd.DataFrame({"understood": [said]}), outputs["understood"])
+        print(f"biasflow: {printable(said)}", file=sys.stderr, flush=True)  # before anything is trained
     return {**facts, "examples": {part: len(examples) for part, examples in parts.items()}}
 
 
@@ -62,26 +68,37 @@ def of_glue(sources: Sources, *, data: str, planted: Mapping[str, object]) -> Re
     return {part: examples.examples for part, examples in read.items()}, facts
 
 
-def of_table(sources: Sources, *, columns: Mapping[str, object]) -> Read:
+def of_table(sources: Sources, *, columns: Mapping[str, object], parts: Sequence[str] = ()) -> Read:
     """Texts or pairs of the files of a user. columns: the names of those of the text (or the two texts) and the label,
-    and of the split or None: then 65 % are train, 10 % validation and 25 % test, with the same shares of labels.
+    and of the split or None; parts: the part that each file is, where files are. Without either 65 % are train, 10 %
+    validation and 25 % test, with the same shares of labels.
 
-    Rows without a text or a label are left out and counted. BiasflowError names file, row and column of a wrong
-    value."""
+    Rows without a text or a label, repeated ones, and all copies of a text with two labels are left out and counted, so
+    that no text is in two parts. BiasflowError names file, row and column of a wrong value."""
     texts, label, part = columns["text"], columns["label"], columns["split"]
     names = [*texts, label, *([part] if part else [])]
-    tables = []
-    for path in sources["files"]:
+    tables, read = [], 0
+    for number, path in enumerate(sources["files"]):
         table = read_records(path, names)
+        read += len(table)
         table = table[list(columns_of(path, table, names))].map(lambda value: "" if value is None else str(value))
         if part:
-            parts = table[part].map(NAMES_OF_PARTS)
-            refuse(path, table[part], parts.isna(), f"is none of {', '.join(NAMES_OF_PARTS)}")
-            table = table.assign(**{part: parts})
-        tables.append(without_empty(path, table, *texts, label).rename(columns={label: "label", part: "split"}))
-    table = pd.concat(tables, ignore_index=True)
+            known = table[part].map(NAMES_OF_PARTS)
+            refuse(path, table[part], known.isna(), f"is none of {', '.join(NAMES_OF_PARTS)}")
+            table = table.assign(**{part: known})
+        table = without_empty(path, table, *texts, label).rename(columns={label: "label", part: "split"})
+        tables.append(table.assign(split=parts[number]) if parts else table)
+    filled = pd.concat(tables, ignore_index=True)
+    once = filled[~filled.duplicated([*texts, "label"])]
+    table = once[~once.duplicated(texts, keep=False)].reset_index(drop=True)
+    lost = {"empty": read - len(filled), "repeated": len(filled) - len(once)}
+    lost["with contradicting labels"] = len(once) - len(table)
+    more = [f"{n:,} {why}" for why, n in lost.items() if n]
+    said = [f"{read:,} rows, {table['label'].nunique()} labels", f"{', '.join(more)} left out" if more else ""]
+    said.append(how_split(table, part, "train, validation and test are drawn"))
     rows = split(table, SEED)
-    return {name: table.iloc[getattr(rows, name)][[*texts, "label"]] for name in PARTS}, {}
+    examples = {name: table.iloc[getattr(rows, name)][[*texts, "label"]] for name in PARTS}
+    return examples, {"understood": "; ".join(filter(None, said))}
 
 
 READERS: Mapping[str, Callable[..., Read]] = {"nli": of_nli, "glue": of_glue, "table": of_table}

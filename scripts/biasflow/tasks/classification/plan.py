@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.names import naming
+from biasflow.corpora.bios import by_value
 from biasflow.corpora.catalogue import Catalogue
 from biasflow.encoders.configured import PLANTED
 from biasflow.matrix import NA, PRETRAINED, Dataset
@@ -19,6 +21,7 @@ from biasflow.tasks.kinds import Asked, Gendered, Kind, Options, Step, TaskPlan,
 RAW, SCRUBBED = "raw", "scrubbed"
 TEXTS = {"texts": "texts.parquet"}  # role -> file of the task's data
 PARTS = ("train", "validation", "test")
+UNDERSTOOD = "understood.csv"  # what was read of the user's files, in a sentence
 READ_FIRST = 32e6  # bytes of texts that are read before the first job: three seconds
 Columns = Callable[[TaskPlan], Options]  # texts and labels of the task's `train` and `examples`
 
@@ -104,22 +107,32 @@ def advice(task: TaskPlan) -> str:
     return f"{more}, or have it dropped ({key}.data.small: drop)"
 
 
-def dropped(task: TaskPlan, catalogue: Catalogue) -> str:
-    """Say which labels will be dropped, before the texts are collected for the first time, if their files are read in
-    seconds; BiasflowError for what collecting refuses."""
+def understood(task: TaskPlan, catalogue: Catalogue) -> str:
+    """Say what is read of the user's files and what is left out, before the texts are collected for the first time, if
+    these are read in seconds; BiasflowError for what collecting refuses."""
     data = task.about["data"]
-    if data == PLANTED or data["small"] != "drop" or Path(task.file(task.kind.drops)).exists():
+    if data == PLANTED or Path(task.file(task.kind.drops)).exists():
         return ""
-    files = dict(zip(data["files"], map(Path, corpus_files(task, data["files"], catalogue)), strict=True))
+    names = list(files_of(data))
+    files = dict(zip(names, map(Path, corpus_files(task, names, catalogue)), strict=True))
     if not all(path.is_file() for path in files.values()):
         return ""
     if sum(path.stat().st_size for path in files.values()) > READ_FIRST:
         return ""
-    from biasflow.tasks.classification.collect import kept  # slow to load, and needed for such files alone
-    from biasflow.tasks.classification.labels import dropped as say
+    options = dict(task.kind.steps[0].options(task))  # of the texts
+    if "reader" in options:
+        from biasflow.tasks.classification.parts import of_table  # slow to load, and needed for such files alone
 
-    options = task.kind.steps[0].options(task)  # of the texts
-    return say(kept(files, options["data"], advice=options["advice"], limit=options["limit"]).labels)
+        about = {key: options[key] for key in ("columns", "parts")}
+        return str(of_table({"files": list(files.values())}, **about)[1]["understood"])
+    from biasflow.tasks.classification.collect import kept  # likewise
+
+    return kept(files, options["data"], advice=options["advice"], limit=options["limit"]).understood
+
+
+def files_of(data: Mapping) -> dict[str, str]:
+    """Return the files of a task, and the part that each is, "" where files are not parts."""
+    return dict.fromkeys(data.get("files", ()), "") | {name: part for part in PARTS for name in data.get(part, ())}
 
 
 def of_people(
@@ -141,7 +154,7 @@ def of_people(
         steps=(collect, check_splits, *further),
         checks=("splits.csv",),
         trained_on=TEXTS,
-        dropped=dropped,
+        dropped=understood,
         datasets={
             "probed_texts": probed_texts,
             "mlp_probed_texts": with_hidden_layer(probed_texts),
@@ -196,17 +209,38 @@ def _texts_of(about: Mapping) -> list[str]:
 
 
 def _of_people(task: TaskPlan) -> dict[str, object]:
-    keys = ("files", "least", "small")
-    data = {**{key: task.about["data"][key] for key in keys}, "columns": task.about["columns"]}
+    data = {key: task.about["data"][key] for key in ("least", "small")}
+    data |= {key: task.about[key] for key in ("columns", "groups", "unknown")} | _files_and_parts(task)
     return {"data": data, "scrubbing": task.about["scrubbing"], "limit": task.about["limit"], "advice": advice(task)}
 
 
+def _files_and_parts(task: TaskPlan) -> dict[str, list[str]]:
+    files = files_of(task.about["data"])
+    return {"files": list(files), "parts": [*filter(None, files.values())]}
+
+
 def _files(task: TaskPlan, catalogue: Catalogue) -> dict[str, list[str]]:
-    return {"files": corpus_files(task, task.about["data"]["files"], catalogue)}
+    return {"files": corpus_files(task, list(files_of(task.about["data"])), catalogue)}
+
+
+def check_files(task: TaskPlan) -> None:
+    """Raise BiasflowError unless the data are files, or a file or more for each part, which no column tells then."""
+    data, key = task.about["data"], f"config: key 'tasks.{task.name}"
+    named = [name for name in ("files", *PARTS) if name in data]
+    if named not in (["files"], [*PARTS]):
+        raise BiasflowError(f"{key}.data': has {', '.join(named) or 'no file'}; name files, or {', '.join(PARTS)}")
+    if named != ["files"] and task.about["columns"]["split"]:
+        raise BiasflowError(f"{key}.columns.split': the files say which part a text is in; leave it out")
+    if twice := [name for name in files_of(data) if sum(name in data[part] for part in named) > 1]:
+        raise BiasflowError(f"{key}.data': {twice[0]} is in two parts; name it in one")
 
 
 def check(task: TaskPlan) -> None:
-    """Raise BiasflowError for a pair of texts of people with a gender."""
+    """Raise BiasflowError for files that do not fit (`check_files`), a value of the gender that stands for both, and a
+    pair of texts of people with a gender."""
+    check_files(task)
+    with naming(f"tasks.{task.name}.groups"):
+        by_value(task.about["groups"] or {})
     if len(_texts_of(task.about)) > 1:
         raise BiasflowError(
             f"config: key 'tasks.{task.name}.columns.group': pairs of texts are classified without a gender; leave it "
@@ -218,7 +252,7 @@ PEOPLE = of_people(
     Step(
         "labelled_texts",
         "tasks.classification.collect",
-        {**TEXTS, "labels": "labels.csv", "sources": "sources.csv"},
+        {**TEXTS, "labels": "labels.csv", "sources": "sources.csv", "understood": UNDERSTOOD},
         sources=_files,
         options=_of_people,
         memory=8000,
@@ -227,18 +261,19 @@ PEOPLE = of_people(
     "labelled_splits",
     check=check,
     captioned=("scrubbing",),
-    drops="labels.csv",
+    drops=UNDERSTOOD,
     otherwise="the accuracy of texts with a gender is one of the measures of fairness; ask for that",
 )
 WITHOUT_GROUP = of_parts(
     Step(
         "labelled_parts",
         "tasks.classification.parts",
-        {part: f"{part}.csv" for part in PARTS},
+        {**{part: f"{part}.csv" for part in PARTS}, "understood": UNDERSTOOD},
         sources=_files,
         options=lambda task: {
             "reader": "table",
             "columns": {**task.about["columns"], "text": _texts_of(task.about)},
+            "parts": _files_and_parts(task)["parts"],
             "limit": task.about["limit"],
         },
         memory=8000,
@@ -246,6 +281,9 @@ WITHOUT_GROUP = of_parts(
     ),
     columns=own_columns,
     datasets={"test_sets": lambda asked: [part_of(asked, "test", own_columns(asked.task))]},
+    check=check_files,
+    dropped=understood,
+    drops=UNDERSTOOD,
     otherwise="it needs a gender of each text; name its column (tasks.{task}.columns.group)",
 )
 

@@ -68,6 +68,16 @@ def split(texts: pd.DataFrame, seed: int) -> Split:
     return Split(train, validation, test)
 
 
+def how_split(texts: pd.DataFrame, column: str | None, otherwise: str) -> str:
+    """Say how texts are split: by a column, by files, or as `otherwise` says; and how many are in each part of a split
+    of their own."""
+    if "split" not in texts:
+        return otherwise
+    sizes = texts["split"].value_counts()
+    counts = ", ".join(f"{sizes.get(part, 0):,} {part}" for part in PARTS)
+    return f"split by {f'column {column}' if column else 'files'} ({counts})"
+
+
 def rows_of(texts: pd.DataFrame, strategy: Strategy, seed: int) -> Split:
     """The rows that a model of a strategy is trained, validated and tested on.
 

@@ -1,0 +1,40 @@
+"""What a classifier elsewhere predicted, made the readout `heads` that ours would give. Imports no torch."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from biasflow.base.genders import WOMEN_FIRST
+from biasflow.base.left_out import LeftOut
+from biasflow.base.tabular import write_parquet
+from biasflow.corpora.predictions import group_name, read_predictions
+from biasflow.readouts.files import METHOD
+
+NAMES = dict(zip(METHOD, ("none", "-"), strict=True)) | {"head": "own", "head_seed": "-", "split_seed": "-"}
+
+
+def read(
+    paths: Sequence[Path],
+    data: Mapping[str, Sequence[Path]],
+    output: Path,
+    *,
+    pair: Sequence[object],
+    groups: Sequence[Sequence[object]],
+) -> dict[str, object]:
+    """Write the table of `readouts.heads` for a pair of groups, of which the first stands where women stand: a gap is
+    the first group's rate minus the second's. groups: all pairs that are compared (corpora.predictions).
+
+    All people are counted as they are, without balancing. The shares of the groups in the training data are not known
+    (NaN)."""
+    with (left_out := LeftOut()).told():
+        everyone = read_predictions(paths, groups)
+    gender_of = dict(zip(map(group_name, pair), WOMEN_FIRST, strict=True))
+    people = everyone[everyone["group"].isin(gender_of)].reset_index(drop=True)
+    people = people.rename(columns={"label": "gold", "prediction": "predicted"})
+    people = people.assign(gender=people["group"].map(gender_of), person=np.arange(len(people), dtype=np.int32))
+    shares = (people["gender"] == WOMEN_FIRST[0]).groupby(people["gold"]).mean()
+    table = people.groupby(["gender", "gold", "predicted"])["person"].agg(list).rename("people").reset_index()
+    table = table.assign(texts=table["people"].map(len), share_train=np.nan, share_test=table["gold"].map(shares))
+    write_parquet(table.assign(**NAMES), output)
+    return {"people": len(people), **left_out.facts()}
