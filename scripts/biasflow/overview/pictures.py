@@ -37,7 +37,7 @@ HOLLOW = {"markerfacecolor": "#FFFFFF"}
 HALF = {"marker": "o", "fillstyle": "left", "markerfacecoloralt": "#FFFFFF"}
 # What the marks of results.evidence say of a measure whose bias was planted in encoders.
 OF_MARKS = {IN_ALL: "followed planted bias", IN_SOME: "partly followed", COULD_NOT_TELL: "could not tell"}
-OF_MARKS |= {NOT_TRIED: "not tried", DID_NOT: "not, or against it"}
+OF_MARKS |= {NOT_TRIED: "not tried", DID_NOT: "did not follow"}
 DISPUTED = "*"  # of a score that shows bias in one reading of its test and not in another
 WEAK_HEAD = "\u2020"  # of a score that is read from a weak head
 WIDTH = 3.9  # inches: as wide as a phone shows letters of this size
