@@ -115,12 +115,14 @@ def test_no_key_that_is_not_known_is_let_through():
 
 
 def test_a_number_is_finite_no_text_and_no_truth_value_and_a_seed_is_one_of_numpys():
-    numbers = {
+    parts = {
         path: part for path, part in parts_of(SCHEMA) if {"integer", "number"} & {*np.atleast_1d(part.get("type"))}
     }
+    numbers = {path: part for path, part in parts.items() if "string" not in part["type"]}  # values of a cell are both
     assert len(numbers) > 100
-    wrong = (math.nan, math.inf, -math.inf, "1", True)
-    assert [(path, value) for path, part in numbers.items() for value in wrong if fault(value, part) is None] == []
+    infinite = (math.nan, math.inf, -math.inf)
+    wrong = dict.fromkeys(parts, infinite) | dict.fromkeys(numbers, (*infinite, "1", True))
+    assert [(path, value) for path, values in wrong.items() for value in values if not fault(value, parts[path])] == []
     assert [path for path, part in numbers.items() if part.get("type") == "integer" and not fault(100.0, part)] == []
     seed, seeds = SCHEMA["$defs"]["seed"], SCHEMA["$defs"]["seeds"] | {"items": SCHEMA["$defs"]["seed"]}
     assert None not in (fault(-1, seed), fault(2**32, seed), fault([], seeds), fault([0, 0], seeds), fault(0, seeds))
