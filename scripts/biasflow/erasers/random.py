@@ -78,6 +78,7 @@ def matched(eraser: Eraser, X: torch.Tensor) -> Callable[[int], Eraser]:
     high = min(high, 1.0)
 
     def draw(seed: int) -> Eraser:
+        """The control of this seed."""
         normal = basis @ _normal(d, seed)[:, :k].to(basis)  # in the coordinates of M's eigenvectors
 
         def directions(t: float) -> torch.Tensor:
