@@ -105,14 +105,11 @@ def weat(
     BiasflowError for an empty set, unequal dimensions, values that are not finite, or an option that is none."""
     options = {"ddof": ddof, "alternative": alternative, "ties": ties, "exact_up_to": exact_up_to, "samples": samples}
     sets = _vectors(X=X, Y=Y, A=A, B=B).values()
-    return weat_of_each(*(vectors[None] for vectors in sets), **options, seed=seed, about=about)[0]
+    return weat_of_each([vectors[None] for vectors in sets], **options, seed=seed, about=about)[0]
 
 
 def weat_of_each(
-    X: ArrayLike,
-    Y: ArrayLike,
-    A: ArrayLike,
-    B: ArrayLike,
+    sets: Sequence[np.ndarray],
     *,
     ddof: int = 0,
     alternative: str = "greater",
@@ -120,18 +117,19 @@ def weat_of_each(
     about: Sequence[ArrayLike] | None = None,
     **partitions: int,
 ) -> list[Association]:
-    """`weat` of the vectors under each of several methods, X, Y, A, B: [methods, n, d]; all see the same partitions,
-    whose sums are made together. partitions: exact_up_to, samples, seed."""
+    """`weat` of the vectors under each of several methods; all see the same partitions, whose sums are made together.
+
+    sets: X, Y, A and B, each [methods, n, d]; partitions: exact_up_to, samples, seed."""
     check_choice("association test: alternative", alternative, ALTERNATIVES)
     check_choice("association test: ties", ties, TIES)
     check_choice("association test: ddof", ddof, (0, 1))
-    size, n = np.shape(X)[1], np.shape(X)[1] + np.shape(Y)[1]
+    size, n = sets[0].shape[1], sets[0].shape[1] + sets[1].shape[1]
     tested, found = {}, {}
-    for number, of_method in enumerate(zip(X, Y, A, B, strict=True)):
-        sets = _vectors(**dict(zip("XYAB", of_method, strict=True)))
-        reason = _untestable(sets)
+    for number, of_method in enumerate(zip(*sets, strict=True)):
+        named = _vectors(**dict(zip("XYAB", of_method, strict=True)))
+        reason = _untestable(named)
         if not reason:
-            s = associations(np.concatenate([sets["X"], sets["Y"]]), sets["A"], sets["B"])
+            s = associations(np.concatenate([named["X"], named["Y"]]), named["A"], named["B"])
             reason = "every word of X and Y has the same association" if np.ptp(s) <= ROUNDING else ""
             tested |= {} if reason else {number: s}
         found[number] = Association(reason=reason)
@@ -281,7 +279,7 @@ def _rows_of(arrays: Mapping[str, np.ndarray], prefix: str, kind: str, axis: Axi
     replace those of the kind."""
     sets = [arrays[f"{prefix}{role}"] for role in "XYAB"]
     rows, reasons, targets = [], {}, sets[0].shape[1] + sets[1].shape[1]
-    for method, result in zip(axis, weat_of_each(*sets, **READINGS[kind] | options), strict=True):
+    for method, result in zip(axis, weat_of_each(sets, **READINGS[kind] | options), strict=True):
         reasons |= {method[0]: result.reason} if result.reason else {}
         names = ("effect_size", "spread", "p_value", "partitions", "exact", *["word_p_value"] * (kind == "seat"))
         values = {name: float(getattr(result, name)) for name in names}
