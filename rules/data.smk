@@ -280,7 +280,7 @@ for KIND in TASKS:
             log:
                 f"{RESULTS}/logs/data/{{task}}-{STEP.rule}.log",
             wildcard_constraints:
-                task=having("tasks", "kind", KIND),
+                task=one_of(job.wildcards[0] for job in JOBS if job.rule == STEP.rule),
             priority: STEP.priority
             conda:
                 "../envs/light.yaml"

@@ -147,6 +147,13 @@ def nearby(entry: Entry, local_files: Mapping | None, mirror: str | Path | None)
     return "upstream", None
 
 
+def at_hand(
+    entry: Entry, downloaded: str | Path, local_files: Mapping | None, mirror: str | Path | None
+) -> Path | None:
+    """The file of an entry as it can be read before the first job: `downloaded` earlier, or that of `nearby`."""
+    return Path(downloaded) if Path(downloaded).is_file() else nearby(entry, local_files, mirror)[1]
+
+
 def _copied(entry: Entry, source: str, path: Path, part: Path, mirror: str | Path | None) -> Origin:
     """The origin of a local file or of a mirror's, which is copied to `part`."""
     try:

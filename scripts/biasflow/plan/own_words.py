@@ -9,7 +9,7 @@ from pathlib import Path
 from biasflow.base.errors import BiasflowError, printable
 from biasflow.corpora.catalogue import read_catalogue
 from biasflow.corpora.documents import read_texts
-from biasflow.corpora.download import nearby
+from biasflow.corpora.download import at_hand
 from biasflow.corpora.seat import is_english, said, words_in
 from biasflow.corpora.wikitext import running_text
 from biasflow.corpora.word_sets import SINGLE, read_word_pairs, read_word_sets, split_words
@@ -78,10 +78,9 @@ def _texts(setup: Setup, path: str) -> Iterator[str] | None:
         return read_texts(path)
     catalogue, config = read_catalogue(), setup.config
     for name in sources_of_data(setup.paths).get(path, ())[:1]:
-        here = Path(setup.paths.corpus(name))
-        _, file = nearby(catalogue.entry(name), config["files"], config["mirror"])
-        if name.startswith(WIKITEXT) and (here.is_file() or file):
-            return iter(running_text(here if here.is_file() else file).splitlines())
+        file = at_hand(catalogue.entry(name), setup.paths.corpus(name), config["files"], config["mirror"])
+        if name.startswith(WIKITEXT) and file:
+            return iter(running_text(file).splitlines())
     return None
 
 
