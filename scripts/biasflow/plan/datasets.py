@@ -37,6 +37,8 @@ SENTENCES = "sent-"  # how the names of tests of sentences begin
 SENTENCE_TESTS = ("sent-weat6", "sent-weat6b", "sent-weat7", "sent-weat7b", "sent-weat8", "sent-weat8b")
 SENTENCES_OF_PAGE = 40
 GEST = ("gest",)  # with the authors' corrections; the paper's own sentences are "gest-paper"
+GREP_TOPICS = ("appearance", "career", "child-care", "cognitive-capabilities", "domestic-work", "physical-capabilities")
+GREP_TOPICS += ("sex-relationship",)
 CONTEXTS = ("n", "max_length", "batch_size")
 CEAT, CEAT_WORDS = "ceat", package_file("data/ceat_words.csv")  # its own tests: the name of their contexts, their words
 # Texts, in all the forms in which rules write them, and stimuli -> the files of the catalogue that they are made from.
@@ -415,6 +417,26 @@ def sentences(asked: Asked) -> list[Dataset]:
     return [Dataset(text_name(asked.encoder, text), files, about, reads_states=reads_states, absent=absent)]
 
 
+def worded_documents(asked: Asked) -> list[Dataset]:
+    """Grep-BiasIR's queries, with documents in three wordings."""
+    return _ranked(asked, "grep-biasir", {topic: f"grep-biasir-{topic}" for topic in GREP_TOPICS})
+
+
+def questions_with_answers(asked: Asked) -> list[Dataset]:
+    """GenderBias-QA's questions, with answers on women and on men."""
+    return _ranked(asked, "genderbias-qa", {"answers": "genderbias-qa-train", "more": "genderbias-qa-test"})
+
+
+def _ranked(asked: Asked, name: str, files: Mapping[str, str]) -> list[Dataset]:
+    """Queries with documents, where a text has the vector of `sentence_tests`; none for an encoder of another
+    language."""
+    pooling, absent = _pooling(asked)
+    reads_states = TOKENS if pooling == "mean" else ""
+    names = asked.chosen(None, (), (name,))
+    listed = [_listed(asked, one, "retrieval", files, pooling=pooling) for one in names]
+    return [replace(one, reads_states=reads_states, absent=absent) for one in listed]
+
+
 def trainings(asked: Asked) -> list[Dataset]:
     """What a fine-tuning wrote of itself."""
     return [Dataset("training")]
@@ -427,6 +449,7 @@ def token_scores(asked: Asked) -> list[Dataset]:
 
 
 _ITEMS = (stimuli, occupations, planted_occupations, gest_sentences, crows_pairs, stereotype_pairs, stereoset_blanks)
+_ITEMS += (worded_documents, questions_with_answers)
 _ITEMS += (stereoset_sentences, bec_pro, disco, trait_ratings, winogender, context_tests, running_text, sample_of_text)
 # Of these `limit` takes no sample: they are small.
 _WHOLE = (word_tests, sentence_tests, words, probed_words, sentences, trainings, token_scores)

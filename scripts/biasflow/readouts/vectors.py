@@ -108,7 +108,12 @@ def embed_test(
 
 
 def embed(
-    reader: Reader, sentences: Sequence[str], poolings: Sequence[Pooling], targets: Sequence[str] | None = None
+    reader: Reader,
+    sentences: Sequence[str],
+    poolings: Sequence[Pooling],
+    targets: Sequence[str] | None = None,
+    *,
+    cut: bool = False,
 ) -> dict[Pooling, np.ndarray]:
     """One vector per sentence and method by each pooling, from the last encoder layer: float32 [methods, n, d].
 
@@ -120,21 +125,25 @@ def embed(
                    upper or lower case (Liang et al. 2020)
     Those that take the same tokens are read together. [MASK] in a sentence stands for the tokenizer's own mask token.
 
-    The encoder takes each sentence whole."""
+    cut: whether a sentence that is longer than the encoder takes is cut, and counted; otherwise each is taken whole."""
     vectors = {}
     for special in (True, False):
         if same := [pooling for pooling in poolings if (pooling != FIRST_PIECE) == special]:
-            vectors |= zip(same, _embedded(reader, sentences, same, targets), strict=True)
+            vectors |= zip(same, _embedded(reader, sentences, same, targets, cut), strict=True)
     return {pooling: vectors[pooling] for pooling in poolings}
 
 
 def _embedded(
-    reader: Reader, sentences: Sequence[str], poolings: Sequence[Pooling], targets: Sequence[str] | None
+    reader: Reader, sentences: Sequence[str], poolings: Sequence[Pooling], targets: Sequence[str] | None, cut: bool
 ) -> list[np.ndarray]:
     """For each pooling float32 [methods, n, d]; all of them take the same tokens."""
     tokenizer, offsets, special = reader.tokenizer, "target" in poolings, FIRST_PIECE not in poolings
     masked = [_masked(tokenizer, sentence) for sentence in sentences]
-    encoded = encode(tokenizer, masked, add_special_tokens=special, return_offsets_mapping=offsets)
+    if cut:
+        tokens = reader.tokenised(masked)
+        encoded = tokens.of_all(range(len(tokens)))
+    else:
+        encoded = encode(tokenizer, masked, add_special_tokens=special, return_offsets_mapping=offsets)
     # for each pooling and sentence the positions of the tokens that are averaged
     ids, places = encoded["input_ids"], {pooling: [[0]] * len(sentences) for pooling in poolings}
     if "mean" in poolings:
