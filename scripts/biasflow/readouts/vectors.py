@@ -16,6 +16,7 @@ from biasflow.base.left_out import most
 from biasflow.corpora.seat import AssociationTest, examples_of, in_templates
 from biasflow.corpora.word_sets import split_words
 from biasflow.encoders.batches import encode
+from biasflow.encoders.places import CLS
 from biasflow.encoders.taps import last_state
 from biasflow.readouts.cloze import made_of
 from biasflow.readouts.files import save_arrays
@@ -160,7 +161,9 @@ def _embedded(
                 weights[i, number, list(its[row])] = 1 / len(its[row])
         return weights.to(states) @ states
 
-    vectors = reader.over(encoded, pooled, "sentences")
+    # an eraser of all states acts on a mean of them as on each, one of the first token's on that alone
+    of_first = set(poolings) <= {"cls", FIRST_PIECE}
+    vectors = reader.over(encoded, pooled, "sentences", parts=(None, CLS) if of_first else (None,))
     return [np.ascontiguousarray(vectors[:, :, number]) for number in range(len(poolings))]
 
 
