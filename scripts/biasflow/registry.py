@@ -542,6 +542,7 @@ def _retrieval(variant: str, **measures: Measure) -> dict[str, Measure]:
 
 _ranked = partial(_preference, part="relevant")
 SENTENCE, FIRST_TOKEN, WORDS, TOKENS = "the sentence vector", "the first token", "words", "all tokens"
+EMBEDDING = "the vector of the sentence encoder"  # as sentence-transformers makes it
 
 
 @dataclass(frozen=True)
@@ -667,7 +668,7 @@ METRICS = {
                 'effect size of the same test on sentences about the words ("This is a nurse."), in standard '
                 "deviations",
                 variant="cls",
-                or_variants=("mean", "first-piece", "given"),
+                or_variants=("mean", "first-piece", "sentence", "given"),
                 beside=_spread("seat_spread"),
                 farthest=2,
             )
@@ -1144,7 +1145,7 @@ METRICS = {
         ),
         finetuned=False,
         reads_states=FIRST_TOKEN,
-        criticism="Retrieval: no planted bias has tested these measures; prompts and Dense layers are not read yet",
+        criticism="Retrieval: no planted bias has tested these measures",
     ),
     "retrieval_questions": Metric(
         "retrieval of answers on women and men",

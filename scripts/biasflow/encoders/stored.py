@@ -15,6 +15,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_json, read_text, sha256
 from biasflow.encoders.families import DECODER, FAMILIES, sign_of_decoder
 
+MODULES = "modules.json"  # of sentence-transformers
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"  # the second names files, in place of the first
 CONFIG, TOKENIZER, SPECIAL_TOKENS = "config.json", "tokenizer_config.json", "special_tokens_map.json"
 ADAPTER = "adapter_config.json"
@@ -146,7 +147,10 @@ def check_config(path: Path) -> None:
     names = about.get("architectures") or []
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise BiasflowError(f"{path}: key 'architectures' must be a list of names; {AGAIN}")
-    if sign := sign_of_decoder(about):
+    is_embedder = not about.get("is_encoder_decoder") and any(
+        (folder / MODULES).is_file() for folder in path.parents[:2]
+    )
+    if (sign := sign_of_decoder(about)) and not is_embedder:
         raise BiasflowError(f"{path}: {sign}: {DECODER}")
     _check_known(path, about)
 

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import torch
 
+from biasflow.encoders.places import SENTENCE
 from biasflow.readouts.cloze import items_of
 from biasflow.readouts.reader import Reader, open_reader
 from biasflow.readouts.source import Source
@@ -21,12 +23,12 @@ def read(
     pooling: Pooling = "cls",
     limit: int | None = None,
 ) -> dict[str, object]:
-    """The cosine of every query with its documents, under every method: a table with the columns of the test's items,
-    method, setting, and similarity (float32).
+    """How near every query is to its documents, under every method: a table with the columns of the test's items,
+    method, setting, and similarity (float32), a cosine, or of vectors of sentence-transformers what the folder says.
 
     `items` names the module whose items(**files, **of) lists queries and documents (corpora.retrieval). Each distinct
     text is read once, so that equal texts are equally near; a text that is longer than the encoder takes is cut."""
-    reader = open_reader(source, "none").reaching(words=False)
+    reader = open_reader(source, "none").reaching(sentence=pooling == SENTENCE)
     table = items_of(reader, source, items, of, limit).reset_index(drop=True)
     documents = len(table) // table["reading"].nunique()
     reader.left_out.of = documents + len(reader.left_out.reasons)
@@ -34,11 +36,15 @@ def read(
 
 
 def similarities(reader: Reader, table: pd.DataFrame, pooling: Pooling) -> np.ndarray:
-    """Return the cosine of the query and the text of each row, float32 [methods, rows]; NaN where a vector is zero."""
-    texts = list(dict.fromkeys([*table["query"], *table["text"]]))
-    vectors = embed(reader, texts, [pooling], cut=True)[pooling]
-    with np.errstate(invalid="ignore"):
-        units = vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
-    row_of = {text: row for row, text in enumerate(texts)}
-    queries, documents = (table[column].map(row_of).to_numpy() for column in ("query", "text"))
-    return np.stack([np.einsum("rd,rd->r", unit[queries], unit[documents]) for unit in units])
+    """Return the similarity of the query and the text of each row, float32 [methods, rows]; NaN where the cosine of a
+    zero vector would be taken."""
+    sides = []
+    for column, kind in (("query", "query"), ("text", "document")):
+        rows, texts = pd.factorize(table[column])
+        sides.append(torch.from_numpy(embed(reader, texts, [pooling], cut=True, kind=kind)[pooling])[:, rows])
+    similarity = reader.sentence_encoder.similarity if pooling == SENTENCE else _cosine
+    return torch.stack([similarity(*both) for both in zip(*sides, strict=True)]).numpy()
+
+
+def _cosine(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+    return (first * second).sum(-1) / (first.norm(dim=-1) * second.norm(dim=-1))

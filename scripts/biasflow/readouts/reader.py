@@ -20,6 +20,7 @@ from biasflow.encoders.batches import Result, longest_input, over_batches, short
 from biasflow.encoders.device import resolve_device
 from biasflow.encoders.first_token import dtype_on
 from biasflow.encoders.load import Head, load_model
+from biasflow.encoders.sentence_encoder import Kind, SentenceEncoder, sentence_encoder
 from biasflow.encoders.taps import depth, name_of
 from biasflow.encoders.tokens import Tokens, tokenise
 from biasflow.methods.fitted import NONE, Active, Fitted, load
@@ -74,11 +75,12 @@ class Reader:
         self.truncation.update(cut=int(tokens.cut.sum()), texts=len(tokens))
         return tokens
 
-    def reaching(self, *, words: bool) -> "Reader":
-        """Return the reader without the edits that cannot change the last layer's states, of words or of first tokens.
+    def reaching(self, **seen: bool) -> "Reader":
+        """Return the reader without the edits that cannot change what is seen: the last layer's states, of words or of
+        first tokens, or sentence vectors (see `states.reaching`).
 
         BiasflowError for a method that has no other: it would be listed, and change nothing."""
-        return replace(self, fitted=all_reaching(self.fitted, depth(self.model), words=words))
+        return replace(self, fitted=all_reaching(self.fitted, depth(self.model), **seen))
 
     @contextlib.contextmanager
     def storing(
@@ -153,6 +155,24 @@ class Reader:
             X = by_method[(one.method, one.setting) if one.edits else PLAIN]
             result.append(applied(replace(one, edits=behind), X, self.reports) if behind else X)
         return torch.stack(result).numpy()
+
+    def sentences(self, texts: Sequence[str], kind: Kind = "") -> np.ndarray:
+        """Return the vectors that sentence-transformers makes of texts under every method, float32 [methods, texts, d].
+
+        kind: which of the folder's prompts stands before each. Texts that are cut are counted in `truncation`."""
+        encoder = self.sentence_encoder
+        tokens = self.tokenised([encoder.prompt(kind) + text for text in texts])
+
+        def of_batch(batch: BatchEncoding, rows: Sequence[int]) -> torch.Tensor:
+            return encoder.vectors([texts[row] for row in rows], kind)
+
+        vectors = self.over(tokens.of_all(range(len(tokens))), of_batch, "sentence vectors", parts=encoder.parts)
+        return encoder.finished(torch.from_numpy(vectors)).contiguous().numpy()
+
+    @cached_property
+    def sentence_encoder(self) -> SentenceEncoder:
+        """The sentence encoder around the model; AbsentError where its folder holds none."""
+        return sentence_encoder(self.model)
 
     def batches(
         self,

@@ -12,7 +12,7 @@ import torch
 
 from biasflow.base.errors import BiasflowError
 from biasflow.encoders.edit import EditReport, Edits
-from biasflow.encoders.places import CLS, layer_of
+from biasflow.encoders.places import CLS, SENTENCE, layer_of
 from biasflow.methods.fitted import NO_SETTING, NONE, Active, Fitted
 from biasflow.methods.passes import Reports, add_report
 from biasflow.readouts.files import Axis, load_arrays
@@ -24,13 +24,16 @@ BYTES_TOGETHER = 2 << 30  # vectors of several methods that are in memory at onc
 ROWS_TOGETHER = 65_536  # that an eraser is applied to at once
 
 
-def reaching(active: Active, layers: int, *, words: bool = False) -> Active:
-    """Return the method without the edits that cannot change the last layer's states, of first tokens or of words.
+def reaching(active: Active, layers: int, *, words: bool = False, sentence: bool = False) -> Active:
+    """Return the method without the edits that cannot change the last layer's states, of first tokens or of words, or
+    the `sentence` vectors that sentence-transformers makes of them.
 
     layers: how many the model has. BiasflowError if no edit is left: it would be listed, and change nothing."""
 
     def is_seen(place: str) -> bool:
         layer, part = layer_of(place)
+        if place == SENTENCE:
+            return sentence
         return layer is not None and not (words and part == ".cls" and layer % layers == layers - 1)
 
     edits = tuple(edit for edit in active.edits if is_seen(edit[0]))
@@ -50,7 +53,7 @@ def at_the_end(active: Active, layers: int) -> bool:
 
 def parted(active: Active, layers: int, parts: Collection[str | None]) -> tuple[Edits, Edits]:
     """Return the method's edits in the model, and the last ones, which act on what is made of the last layer's states:
-    those of all its tokens (None among `parts`) or of the first one (CLS)."""
+    those of all its tokens (None among `parts`), of the first one (CLS), and at SENTENCE."""
     edits, n = active.edits, len(active.edits)
     while n and _part_of_last(edits[n - 1][0], layers) in parts:
         n -= 1
@@ -63,9 +66,9 @@ def _part_of_last(place: str, layers: int) -> str | None:
     return part if layer is not None and layer % layers == layers - 1 else place
 
 
-def all_reaching(fitted: Fitted, layers: int, *, words: bool = False) -> Fitted:
+def all_reaching(fitted: Fitted, layers: int, **seen: bool) -> Fitted:
     """Return `reaching` of all methods in all settings, on the same axis."""
-    return of_settings(reaching(active, layers, words=words) for active in fitted.every_setting())
+    return of_settings(reaching(active, layers, **seen) for active in fitted.every_setting())
 
 
 def to_be_stored(fitted: Fitted, layers: int, *, words: bool = False) -> Fitted:

@@ -16,7 +16,8 @@ from biasflow.base.left_out import most
 from biasflow.corpora.seat import AssociationTest, examples_of, in_templates
 from biasflow.corpora.word_sets import split_words
 from biasflow.encoders.batches import encode
-from biasflow.encoders.places import CLS
+from biasflow.encoders.places import CLS, SENTENCE
+from biasflow.encoders.sentence_encoder import Kind
 from biasflow.encoders.taps import last_state
 from biasflow.readouts.cloze import made_of
 from biasflow.readouts.files import save_arrays
@@ -24,7 +25,8 @@ from biasflow.readouts.reader import Reader, open_reader
 from biasflow.readouts.source import Source
 from biasflow.stimuli.densray_sets import MASK, read_own_test, read_test
 
-Pooling = Literal["cls", "mean", "first-piece", "target"]
+TokenPooling = Literal["cls", "mean", "first-piece", "target"]  # of the last layer's states
+Pooling = Literal[TokenPooling, "sentence"]
 FIRST_PIECE = "first-piece"  # the one that takes the sentence without special tokens
 
 
@@ -56,7 +58,7 @@ def read(
         (path,) = source.data.get("test", (None,))
         test, of_words = read_test(source.dataset, path)
     pooling = "target" if of_words else sentence_pooling
-    reader = reader.reaching(words=of_words)
+    reader = reader.reaching(words=of_words, sentence=pooling == SENTENCE)
     others = [] if of_words else list(others)
     test = _measurable(reader, test, of_words=of_words)
     vectors = embed_test(reader, test, pooling=pooling, others=others)
@@ -115,6 +117,7 @@ def embed(
     targets: Sequence[str] | None = None,
     *,
     cut: bool = False,
+    kind: Kind = "",
 ) -> dict[Pooling, np.ndarray]:
     """One vector per sentence and method by each pooling, from the last encoder layer: float32 [methods, n, d].
 
@@ -124,18 +127,20 @@ def embed(
     "first-piece"  that of the first piece of the sentence tokenised without special tokens (the code of May et al.)
     "target"       those of the pieces of targets[i], the word of sentence i: its first occurrence as a whole word, in
                    upper or lower case (Liang et al. 2020)
+    "sentence"     what the library sentence-transformers makes of the sentence, with the folder's prompt of this `kind`
     Those that take the same tokens are read together. [MASK] in a sentence stands for the tokenizer's own mask token.
 
     cut: whether a sentence that is longer than the encoder takes is cut, and counted; otherwise each is taken whole."""
-    vectors = {}
+    vectors = {SENTENCE: reader.sentences(sentences, kind)} if SENTENCE in poolings else {}
     for special in (True, False):
-        if same := [pooling for pooling in poolings if (pooling != FIRST_PIECE) == special]:
+        others = [pooling for pooling in poolings if pooling != SENTENCE]
+        if same := [pooling for pooling in others if (pooling != FIRST_PIECE) == special]:
             vectors |= zip(same, _embedded(reader, sentences, same, targets, cut), strict=True)
     return {pooling: vectors[pooling] for pooling in poolings}
 
 
 def _embedded(
-    reader: Reader, sentences: Sequence[str], poolings: Sequence[Pooling], targets: Sequence[str] | None, cut: bool
+    reader: Reader, sentences: Sequence[str], poolings: Sequence[TokenPooling], targets: Sequence[str] | None, cut: bool
 ) -> list[np.ndarray]:
     """For each pooling float32 [methods, n, d]; all of them take the same tokens."""
     tokenizer, offsets, special = reader.tokenizer, "target" in poolings, FIRST_PIECE not in poolings

@@ -17,7 +17,7 @@ from biasflow.encoders.taps import last_state
 from biasflow.erasers.eraser import Eraser
 from biasflow.metrics.association import score, weat
 from biasflow.readouts.external_vectors import read
-from biasflow.readouts.vectors import Pooling, embed
+from biasflow.readouts.vectors import TokenPooling, embed
 from tests.unit.conftest import HIDDEN, MODELS
 from tests.unit.fake_tokenizer import word_tokenizer
 from tests.unit.readouts.conftest import reader
@@ -59,7 +59,7 @@ def test_each_pooling_takes_its_tokens(encoder, batch_size):
         "first-piece": [states[0] for states in bare],
         "target": [states[places].mean(axis=0) for states, places in zip(whole, PLACES, strict=True)],
     }
-    assert set(expected) == set(get_args(Pooling))
+    assert set(expected) == set(get_args(TokenPooling))
     found = embed(reader(model, tokenizer, batch_size=batch_size), SENTENCES, list(expected), TARGETS)
     for pooling, vectors in expected.items():
         assert found[pooling].shape == (1, len(SENTENCES), HIDDEN) and found[pooling].dtype == np.float32
