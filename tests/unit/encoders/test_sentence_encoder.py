@@ -177,3 +177,18 @@ def test_what_the_library_would_have_to_trust_or_cannot_read_is_one_line(tmp_pat
         reading(folder).sentences(TEXTS)
     with pytest.raises(AbsentError, match=r"no modules\.json"):
         reading(plain).sentences(TEXTS)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("tokenizer_name_or_path", "/elsewhere"), ("model_args", {"attn_implementation": "somebody/kernel"})],
+)
+def test_what_would_be_loaded_from_elsewhere_is_refused(tmp_path, plain, key, value):
+    folder = saved(tmp_path / "encoder", plain, "mean")
+    settings = folder / "sentence_bert_config.json"
+    about = json.loads(settings.read_text())
+    settings.write_text(json.dumps(about | {"model_args": {"trust_remote_code": True}}))
+    describe(folder)
+    settings.write_text(json.dumps(about | {key: value}))
+    with pytest.raises(BiasflowError, match=f"sentence_bert_config.json: key '{key}' is .*remove the key"):
+        describe(folder)
