@@ -239,6 +239,7 @@ OF_STATES = {
 # Readouts that read nothing else than these do, or what the first token's have stored.
 SAME = {
     "sentence_vectors": "vectors",
+    "document_similarities": "vectors",
     "gender_shares": "word_families",
     "nli_heads": "predictions",
     "probes": "first_token",
