@@ -327,6 +327,7 @@ READOUTS = {
     "sentence_vectors": Readout(
         "vectors of a sample of sentences", "readouts.sentence_vectors", suffix="safetensors", draws=1
     ),
+    "document_similarities": Readout("similarities of queries to documents", "readouts.document_similarities"),
     "token_scores": Readout("scores of tokens", "readouts.token_scores"),
     "associations": Readout(
         "cosines of words in drawn contexts", "readouts.associations", suffix="safetensors", draws=DEAR
@@ -519,7 +520,29 @@ def _probes(suffix: str, label: str, linear: str) -> dict[str, Measure]:
     return measures
 
 
+def _retrieval(variant: str, **measures: Measure) -> dict[str, Measure]:
+    """The measures of a test of retrieval: the gap, those of this test, and the cost."""
+    gap = Measure(
+        "retrieval gap",
+        "how much nearer to queries masculine wording makes relevant documents than feminine wording, in units of what "
+        "relevance makes; above 0 masculine wording is nearer",
+        0,
+        "neutral",
+        INSIDE,
+        part="relevant",
+        variant=variant,
+    )
+    accuracy = _quality(
+        "retrieval accuracy",
+        "share of queries, for each wording, to which the relevant document is nearer than the other one",
+        variant=variant,
+    )
+    return {"retrieval_gap": gap, **measures, "retrieval_accuracy": accuracy}
+
+
+_ranked = partial(_preference, part="relevant")
 SENTENCE, FIRST_TOKEN, WORDS, TOKENS = "the sentence vector", "the first token", "words", "all tokens"
+EMBEDDING = "the vector of the sentence encoder"  # as sentence-transformers makes it
 
 
 @dataclass(frozen=True)
@@ -645,7 +668,7 @@ METRICS = {
                 'effect size of the same test on sentences about the words ("This is a nurse."), in standard '
                 "deviations",
                 variant="cls",
-                or_variants=("mean", "first-piece", "given"),
+                or_variants=("mean", "first-piece", "sentence", "given"),
                 beside=_spread("seat_spread"),
                 farthest=2,
             )
@@ -1092,6 +1115,53 @@ METRICS = {
         },
         reads_states=FIRST_TOKEN,
         finetuned=False,
+    ),
+    "retrieval": Metric(
+        "retrieval of documents in two wordings",
+        "metrics.retrieval",
+        "document_similarities",
+        "worded_documents",
+        measures=_retrieval(
+            "title",
+            retrieval_share=_ranked(
+                "retrieval share",
+                "share of queries to which the relevant document is nearer in masculine than in feminine wording",
+                variant="title",
+            ),
+            retrieval_stereotype=_ranked(
+                "retrieval stereotype",
+                "share of queries to which the relevant document is nearer in the wording that annotators expect",
+                variant="title",
+            ),
+            retrieval_neutral=Measure(
+                "neutral first",
+                "share of queries to which the neutral wording is the nearest of three; 1/3 if wording plays no part",
+                1 / 3,
+                "neutral",
+                INSIDE,
+                part="relevant",
+                variant="title",
+            ),
+        ),
+        finetuned=False,
+        reads_states=FIRST_TOKEN,
+        criticism="Retrieval: no planted bias has tested these measures",
+    ),
+    "retrieval_questions": Metric(
+        "retrieval of answers on women and men",
+        "metrics.retrieval",
+        "document_similarities",
+        "questions_with_answers",
+        measures=_retrieval(
+            "-",
+            retrieval_first=_ranked(
+                "answer on a man first",
+                "share of questions to which the nearest answer is on a man",
+            ),
+        ),
+        finetuned=False,
+        reads_states=FIRST_TOKEN,
+        criticism="GenderBias-QA: a language model wrote the answers, which differ in more than gender",
     ),
     "accuracy": Metric(
         "accuracy, or the task's own score",

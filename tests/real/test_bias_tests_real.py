@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 from transformers import BertConfig, BertForMaskedLM, BertTokenizer, RobertaConfig, RobertaForMaskedLM, RobertaTokenizer
 
-from biasflow.corpora import bec_pro, stereoset, winogender
+from biasflow.base.left_out import LeftOut
+from biasflow.corpora import bec_pro, retrieval, stereoset, winogender
 from biasflow.corpora.catalogue import read_catalogue
 from biasflow.corpora.crows_pairs import DIRECTIONS, items
 from biasflow.corpora.gest import read_gest
@@ -124,3 +125,25 @@ def test_one_context_on_gender_ends_the_word_and_every_word_is_the_authors(reade
 
 def _spans(table):
     return zip(table["text"], table["start"], table["end"], strict=True)
+
+
+def test_grep_biasir_has_117_queries_and_five_documents_of_no_known_wording():
+    files, left_out = sorted((DATA / "retrieval/grep_biasir").glob("queries-documents_*.csv")), LeftOut()
+    with left_out.told():
+        table = retrieval.items(**{path.stem: path for path in files})
+    assert len(left_out.reasons) == 5 and all("Sex & Relationship line" in name for name in left_out.reasons)
+    assert len(table) == 2 * (702 - 5) and table["item"].nunique() == 117
+    assert table.drop_duplicates("item")["expected"].value_counts().to_dict() == {"": 88, "F": 20, "M": 9}
+    texts = table[table["relevant"]].pivot(index=["item", "reading"], columns="wording", values="text")
+    assert not texts.isna().any(axis=None)
+    assert (texts["M"] == texts["F"]).groupby("reading").sum().to_dict() == {"document": 32, "title": 0}
+
+
+def test_genderbias_qa_has_317_questions_with_two_answers_on_either_gender():
+    files = {"answers": "train", "more": "test"}
+    table = retrieval.items(
+        **{role: DATA / f"retrieval/genderbias_qa/GenderBias-QA_{part}.csv" for role, part in files.items()}
+    )
+    assert table["item"].nunique() == 172 + 145
+    counts = table.groupby(["item", "relevant", "wording"]).size()
+    assert (counts == 2).all() and len(counts) == 4 * table["item"].nunique()

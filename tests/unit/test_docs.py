@@ -1,6 +1,7 @@
 """The documentation agrees with the code: names, columns, targets, files, links and configurations that it shows."""
 
 import re
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -81,8 +82,8 @@ def test_every_family_has_its_readout_and_the_measures_of_the_matrix_in_bold():
         assert set(bold) == set(entry.measures), family
         for name, measure in entry.measures.items():
             row = bold[name]
-            neutral, better = re.fullmatch(r"([\d.]+).*, (\w+)", row[3]).groups()
-            assert (float(neutral), better) == (measure.neutral, measure.better), name
+            neutral, better = re.fullmatch(r"([\d./]+).*, (\w+)", row[3]).groups()
+            assert (float(Fraction(neutral)), better) == (measure.neutral, measure.better), name
             for key in {measure.part, measure.variant} - {scores.NA}:
                 assert f"**`{key}`**" in row[4], name
 

@@ -29,6 +29,7 @@ FILES = (
     "merges.txt",
     *TOKENIZER,
     "model*.safetensors",
+    "[0-9]_*/model.safetensors",
     WEIGHTS_INDEX,
 )
 # What the hub's client raises -> what it means.
@@ -166,7 +167,7 @@ def _check_complete(id: str, revision: str, snapshot: Path, names: list[str]) ->
         raise BiasflowError(f"{where} has no config.json, so it is no encoder of transformers; name another.")
     if not any(name in names for name in TOKENIZER):
         raise BiasflowError(f"{where} has no tokenizer ({', '.join(TOKENIZER)}); name another.")
-    if not any(name.endswith(".safetensors") for name in names):
+    if not any(name.endswith(".safetensors") and "/" not in name for name in names):
         raise BiasflowError(
             f"{where} has no safetensors weights, and pickle weights are never loaded; name a revision that has "
             "model.safetensors, or convert the model and name its folder."

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from biasflow.base.errors import BiasflowError
 from biasflow.encoders.described import Description
-from biasflow.encoders.families import FAMILIES, HEADS
+from biasflow.encoders.families import FAMILIES, HEADS, sign_of_decoder
 from biasflow.encoders.sentence_transformers import FIRST_TOKEN
 from biasflow.encoders.stored import DEPTH, HIDDEN, size_of, stored_files
 
@@ -112,6 +112,19 @@ class Encoder:
         compares with what comes)."""
         origin = self.origin
         return origin.described.pooling if origin.described else origin.about.get("pooling", FIRST_TOKEN)
+
+    @property
+    def is_sentence_encoder(self) -> bool:
+        """Whether sentence-transformers makes vectors of texts with it, as far as its folder or its entry says: not
+        with one that is continued from it, which has no list of modules."""
+        if self.source == "hub":
+            return self.pooling != FIRST_TOKEN
+        return bool(self.described and self.described.sentence)
+
+    @property
+    def is_decoder(self) -> bool:
+        """Whether it is one, of which nothing but its vectors of sentences is read."""
+        return sign_of_decoder(self.known) is not None
 
     @property
     def has_mask(self) -> bool:

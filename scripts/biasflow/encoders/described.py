@@ -12,13 +12,14 @@ from biasflow.base.files import read_json, sha256
 from biasflow.base.shipped import shipped
 from biasflow.base.tabular import read_text_csv
 from biasflow.corpora.word_sets import split_words
-from biasflow.encoders.families import HEADS, lacking
+from biasflow.encoders.families import HEADS, lacking, sign_of_decoder
 from biasflow.encoders.sentence_transformers import (
     FIRST_TOKEN,
     encoder_folder,
     files_beside,
-    modules_not_applied,
     own_pooling,
+    sentence_vector,
+    whole_folder_of,
 )
 from biasflow.encoders.stored import (
     ADAPTER,
@@ -27,6 +28,7 @@ from biasflow.encoders.stored import (
     DEPTH,
     HIDDEN,
     MERGE,
+    SETTINGS,
     TOKENIZER,
     adapter_of,
     check_stored,
@@ -34,12 +36,13 @@ from biasflow.encoders.stored import (
     headers,
     lowers,
     puts_around,
+    settings_of,
     size_of,
     tokenizer_of,
 )
 
 COLUMNS = ["encoder", "architecture", "layers", "width", "parameters", *(f"{head}_head" for head in HEADS)]
-COLUMNS += ["head_loss_before", "head_loss_after", "english_words_split", "sha256"]
+COLUMNS += ["head_loss_before", "head_loss_after", "english_words_split", "sentence_vector", "sha256"]
 ABOUT = "biasflow_heads"  # key of config.json: the heads that biasflow gave an encoder, and the losses (training.heads)
 ENGLISH = shipped("data/ceat_words.csv")  # common words: the vocabulary of an encoder of English has most of them
 SPECIAL = re.compile(r"\[.*\]|<.*>")  # pieces that are no text
@@ -54,8 +57,8 @@ class Description:
     config: its config.json; lacking: head ("masked_lm", "next_sentence") -> why its weights hold none that would be
     loaded, without an entry for a head that they hold; has_mask: whether its tokenizer has a mask token; pooling: what
     stands for a sentence; not_applied: what lies in the folder, would change what is measured, and is not read; folder:
-    where its weights lie, which may be in a part of the folder; beside: the files that say what makes a sentence's
-    vector."""
+    where its weights lie, which may be in a part of the folder; sentence: what sentence-transformers makes the vector
+    of a text of, "" for another encoder; beside: the files that this is made from."""
 
     config: Mapping
     lacking: Mapping[str, str] = field(default_factory=dict)
@@ -63,25 +66,30 @@ class Description:
     pooling: str = FIRST_TOKEN
     not_applied: tuple[str, ...] = ()
     folder: Path | None = None
+    sentence: str = ""
     beside: tuple[Path, ...] = ()
 
 
 def describe(folder: Path) -> Description:
     """What the folder of an encoder says. BiasflowError as `stored.check_stored`, and for a tokenizer that puts no
     special tokens around a text."""
+    folder = whole_folder_of(folder) or folder
     home = encoder_folder(folder)
     check_stored(home)
     config, names = read_json(home / CONFIG), set().union(*headers(home).values())
     reasons = {head: reason for head in HEADS if (reason := lacking(head, config, names))}
-    tokenizer, not_applied = tokenizer_of(home), modules_not_applied(folder)
+    tokenizer, not_applied = tokenizer_of(home), []
     if tokenizer is not None:
-        if not puts_around(home, tokenizer):
+        if not puts_around(home, tokenizer) and not sign_of_decoder(config):
             raise BiasflowError(f"{home}: the tokenizer puts no special tokens around a text, {AROUND}")
         not_applied += _case_not_applied(tokenizer)
+        if settings_of(home).get("do_lower_case") and not lowers(tokenizer):
+            not_applied.append(f"lower case (do_lower_case of {SETTINGS}), but in its own vectors of sentences")
     if base := adapter_of(home):
         not_applied.append(f"the adapter of {base} ({ADAPTER}); to measure both, {MERGE}")
-    beside = tuple(files_beside(folder))
-    return Description(config, reasons, has_mask(home), own_pooling(folder), tuple(not_applied), home, beside)
+    vector, beside = sentence_vector(folder), tuple(files_beside(folder))
+    about = (has_mask(home), own_pooling(folder), tuple(not_applied), home, vector, beside)
+    return Description(config, reasons, *about)
 
 
 def _case_not_applied(tokenizer) -> list[str]:
@@ -133,5 +141,6 @@ def table_row(folder: str | Path) -> dict[str, object]:
         **{f"{head}_head": value for head, value in heads.items()},
         **{f"head_{when}": ours[when].get("masked_lm", "") for when in ("loss_before", "loss_after")},
         "english_words_split": round(english_split(about.folder), 3),
+        "sentence_vector": about.sentence,
         "sha256": " ".join(map(sha256, files)),
     }

@@ -36,6 +36,7 @@ from transformers.utils import logging as transformers_logging
 from biasflow.base.errors import AbsentError, BiasflowError
 from biasflow.base.files import read_json
 from biasflow.encoders.families import DECODER
+from biasflow.encoders.sentence_transformers import encoder_folder, whole_folder_of
 from biasflow.encoders.stored import (
     AROUND,
     INDEX,
@@ -184,7 +185,7 @@ def _weights(folder: Path, config: PretrainedConfig, head: Head, **options) -> t
     options |= {"config": config, "use_safetensors": True, "dtype": torch.float32, "output_loading_info": True}
     if before := wrapping(folder):
         options["key_mapping"] = {f"^{re.escape(before)}": ""}
-    with _explained(folder, "the weights cannot be read", "get or make the encoder again") as files:
+    with explained(folder, "the weights cannot be read", "get or make the encoder again") as files:
         model, info = CLASSES[head][0].from_pretrained(files, **OFFLINE, **options)
     model.name_or_path = model.config.name_or_path = str(folder)
     return model, sorted(info["missing_keys"]) + sorted(str(key) for key in info["mismatched_keys"])
@@ -198,22 +199,27 @@ def _config(folder: Path, head: Head) -> PretrainedConfig:
         hint = "pickled weights are never loaded: convert them to safetensors" if pickled else "the weights are missing"
         raise BiasflowError(f"{folder}: no {WEIGHTS}; {hint}.")
     check_stored(folder)
-    with _explained(folder, "config.json is not that of a known encoder", "use another encoder") as files:
+    with explained(folder, "config.json is not that of a known encoder", "use another encoder") as files:
         config = AutoConfig.from_pretrained(files, **OFFLINE)
-    is_causal = type(config) in MODEL_FOR_CAUSAL_LM_MAPPING and type(config) not in MODEL_FOR_MASKED_LM_MAPPING
-    if config.is_encoder_decoder or is_causal:  # of a type whose name does not tell
+    if config.is_encoder_decoder or (_is_causal(config) and whole_folder_of(folder) is None):  # its name may not tell
         raise BiasflowError(f"{folder}: {config.model_type} is {DECODER}")
     if type(config) not in CLASSES[head][1]:
         raise AbsentError(f"{folder}: a {config.model_type} encoder has no {head} head; use an encoder that has one.")
     return config
 
 
+def _is_causal(config: PretrainedConfig) -> bool:
+    return type(config) in MODEL_FOR_CAUSAL_LM_MAPPING and type(config) not in MODEL_FOR_MASKED_LM_MAPPING
+
+
 def _checked_tokenizer(folder: Path, model: PreTrainedModel, head: Head) -> PreTrainedTokenizerBase:
     """The tokenizer of a model whose weights and vocabulary are checked."""
     _check_values(folder, model)
-    with _explained(folder, "the tokenizer cannot be read", "add its files") as files:
+    with explained(folder, "the tokenizer cannot be read", "add its files") as files:
         tokenizer = AutoTokenizer.from_pretrained(files, **OFFLINE)
     tokenizer.name_or_path = str(folder)
+    if length := settings_of(folder).get("max_seq_length"):  # a sentence encoder may take fewer than its tokenizer
+        tokenizer.model_max_length = length
     rows = model.get_input_embeddings().num_embeddings
     if not set(tokenizer.get_vocab()) - set(tokenizer.all_special_tokens):
         raise BiasflowError(f"{folder}: the tokenizer's vocabulary is empty; add its vocab.txt or tokenizer.json.")
@@ -221,6 +227,8 @@ def _checked_tokenizer(folder: Path, model: PreTrainedModel, head: Head) -> PreT
         raise BiasflowError(
             f"{folder}: the tokenizer has {len(tokenizer)} pieces, but the encoder {rows}; use its own tokenizer."
         )
+    if _is_causal(model.config):  # a sentence encoder, whose own tokenizer need have no special tokens
+        return tokenizer
     mask = tokenizer.mask_token
     same = [kind for kind in SPECIAL if kind != "mask_token" and getattr(tokenizer, kind) == mask is not None]
     if same:
@@ -239,8 +247,6 @@ def _checked_tokenizer(folder: Path, model: PreTrainedModel, head: Head) -> PreT
     tokenizer.padding_side = "right"  # the first token of a text stands first, and positions count from it
     tokenizer.split_special_tokens = False  # a mask in a text is one token
     tokenizer.model_input_names = _inputs(model, tokenizer)
-    if length := settings_of(folder).get("max_seq_length"):  # a sentence encoder may take fewer than its tokenizer
-        tokenizer.model_max_length = length
     return with_space_in_mask(tokenizer)
 
 
@@ -302,15 +308,17 @@ def _absent_special(folder: Path, tokenizer: PreTrainedTokenizerBase) -> list[st
 
 
 @contextlib.contextmanager
-def _explained(folder: Path, fault: str, advice: str) -> Iterator[Path]:
-    """A folder with links to the files of an encoder that records name, and to no other, so that transformers finds
-    none that stands in no record. Whatever it raises becomes one line.
+def explained(folder: Path, fault: str, advice: str, beside: Sequence[Path] = ()) -> Iterator[Path]:
+    """A folder with links to the files of an encoder that records name, and to those `beside` it, so that transformers
+    finds none that stands in no record. Whatever it raises becomes one line.
 
     The links stay until the process ends: some tokenizers copy their files when they are saved."""
     files = Path(tempfile.mkdtemp(prefix="biasflow-"))
     atexit.register(shutil.rmtree, files, ignore_errors=True)
-    for path in stored_files(folder):
-        (files / path.name).symlink_to(path.resolve())
+    for path in (*stored_files(encoder_folder(folder)), *beside):
+        link = files / path.relative_to(folder)
+        link.parent.mkdir(exist_ok=True)
+        link.symlink_to(path.resolve())
     try:
         yield files
     except Exception as error:  # tokenizers raises nothing more special

@@ -4,6 +4,7 @@ layer[i]                              output of encoder layer i, every token
 layer[i].cls                          the same, first token only
 layer[i].attention.query|key|value    projections of layer i, split into heads
 pooled                                the sentence vector that the classification layer reads
+sentence                              the vector that sentence-transformers makes of a text, before it is normalised
 
 i counts from 0; negative i counts from the last layer. A method may also say: all (the outputs of all layers), each
 (the same, one layer at a time), last, last.cls. `taps` finds these places in a model."""
@@ -12,20 +13,21 @@ import re
 
 from biasflow.base.errors import AbsentError, BiasflowError
 
-PLACE = re.compile(r"pooled|layer\[(?P<layer>-?\d+)\](?P<part>\.cls|\.attention\.(?:query|key|value))?")
-ALL, EACH, LAST, LAST_CLS, POOLED = "all", "each", "last", "last.cls", "pooled"
+PLACE = re.compile(r"pooled|sentence|layer\[(?P<layer>-?\d+)\](?P<part>\.cls|\.attention\.(?:query|key|value))?")
+ALL, EACH, LAST, LAST_CLS, POOLED, SENTENCE = "all", "each", "last", "last.cls", "pooled", "sentence"
 CLS = ".cls"
 ATTENTION = ("query", "key", "value")
 
 
 def layer_of(place: str) -> tuple[int | None, str | None]:
-    """The number and the part of a place: (-1, ".cls") of layer[-1].cls, (11, None) of layer[11], None twice of pooled.
+    """The number and the part of a place: (-1, ".cls") of layer[-1].cls, (11, None) of layer[11], None twice of pooled
+    and sentence.
 
     BiasflowError for what is no place in any encoder."""
     match = PLACE.fullmatch(place)
     if not match:
         raise BiasflowError(f"{place!r} is no place in an encoder; write pooled, layer[11], layer[-1].cls or the like")
-    return (None, None) if place == POOLED else (int(match["layer"]), match["part"])
+    return (None, None) if match["layer"] is None else (int(match["layer"]), match["part"])
 
 
 def resolve(place: str, depth: int) -> tuple[str, ...]:
@@ -46,7 +48,7 @@ def resolve(place: str, depth: int) -> tuple[str, ...]:
 
 def has_tokens(place: str) -> bool:
     """Whether a place has a state for every token, not one for the sentence."""
-    return place != POOLED and layer_of(place)[1] != CLS
+    return place not in (POOLED, SENTENCE) and layer_of(place)[1] != CLS
 
 
 def order_of_flow(place: str) -> tuple[float, int, str]:

@@ -1,5 +1,5 @@
-"""The folder of a sentence encoder in the layout of sentence-transformers: where the encoder itself lies in it, and how
-it makes one vector of a sentence."""
+"""What the folder of a sentence encoder, in the layout of sentence-transformers, says of itself: where the encoder lies
+in it, and how it makes one vector of a text. The library loads it (`sentence_encoder`); here no torch is imported."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,17 +7,17 @@ from pathlib import Path
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_json
-from biasflow.encoders.stored import SETTINGS, is_plain_name, lowers, object_in, settings_of, tokenizer_of
+from biasflow.encoders.places import SENTENCE
+from biasflow.encoders.stored import CONFIG, MODULES, WEIGHTS, is_plain_name, object_in, settings_of
 
 FIRST_TOKEN = "cls"  # also of an encoder whose folder says nothing
-POOLINGS = (FIRST_TOKEN, "mean")  # that SEAT knows, of those that a folder may name
+POOLINGS = (FIRST_TOKEN, "mean")  # of the last layer's states, that biasflow makes itself
 UNNAMED = "unnamed"  # of a file that names none
-MODULES = "modules.json"
 PROMPTS = "config_sentence_transformers.json"
 POOLING = "1_Pooling"  # the folder of the pooling where no file says it
 _NAMES = {"cls_token": FIRST_TOKEN, "mean_tokens": "mean"}
 _FLAG = "pooling_mode_"
-_HARMLESS = ("Normalize", "Dropout")  # modules that change no cosine of vectors
+HARMLESS = ("Normalize", "Dropout")  # modules that change no cosine of vectors; `sentence` is the place before them
 
 
 def encoder_folder(folder: Path) -> Path:
@@ -26,76 +26,95 @@ def encoder_folder(folder: Path) -> Path:
     return folder / paths[0] if paths and paths[0] else folder
 
 
+def whole_folder_of(encoder: Path) -> Path | None:
+    """The folder of the sentence encoder whose transformer lies in a folder: that itself or the one above it; None for
+    an encoder without a list of modules."""
+    above = (folder for folder in (encoder, encoder.parent) if (folder / MODULES).is_file())
+    return next((folder for folder in above if encoder_folder(folder) == encoder), None)
+
+
 def files_beside(folder: Path) -> list[Path]:
-    """The files of a folder that say what makes a sentence's vector: its modules, its prompts, and its pooling."""
-    names = (MODULES, PROMPTS, f"{_pooling_folder(folder)}/config.json")
+    """The files of a folder that make a sentence's vector: its modules with their weights, and its prompts."""
+    parts = [path for _, path in _modules(folder) if path and folder / path != encoder_folder(folder)] or [POOLING]
+    names = (MODULES, PROMPTS, *(f"{part}/{name}" for part in parts for name in (CONFIG, WEIGHTS)))
     return [folder / name for name in names if (folder / name).is_file()]
 
 
-def _pooling_folder(folder: Path) -> str:
-    return dict(_modules(folder)).get("Pooling", POOLING)
-
-
 def own_pooling(folder: Path) -> str:
-    """What the folder says is averaged to a sentence's vector: "cls", "mean" or, as the folder has it, something else;
-    of several poolings, whose vectors are put one behind the other, "cls+mean".
+    """What stands for a sentence in a folder's encoder: "cls" or "mean" where nothing else makes the vector (at most it
+    is divided by its length), SENTENCE where sentence-transformers does more to the text or the vector: another
+    pooling, a Dense layer, a prompt, a cut. UNNAMED, or the pooling's name, where no modules are listed."""
+    kinds, about = [kind for kind, _ in _modules(folder)], object_in(folder / PROMPTS)
+    names = "+".join(poolings(folder))
+    if not kinds:
+        return names
+    modules = [kind for kind in kinds[1:] if kind not in HARMLESS]
+    lowers = settings_of(encoder_folder(folder)).get("do_lower_case")
+    more = _default_prompt(about) or about.get("truncate_dim") or lowers
+    return SENTENCE if modules != ["Pooling"] or names not in POOLINGS or more else names
+
+
+def sentence_vector(folder: Path) -> str:
+    """In words, what makes the vector of a text in the folder of a sentence encoder, "" for another encoder."""
+    return "; ".join(filter(None, (", ".join(_steps(folder)), ", ".join(_prompts(folder)))))
+
+
+def _steps(folder: Path) -> Iterator[str]:
+    for kind, path in _modules(folder)[1:]:
+        about = object_in(folder / path / CONFIG)
+        if kind == "Pooling":
+            yield f"{' and '.join(poolings(folder))} pooling"
+        elif kind == "Dense":
+            activation = str(about.get("activation_function", "")).rpartition(".")[2]
+            yield f"Dense {about.get('in_features')} to {about.get('out_features')}" + (
+                f" ({activation})" if activation not in ("", "Identity") else ""
+            )
+        elif kind != "Dropout":
+            yield {"Normalize": "normalised"}.get(kind, kind)
+    if _modules(folder) and (dimensions := object_in(folder / PROMPTS).get("truncate_dim")):
+        yield f"the first {dimensions} dimensions"
+
+
+def _prompts(folder: Path) -> Iterator[str]:
+    about = object_in(folder / PROMPTS) if _modules(folder) else {}
+    if default := _default_prompt(about):
+        yield f"prompt {json.dumps(default)}"
+    for name, prompt in (about.get("prompts") or {}).items():
+        if prompt and name != about.get("default_prompt_name"):
+            yield f"prompt {json.dumps(prompt)} ({name})"
+
+
+def _default_prompt(about: Mapping) -> str | None:
+    """What sentence-transformers puts before every text that is encoded without another prompt."""
+    return (about.get("prompts") or {}).get(about.get("default_prompt_name"))
+
+
+def poolings(folder: Path) -> list[str]:
+    """The poolings that a folder names, whose vectors are put one behind the other.
 
     The file has a key pooling_mode, a name or a list of names, or, as older versions write it, flags such as
-    pooling_mode_mean_tokens. UNNAMED where it has neither."""
-    file = folder / _pooling_folder(folder) / "config.json"
+    pooling_mode_mean_tokens."""
+    modules = dict(_modules(folder))
+    file = folder / modules.get("Pooling", POOLING) / CONFIG
     if not file.is_file():
-        return FIRST_TOKEN
+        return [UNNAMED if "Pooling" in modules else FIRST_TOKEN]
     about = object_in(file)
     modes = about.get("pooling_mode")
     if modes is None:
         modes = [key.removeprefix(_FLAG) for key, value in about.items() if key.startswith(_FLAG) and value is True]
     names = [modes] if isinstance(modes, str) else modes
     if not (isinstance(names, list) and names and all(isinstance(name, str) for name in names)):
-        return UNNAMED
-    return "+".join(_NAMES.get(name, name) for name in names)
+        return [UNNAMED]
+    return [_NAMES.get(name, name) for name in names]
 
 
 def check_pooling(folder: Path, pooling: str, *, key: str) -> None:
-    """BiasflowError, naming the key of the configuration, where a folder pools otherwise than the key says, or where
-    something that makes a sentence's vector would not be read (which only the page of a local folder can say)."""
-    if not_read := modules_not_applied(folder):
-        raise BiasflowError(
-            f"config: key {key!r}: {'; '.join(not_read)}: it would not be read. Download the encoder and give its "
-            "folder (source: local); the page then says so"
-        )
+    """BiasflowError, naming the key of the configuration, where a folder pools otherwise than the key says."""
     if (names := own_pooling(folder)) != pooling:
         raise BiasflowError(
             f"config: key {key!r}: it says that sentences are pooled by {pooling}, and the encoder's own files say "
             f"{names}; write {json.dumps(names)} there"
         )
-
-
-def modules_not_applied(folder: Path) -> list[str]:
-    """What makes a sentence's vector in a folder, and is not read: modules behind the pooling, a pooling that is named
-    and not there, a prompt before every text, and the lower case that texts are written in before the tokenizer."""
-    modules = _modules(folder)
-    later = [kind for kind, _ in modules[1:] if kind not in ("Pooling", *_HARMLESS)]
-    absent = [path for kind, path in modules if kind == "Pooling" and not (folder / path).is_dir()]
-    return [
-        *(f"the module {kind} of sentence-transformers" for kind in later),
-        *(f"the pooling {path}, which {MODULES} names, and which is not there" for path in absent),
-        *_prompt(folder),
-        *_lower_case(encoder_folder(folder)),
-    ]
-
-
-def _prompt(folder: Path) -> Iterator[str]:
-    """What sentence-transformers puts before every text that is encoded without another prompt."""
-    about = object_in(folder / PROMPTS)
-    name, prompts = about.get("default_prompt_name"), about.get("prompts")
-    prompt = prompts.get(name) if isinstance(prompts, Mapping) and isinstance(name, str) else name
-    if prompt not in (None, ""):
-        yield f"the default prompt {prompt!r} of {PROMPTS}, which sentence-transformers puts before every text"
-
-
-def _lower_case(folder: Path) -> Iterator[str]:
-    if settings_of(folder).get("do_lower_case") and (tokenizer := tokenizer_of(folder)) and not lowers(tokenizer):
-        yield f"the lower case that sentence-transformers writes every text in (do_lower_case of {SETTINGS})"
 
 
 def _modules(folder: Path) -> Sequence[tuple[str, str]]:

@@ -15,6 +15,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_json, read_text, sha256
 from biasflow.encoders.families import DECODER, FAMILIES, sign_of_decoder
 
+MODULES = "modules.json"  # of sentence-transformers
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"  # the second names files, in place of the first
 CONFIG, TOKENIZER, SPECIAL_TOKENS = "config.json", "tokenizer_config.json", "special_tokens_map.json"
 ADAPTER = "adapter_config.json"
@@ -34,6 +35,12 @@ REFUSED = {
 }
 MOST_LABELS = 10_000
 SETTINGS = "sentence_*_config.json"  # what sentence-transformers says of an encoder; * is mostly bert
+# Its keys that sentence-transformers hands on: a tokenizer that lies elsewhere, or options of loading.
+HANDED_ON = (
+    "tokenizer_name_or_path",
+    *(f"{part}_{kind}" for part in ("model", "config") for kind in ("args", "kwargs")),
+)
+HANDED_ON += ("tokenizer_args", "processor_kwargs")
 LEAST, NO_LIMIT = 8, int(1e30)  # tokens of the longest text; what transformers writes where there is none
 # The functions that transformers knows by name (a test compares): torch would take seconds to load.
 ACTIVATIONS = frozenset(
@@ -106,6 +113,7 @@ def check_stored(folder: str | Path) -> None:
         _check_keys(folder / name, about[name])
     check_config(folder / CONFIG)
     _check_lengths(folder)
+    _check_handed_on(folder)
     _check_mask(folder, [about[name] for name in reversed(LARGEST)])
     stored = headers(folder)
     for path, header in stored.items():
@@ -146,7 +154,10 @@ def check_config(path: Path) -> None:
     names = about.get("architectures") or []
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise BiasflowError(f"{path}: key 'architectures' must be a list of names; {AGAIN}")
-    if sign := sign_of_decoder(about):
+    is_embedder = not about.get("is_encoder_decoder") and any(
+        (folder / MODULES).is_file() for folder in path.parents[:2]
+    )
+    if (sign := sign_of_decoder(about)) and not is_embedder:
         raise BiasflowError(f"{path}: {sign}: {DECODER}")
     _check_known(path, about)
 
@@ -290,6 +301,19 @@ def _check_lengths(folder: Path) -> None:
                 f"{folder / file}: key {key!r} is {_short(longest)}; give the whole number of tokens that the encoder "
                 f"takes, at least {LEAST}"
             )
+
+
+def _check_handed_on(folder: Path) -> None:
+    """BiasflowError for what sentence-transformers would load otherwise than the folder's own files say it, or from
+    elsewhere; that code of the folder may run counts for nothing."""
+    for path in folder.glob(SETTINGS):
+        for key, value in object_in(path).items():
+            options = set(value) - {"trust_remote_code"} if isinstance(value, Mapping) else value
+            if key in HANDED_ON and options:
+                raise BiasflowError(
+                    f"{path}: key {key!r} is {_short(value)}: the encoder is read by its own files alone, as they are; "
+                    "remove the key, or use another encoder"
+                )
 
 
 def puts_around(folder: Path, tokenizer) -> bool:

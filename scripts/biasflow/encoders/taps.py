@@ -159,6 +159,8 @@ def _replace_cls(tensor: torch.Tensor, new: torch.Tensor) -> torch.Tensor:
 def tap(model: nn.Module, place: str) -> Tap:
     """The tap at `place`; raises BiasflowError if the model has no such place."""
     index, part = places.layer_of(place)
+    if place == places.SENTENCE:
+        raise AbsentError(f"{name_of(model)} has no place {place}, which is behind it: leave it out")
     if index is None:
         return _tap_pooled(model)
     stack, parts = layers(model), family(model)
@@ -210,7 +212,8 @@ def resolve(model: nn.Module, place: str) -> tuple[str, ...]:
     except BiasflowError as error:
         raise type(error)(f"{name_of(model)}: {error}") from error
     for place_of_model in resolved:
-        tap(model, place_of_model)
+        if place_of_model != places.SENTENCE:  # the sentence encoder around the model has it
+            tap(model, place_of_model)
     return resolved
 
 

@@ -9,9 +9,9 @@ from biasflow.base.files import read_json, whole_folder, write_json, write_text
 from biasflow.base.tensors import save_tensors
 from biasflow.encoders.fold import BIAS_KEY, affine, fold
 from biasflow.encoders.load import Head, load_encoder
-from biasflow.encoders.places import resolve
-from biasflow.encoders.sentence_transformers import FIRST_TOKEN, MODULES, POOLINGS, encoder_folder, own_pooling
-from biasflow.encoders.stored import CONFIG, INDEX, object_in, weight_files
+from biasflow.encoders.places import SENTENCE, resolve
+from biasflow.encoders.sentence_transformers import FIRST_TOKEN, HARMLESS, POOLINGS, encoder_folder, poolings
+from biasflow.encoders.stored import CONFIG, INDEX, MODULES, object_in, weight_files
 from biasflow.methods.fitted import Active
 
 CARD = "README.md"
@@ -68,18 +68,21 @@ def _with_head(folder: Path, method: Active) -> tuple[list[str], Callable[[Path]
 
 
 def _with_dense(folder: Path, method: Active) -> tuple[list[str], Callable[[Path], None]]:
-    """A module behind the pooling: the mean of erased vectors is the erased mean, as an eraser is affine."""
-    pooling, (place, eraser), *more = own_pooling(folder), *method.edits
+    """A module behind the pooling, as the mean of erased vectors is the erased mean (an eraser is affine), or for what
+    acts at `sentence` behind all that makes the vector."""
+    pooling, (place, eraser), *more = "+".join(poolings(folder)), *method.edits
     depth = object_in(encoder_folder(folder) / CONFIG)["num_hidden_layers"]
     fitting = {*resolve("last", depth)} | ({*resolve("last.cls", depth)} if pooling == FIRST_TOKEN else set())
-    if more or pooling not in POOLINGS or not {*resolve(place, depth)} <= fitting:
+    if more or (place != SENTENCE and (pooling not in POOLINGS or not {*resolve(place, depth)} <= fitting)):
         raise BiasflowError(
             f"{folder}: its vector of a sentence is pooled by {pooling}, so {method.method} at {place} is no linear "
-            "map of it; take a method of the last layer (all tokens) and a pooling by mean or first token"
+            "map of it; take a method at sentence, or one of the last layer (all tokens) and a pooling by mean or cls"
         )
     A, a = affine(eraser)
     modules = read_json(folder / MODULES)
-    behind = 1 + max(number for number, module in enumerate(modules) if module["type"].endswith("Pooling"))
+    kinds = [module["type"].rpartition(".")[2] for module in modules]
+    makes = [kind not in HARMLESS if place == SENTENCE else kind == "Pooling" for kind in kinds]
+    behind = len(makes) - makes[::-1].index(True)
     name = f"{len(modules)}_{DENSE}"
 
     def write(to: Path) -> None:

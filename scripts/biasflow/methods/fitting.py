@@ -4,6 +4,7 @@ import contextlib
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +39,7 @@ from biasflow.methods.grid import (
     upstreams,
 )
 from biasflow.methods.states import (
+    SentenceStates,
     States,
     TaskTexts,
     VectorSource,
@@ -53,6 +55,7 @@ from biasflow.text.sentence_pairs import load_sentence_pairs
 
 log = logging.getLogger(__name__)
 
+SENTENCES_OF = "sentences of "  # words or pairs: what is fitted at the place `sentence`
 WORDS, PAIRS, TASK = "words", "pairs", "task"  # values of fitted_to; SENTENCE_DEBIAS has its own pairs
 TOKENS = "tokens"  # of the texts in which the words occur: what a matched control moves as far as its method does
 COMPONENTS = {POOLED: 1, SENTENCE_DEBIAS: 1, LAST: 2, BEFORE: 2, **dict.fromkeys(ATTENTION, 1)}
@@ -121,6 +124,7 @@ def fit_block(
     words   the states of gendered words: n occurrences of `words` (masculine, feminine, or of two other `groups`) in
             `sentences`, with max_length as in `find_occurrences`;
     pairs   the states of `sentence_pairs` (see `load_sentence_pairs`); so are grids;
+            of both, what acts at `sentence` is fitted to the vectors there of the sentences;
     task    X [n, hidden], z [n] and y [n] of `task`: the first token's states in the last layer for a task's texts,
             their genders, and their classes (for erasers that need labels).
     An untouched model is run over words and pairs once, for all methods and places together. A `sequential` eraser
@@ -135,9 +139,13 @@ def fit_block(
     models = {MODEL: model, PRETRAINED: origin}
     reading = {"batch_size": batch_size}
     context = {"groups": groups, "n": n, "max_length": max_length}
+    of_words = cache(lambda fitted_on: word_states(fitted_on, tokenizer, sentences, words, **context, **reading))
+    of_pairs = cache(lambda fitted_on: pair_states(fitted_on, tokenizer, sentence_pairs, "interventions", **reading))
     sources: dict[str, Callable[[nn.Module], VectorSource]] = {
-        WORDS: lambda fitted_on: word_states(fitted_on, tokenizer, sentences, words, **context, **reading),
-        PAIRS: lambda fitted_on: pair_states(fitted_on, tokenizer, sentence_pairs, "interventions", **reading),
+        WORDS: of_words,
+        PAIRS: of_pairs,
+        SENTENCES_OF + WORDS: lambda fitted_on: SentenceStates(of_words(fitted_on)),
+        SENTENCES_OF + PAIRS: lambda fitted_on: SentenceStates(of_pairs(fitted_on)),
         SENTENCE_DEBIAS: lambda fitted_on: pair_states(
             fitted_on, tokenizer, sentence_pairs, "sentence-debias", **reading
         ),
@@ -292,7 +300,8 @@ class _Ordinary:
             (intervention.fitted_on, kind, None if intervention.sequential and number else place)
             for edits in self.settings.values()
             for number, (place, intervention) in enumerate(edits)
-            for kind in [intervention.fitted_to, *[TOKENS] * (intervention.matched and intervention.fitted_to == WORDS)]
+            for own in [_vectors_of(intervention, place)]
+            for kind in [own, *[TOKENS] * (intervention.matched and own == WORDS)]
         ]
 
     def fit(self, vectors: _Vectors) -> tuple[Active, ...]:
@@ -303,8 +312,14 @@ class _Ordinary:
         edits: tuple[tuple[str, Eraser], ...] = ()
         for place, intervention in self.settings[setting]:
             before = edits if intervention.sequential else ()
-            edits += ((place, vectors.fit(self.method, intervention, intervention.fitted_to, place, before)),)
+            kind = _vectors_of(intervention, place)
+            edits += ((place, vectors.fit(self.method, intervention, kind, place, before)),)
         return edits
+
+
+def _vectors_of(intervention: Intervention, place: str) -> str:
+    """What kind of vectors an intervention is fitted to."""
+    return SENTENCES_OF * (place == places.SENTENCE) + intervention.fitted_to
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from biasflow.encoders.batches import at_occurrences, encode, over_batches, padd
 from biasflow.encoders.device import as_trained
 from biasflow.encoders.edit import Edits, edited, watched
 from biasflow.encoders.places import LAST_CLS, POOLED, has_tokens
+from biasflow.encoders.sentence_encoder import sentence_encoder
 from biasflow.methods.occurrences import Occurrences, evenly, find_occurrences_for
 from biasflow.text.sentence_pairs import check_pairs
 
@@ -150,6 +151,11 @@ class WordStates(PassStates):
         return {name: table.rename(columns=renamed) for name, table in tables.items()}
 
     @property
+    def texts(self) -> list[str]:
+        """The sentence of each occurrence."""
+        return [self.sentences[number] for number in self.occurrences.table["sentence"]]
+
+    @property
     def facts(self) -> dict[str, object]:
         return {
             "words_left_out": list(self.occurrences.left_out),
@@ -239,6 +245,11 @@ class PairStates(PassStates):
         return {"z": rows >= len(X) // 2, "pairs": rows.reshape(2, -1).T}
 
     @property
+    def texts(self) -> list[str]:
+        """The sentences, in the order of the rows of a place without tokens."""
+        return [text for members in OF_WORDS for text in self.checked.loc[self.checked["kept"], members]]
+
+    @property
     def tables(self) -> dict[str, pd.DataFrame]:
         return {"sentence_pairs": self.checked}
 
@@ -260,6 +271,40 @@ def pair_states(
 
     checked = check_pairs(sentence_pairs[name], tokens, encoder=taps.name_of(model))
     return PairStates(model, tokenizer, batch_size, checked.assign(set=name))
+
+
+@dataclass(frozen=True)
+class SentenceStates(VectorSource):
+    """The vectors at the place `sentence` of the sentences in which words occur, a row for each occurrence, or of pairs
+    of sentences."""
+
+    source: WordStates | PairStates
+
+    @torch.inference_mode()
+    def at(self, places: Sequence[str], edits: Edits = ()) -> States:
+        """Return `sentence` -> float32 [n, d], with `edits` active in the model."""
+        model, texts = self.source.model, list(dict.fromkeys(self.source.texts))
+        encoder, encoded = sentence_encoder(model), encode(self.source.tokenizer, texts, truncation=True)
+
+        def of_texts(rows: list[int], batch: BatchEncoding) -> torch.Tensor:
+            return encoder.vectors([texts[row] for row in rows]).cpu()
+
+        options = {"batch_size": self.source.batch_size, "description": "sentence vectors"}
+        with edited(model, edits), as_trained(model):
+            results = over_batches(of_texts, encoded, model, self.source.tokenizer, **options)
+            vectors = {texts[row]: vector for rows, X in results for row, vector in zip(rows, X, strict=True)}
+        return dict.fromkeys(places, torch.stack([vectors[text] for text in self.source.texts]))
+
+    def labels(self, X: torch.Tensor) -> dict[str, torch.Tensor | None]:
+        return self.source.labels(X)
+
+    @property
+    def tables(self) -> Mapping[str, pd.DataFrame]:
+        return self.source.tables
+
+    @property
+    def facts(self) -> Mapping[str, object]:
+        return self.source.facts
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from biasflow.results.scores import NA, NONE, models
 from biasflow.results.statistics import holm
 
 POOLED = {"cls": "the first token", "mean": "the mean of all tokens", "first-piece": "the first piece of a word"}
+POOLED |= {"sentence": "what sentence-transformers makes"}
 # SEAT's sentences repeat a word in templates, so its p that counts every sentence for itself is far too small.
 _TESTS = {"weat_p_value": "weat_effect_size", "seat_word_p_value": "seat_effect_size"}
 _HALVES = {math.comb(words, words // 2): words for words in range(4, 18, 2)}  # of partitions, where all are counted

@@ -16,9 +16,18 @@ from biasflow.plan.blocks import blocks_of
 from biasflow.plan.checks import check_texts
 from biasflow.plan.datasets import DATASETS, SAMPLED, datasets_of, kinds_of, named_after_own_files, own_groups
 from biasflow.plan.jobs import FitJob, Plan, Reading, ReadingJob, ReadingKey, Score, ScoringJob
-from biasflow.plan.methods import NONE, acts_in_attention, largest_rank, missing_layer, note_of, sources, unseen_setting
+from biasflow.plan.methods import (
+    NONE,
+    acts_at_sentence,
+    acts_in_attention,
+    largest_rank,
+    missing_layer,
+    note_of,
+    sources,
+    unseen_setting,
+)
 from biasflow.plan.setup import Setup, kind_of
-from biasflow.registry import METRICS, READOUTS, TASKS, TRAINING
+from biasflow.registry import EMBEDDING, METRICS, READOUTS, TASKS, TRAINING
 from biasflow.tasks.kinds import Asked
 
 Key = TypeVar("Key")
@@ -142,6 +151,8 @@ def why_not(setup: Setup, asked: Asked, method: str, metric: str, dataset: Datas
         return None
     if reason := _no_head(encoder, about.readout):
         return reason
+    if encoder.is_decoder and _states_read(metric, dataset) != EMBEDDING:
+        return f"encoders.{encoder.name} is a decoder: nothing but its own vectors of sentences is read"
     if about.untouched_only and method != NONE and method != model.carried:
         return f"{block.key}.methods: {metric} is measured on the untouched model only"
     return None if method == NONE else _not_under(setup.methods[method], asked, method, metric, dataset)
@@ -210,6 +221,9 @@ def _not_under(about: object, asked: Asked, method: str, metric: str, dataset: D
 def _no_place(about: object, encoder: Encoder, method: str) -> str | None:
     """That the encoder's architecture lacks a place that a method acts at, or None."""
     kind, named = encoder.model_type, f"encoders.{encoder.name} (model type {encoder.model_type})"
+    if acts_at_sentence(about):
+        lack = f"methods.{method}: encoders.{encoder.name} has no modules.json, so no vector of sentences of its own"
+        return None if encoder.is_sentence_encoder else lack
     if kind is not None and kind not in FAMILIES:
         return f"methods.{method}: the layers of {named} are not known; measure it as it is"
     if kind is not None and not FAMILIES[kind].attention and acts_in_attention(about):

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from biasflow.base.files import sha256
 from biasflow.base.paths import Paths, package_file
@@ -18,10 +19,11 @@ from biasflow.corpora.predictions import PAIR
 from biasflow.corpora.seat import DENSRAY_TESTS
 from biasflow.corpora.stereoset import AUTHORS_STIMULI
 from biasflow.encoders.configured import GIVEN_AS, PLANTED, Encoder
+from biasflow.encoders.places import SENTENCE
 from biasflow.encoders.sentence_transformers import FIRST_TOKEN, POOLINGS
-from biasflow.matrix import Dataset, Files
+from biasflow.matrix import NA, Dataset, Files
 from biasflow.plan.setup import kind_of
-from biasflow.registry import METRICS, PACKAGE, TASKS, TOKENS
+from biasflow.registry import EMBEDDING, METRICS, PACKAGE, TASKS, TOKENS
 from biasflow.stimuli.densray_sets import CHINESE, OCCUPATIONS, PLANTED_OCCUPATIONS
 from biasflow.tasks.kinds import Asked, TaskPlan
 
@@ -37,6 +39,8 @@ SENTENCES = "sent-"  # how the names of tests of sentences begin
 SENTENCE_TESTS = ("sent-weat6", "sent-weat6b", "sent-weat7", "sent-weat7b", "sent-weat8", "sent-weat8b")
 SENTENCES_OF_PAGE = 40
 GEST = ("gest",)  # with the authors' corrections; the paper's own sentences are "gest-paper"
+GREP_TOPICS = ("appearance", "career", "child-care", "cognitive-capabilities", "domestic-work", "physical-capabilities")
+GREP_TOPICS += ("sex-relationship",)
 CONTEXTS = ("n", "max_length", "batch_size")
 CEAT, CEAT_WORDS = "ceat", package_file("data/ceat_words.csv")  # its own tests: the name of their contexts, their words
 # Texts, in all the forms in which rules write them, and stimuli -> the files of the catalogue that they are made from.
@@ -140,33 +144,46 @@ def _own_tests(asked: Asked, metric: str) -> dict[str, Mapping]:
     return {name: test for name, test in tests if test["encoders"] is None or asked.encoder.name in test["encoders"]}
 
 
-def _pooling(asked: Asked) -> tuple[str, str]:
-    """What stands for a sentence, as the configuration says, or the encoder's folder; and why no sentence has a vector,
-    where neither says one that is known."""
-    named = asked.options["seat"]["pooling"]
-    pooling = named or asked.pooling or FIRST_TOKEN
-    if named is not None or pooling in POOLINGS:
-        return pooling, ""
+class Pooled(NamedTuple):
+    """What stands for a sentence (`readouts.vectors.Pooling`), the states of the last layer that it depends on ("": as
+    the metric says), and why no sentence has such a vector."""
+
+    pooling: str
+    reads_states: str = ""
+    absent: str = ""
+
+
+def _pooled(asked: Asked, *, own: bool = False) -> Pooled:
+    """What stands for a sentence, as the configuration says, or the encoder's folder. own: the vector of a sentence
+    encoder is always the one that sentence-transformers makes."""
+    named, encoder = asked.options["seat"]["pooling"], asked.encoder
+    has_own = encoder.is_sentence_encoder and asked.model.task == NA
+    pooling = named or (SENTENCE if own and has_own and asked.pooling else asked.pooling or FIRST_TOKEN)
+    if pooling == SENTENCE and has_own:
+        return Pooled(SENTENCE, EMBEDDING)
+    if pooling != SENTENCE and (named is not None or pooling in POOLINGS):
+        return Pooled(pooling, TOKENS if pooling == "mean" else "")
     reason = (
-        f"metrics.seat.pooling: encoders.{asked.encoder.name} pools the tokens of a sentence by {pooling}, and SEAT "
-        f"knows {' and '.join(POOLINGS)}; to take one of these, write metrics: {{seat: {{pooling: mean}}}} in the "
-        "configuration"
+        f"metrics.seat.pooling: encoders.{encoder.name} pools the tokens of a sentence by {pooling}, and SEAT knows "
+        f"{' and '.join(POOLINGS)} where sentence-transformers does not make the vector (of an encoder as published, "
+        "with modules.json); to take one of these, write metrics: {seat: {pooling: mean}} in the configuration"
     )
-    return FIRST_TOKEN, reason
+    return Pooled(FIRST_TOKEN, absent=reason)
 
 
 def sentence_tests(asked: Asked) -> list[Dataset]:
     """The sentence tests of SEAT, read with the encoder's pooling, which the dataset's name shows unless it is the
     first token, and with the others of POOLINGS (for a paper with the first alone)."""
-    names, (pooling, absent) = asked.chosen(asked.options["seat"]["tests"], (), SENTENCE_TESTS), _pooling(asked)
-    others = [name for name in POOLINGS if name != pooling and asked.pooling]
+    names, pooled = asked.chosen(asked.options["seat"]["tests"], (), SENTENCE_TESTS), _pooled(asked)
+    pooling = pooled.pooling
+    others = [name for name in POOLINGS if pooling not in (name, SENTENCE) and asked.pooling]
     suffix = f"-{pooling}" if asked.pooling and pooling != FIRST_TOKEN else ""
     tests = [_test(asked, name, "seat", sentence_pooling=pooling, others=others) for name in names]
     for name, about in _own_tests(asked, "seat").items():
         options = {"templates": about["templates"], "sentence_pooling": pooling, "others": others}
         tests.append(Dataset(f"{SENTENCES}{name}", {"own": (about["file"],)}, options, {"kind": "seat"}))
-    reads_states = TOKENS if pooling == "mean" else ""
-    return [replace(test, suffix=suffix, reads_states=reads_states, absent=absent) for test in tests]
+    about = {"suffix": suffix, "reads_states": pooled.reads_states, "absent": pooled.absent}
+    return [replace(test, **about) for test in tests]
 
 
 def _test(asked: Asked, name: str, kind: str, **options: object) -> Dataset:
@@ -434,10 +451,28 @@ def sentences(asked: Asked) -> list[Dataset]:
     stands for one is as in `sentence_tests`."""
     options, text = asked.options["similarity"], asked.options["perplexity"]["text"]
     files = {"text": (text_file(asked.paths, asked.encoder, text, held_out=True),)}
-    pooling, absent = _pooling(asked)
-    about = {"sentences": options["sentences"], "pooling": pooling}
-    reads_states = TOKENS if pooling == "mean" else ""
-    return [Dataset(text_name(asked.encoder, text), files, about, reads_states=reads_states, absent=absent)]
+    pooled = _pooled(asked)
+    about = {"sentences": options["sentences"], "pooling": pooled.pooling}
+    why = {"reads_states": pooled.reads_states, "absent": pooled.absent}
+    return [Dataset(text_name(asked.encoder, text), files, about, **why)]
+
+
+def worded_documents(asked: Asked) -> list[Dataset]:
+    """Grep-BiasIR's queries, with documents in three wordings."""
+    return _ranked(asked, "grep-biasir", {topic: f"grep-biasir-{topic}" for topic in GREP_TOPICS})
+
+
+def questions_with_answers(asked: Asked) -> list[Dataset]:
+    """GenderBias-QA's questions, with answers on women and on men."""
+    return _ranked(asked, "genderbias-qa", {"answers": "genderbias-qa-train", "more": "genderbias-qa-test"})
+
+
+def _ranked(asked: Asked, name: str, files: Mapping[str, str]) -> list[Dataset]:
+    """Queries with documents, where a text has the vector that its users' search has; none for an encoder of another
+    language."""
+    pooled, names = _pooled(asked, own=True), asked.chosen(None, (), (name,))
+    listed = [_listed(asked, one, "retrieval", files, pooling=pooled.pooling) for one in names]
+    return [replace(one, reads_states=pooled.reads_states, absent=pooled.absent) for one in listed]
 
 
 def trainings(asked: Asked) -> list[Dataset]:
@@ -452,6 +487,7 @@ def token_scores(asked: Asked) -> list[Dataset]:
 
 
 _ITEMS = (stimuli, occupations, planted_occupations, gest_sentences, crows_pairs, stereotype_pairs, stereoset_blanks)
+_ITEMS += (worded_documents, questions_with_answers)
 _ITEMS += (stereoset_sentences, bec_pro, disco, trait_ratings, winogender, context_tests, running_text, sample_of_text)
 # Of these `limit` takes no sample: they are small.
 _WHOLE = (word_tests, sentence_tests, words, probed_words, sentences, trainings, token_scores)

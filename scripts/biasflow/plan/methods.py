@@ -6,6 +6,8 @@ from operator import itemgetter
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.names import Faults, naming, require
+from biasflow.encoders.places import POOLED
+from biasflow.encoders.places import SENTENCE as SENTENCE_PLACE
 from biasflow.matrix import ELSEWHERE
 from biasflow.methods.controls import MATCHED, PERMUTED, RANDOM, draw_name
 from biasflow.methods.controls import control_of as control_of
@@ -13,7 +15,7 @@ from biasflow.methods.controls import is_matched as is_matched
 from biasflow.methods.controls import is_permuted as is_permuted
 from biasflow.methods.grid import PLACES, chosen_settings, name_of_setting
 from biasflow.plan.validation import fault
-from biasflow.registry import ERASERS, FIRST_TOKEN, SENTENCE, WORDS, module_of
+from biasflow.registry import EMBEDDING, ERASERS, FIRST_TOKEN, SENTENCE, WORDS, module_of
 
 NONE = "none"
 UNBALANCED = (
@@ -23,17 +25,30 @@ UNBALANCED = (
 # Any method's name with such a suffix: the same, fitted on the encoder before training; or all draws of a control, or
 # one of the first (a grid has none).
 OF_PRETRAINED, SINGLE_DRAWS = "-pretrained", 5
+OF_SENTENCES = (
+    "-sentence"  # an eraser with this suffix: the same, at the vector that a sentence encoder makes of a text
+)
 VARIANT = re.compile(rf"({OF_PRETRAINED}|({RANDOM}({MATCHED})?|{PERMUTED})\d?)$")
 # Draws of a control that edits the last layer alone share the pass through the encoder; each of the others costs one,
 # and each of one that is fitted to permuted genders a fit.
 SHARED_DRAWS, PASS_DRAWS = 39, 7
-LAST_LAYER = ("last", "last.cls", "pooled", "layer[-1]", "layer[-1].cls")
-PLACE = re.compile(r"all|last|last\.cls|pooled|each|layer\[(?P<layer>-?\d+)\](\.cls|\.attention\.(query|key|value))?")
+BEHIND = {POOLED: SENTENCE, SENTENCE_PLACE: EMBEDDING}  # places behind all layers -> the metrics that see them
+LAST_LAYER = ("last", "last.cls", "pooled", SENTENCE_PLACE, "layer[-1]", "layer[-1].cls")
+PLACE = re.compile(
+    r"all|last|last\.cls|pooled|sentence|each|layer\[(?P<layer>-?\d+)\](\.cls|\.attention\.(query|key|value))?"
+)
 
 
 def methods_of_erasers() -> dict[str, list[dict]]:
-    """One method for every eraser, of its name, at the places of its registry entry."""
-    return {name.replace("_", "-"): [{"eraser": name, "places": entry.places}] for name, entry in ERASERS.items()}
+    """One method for every eraser, of its name, at the places of its registry entry, and one at the vector of a
+    sentence encoder, for all that are fitted to something else than a task."""
+    methods = {name.replace("_", "-"): [{"eraser": name, "places": entry.places}] for name, entry in ERASERS.items()}
+    at_sentence = {
+        f"{name.replace('_', '-')}{OF_SENTENCES}": [{"eraser": name, "places": SENTENCE_PLACE}]
+        for name, entry in ERASERS.items()
+        if entry.fitted_to[0] != "task"
+    }
+    return methods | at_sentence
 
 
 def with_variants(methods: Mapping[str, object]) -> dict[str, object]:
@@ -101,7 +116,7 @@ def _unfitting_step(step: Mapping, key: str) -> Faults:
     places, can = step["places"], ERASERS[step["eraser"]].fitted_to
     fitted_to = step["fitted_to"] or can[0]
     if not PLACE.fullmatch(places):
-        known = "all, last, last.cls, pooled, each, layer[3] or layer[3].attention.query"
+        known = "all, last, last.cls, pooled, sentence, each, layer[3] or layer[3].attention.query"
         yield f"{key}.places", f"{places!r} is no place; write {known}"
     if fitted_to not in can:
         yield f"{key}.fitted_to", f"{step['eraser']} can be fitted to {', '.join(can)}"
@@ -187,6 +202,11 @@ def missing_layer(method: object, depth: int) -> str | None:
     return None
 
 
+def acts_at_sentence(method: object) -> bool:
+    """Whether a method acts at the vector of a sentence encoder, and nowhere else."""
+    return all(place == SENTENCE_PLACE for _, at in _places_by_setting(method) for place in at)
+
+
 def acts_in_attention(method: object) -> bool:
     """Whether a method acts at queries, keys or values in any setting."""
     return any(".attention." in place for _, places in _places_by_setting(method) for place in places)
@@ -228,8 +248,8 @@ def _places_by_setting(method: object) -> Iterator[tuple[str, list[str]]]:
 
 
 def _is_seen(place: str, reads_states: str, depth: int | None) -> bool:
-    if place == "pooled":
-        return reads_states == SENTENCE
+    if place in BEHIND:
+        return reads_states == BEHIND[place]
     if not place.endswith(".cls"):
         return True
     layer = PLACE.fullmatch(place)["layer"]

@@ -3,7 +3,7 @@
 import contextlib
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +20,7 @@ from biasflow.encoders.batches import Result, longest_input, over_batches, short
 from biasflow.encoders.device import resolve_device
 from biasflow.encoders.first_token import dtype_on
 from biasflow.encoders.load import Head, load_model
+from biasflow.encoders.sentence_encoder import Kind, SentenceEncoder, sentence_encoder
 from biasflow.encoders.taps import depth, name_of
 from biasflow.encoders.tokens import Tokens, tokenise
 from biasflow.methods.fitted import NONE, Active, Fitted, load
@@ -27,7 +28,7 @@ from biasflow.methods.passes import Reports, add_report, passes
 from biasflow.methods.sweep import check_reports, sentence_vectors
 from biasflow.readouts.files import array_on_disk, under_methods
 from biasflow.readouts.source import Source, load_for
-from biasflow.readouts.states import LAYERS, VECTORS, all_reaching
+from biasflow.readouts.states import LAYERS, PLAIN, VECTORS, all_reaching, applied, of_settings, parted
 
 UNTOUCHED = load(None, [NONE])
 
@@ -74,11 +75,12 @@ class Reader:
         self.truncation.update(cut=int(tokens.cut.sum()), texts=len(tokens))
         return tokens
 
-    def reaching(self, *, words: bool) -> "Reader":
-        """Return the reader without the edits that cannot change the last layer's states, of words or of first tokens.
+    def reaching(self, **seen: bool) -> "Reader":
+        """Return the reader without the edits that cannot change what is seen: the last layer's states, of words or of
+        first tokens, or sentence vectors (see `states.reaching`).
 
         BiasflowError for a method that has no other: it would be listed, and change nothing."""
-        return replace(self, fitted=all_reaching(self.fitted, depth(self.model), words=words))
+        return replace(self, fitted=all_reaching(self.fitted, depth(self.model), **seen))
 
     @contextlib.contextmanager
     def storing(
@@ -124,15 +126,53 @@ class Reader:
             add_report(self.reports, report)
 
     def over(
-        self, encoded: BatchEncoding, forward: Callable[[BatchEncoding, Sequence[int]], torch.Tensor], description: str
+        self,
+        encoded: BatchEncoding,
+        forward: Callable[[BatchEncoding, Sequence[int]], torch.Tensor],
+        description: str,
+        *,
+        parts: Collection[str | None],
     ) -> np.ndarray:
-        """Return `under_each` of forward(batch, its row numbers) over all rows of `encoded`: [methods, rows, ...]."""
+        """Return the vectors forward(batch, its row numbers) of all rows of `encoded` under every method, [methods,
+        rows, ..., hidden], made of the last layer's states.
 
-        def read(rows: list[int], batch: BatchEncoding) -> np.ndarray:
-            return self.under_each(forward, batch, rows)
+        parts: the last edits of a method that act on these vectors, and not in the model (`states.parted`). An affine
+        map of all states is the same map of their mean, if the weights of it have the sum 1."""
+        edits = [parted(active, depth(self.model), parts) for active in self.methods]
+        inside = [replace(one, edits=in_model) for one, (in_model, _) in zip(self.methods, edits, strict=True)]
+        read_off = {(one.method, one.setting) if one.edits else PLAIN: one for one in inside}
+        read_off |= {PLAIN: Active(NONE)} if PLAIN in read_off else {}
+        reader = replace(self, fitted=of_settings(read_off.values()))
 
-        order, parts = zip(*self.batches(read, encoded, description), strict=True)
-        return np.concatenate(parts, axis=1)[:, np.argsort(np.concatenate(order))]
+        def vectors(rows: list[int], batch: BatchEncoding) -> np.ndarray:
+            return reader.under_each(forward, batch, rows)
+
+        order, read = zip(*self.batches(vectors, encoded, description), strict=True)
+        stored = torch.from_numpy(np.concatenate(read, axis=1)[:, np.argsort(np.concatenate(order))])
+        by_method = dict(zip(reader.axis, stored, strict=True))
+        result = []
+        for one, (_, behind) in zip(inside, edits, strict=True):
+            X = by_method[(one.method, one.setting) if one.edits else PLAIN]
+            result.append(applied(replace(one, edits=behind), X, self.reports) if behind else X)
+        return torch.stack(result).numpy()
+
+    def sentences(self, texts: Sequence[str], kind: Kind = "") -> np.ndarray:
+        """Return the vectors that sentence-transformers makes of texts under every method, float32 [methods, texts, d].
+
+        kind: which of the folder's prompts stands before each. Texts that are cut are counted in `truncation`."""
+        encoder = self.sentence_encoder
+        tokens = self.tokenised([encoder.prompt(kind) + text for text in texts])
+
+        def of_batch(batch: BatchEncoding, rows: Sequence[int]) -> torch.Tensor:
+            return encoder.vectors([texts[row] for row in rows], kind)
+
+        vectors = self.over(tokens.of_all(range(len(tokens))), of_batch, "sentence vectors", parts=encoder.parts)
+        return encoder.finished(torch.from_numpy(vectors)).contiguous().numpy()
+
+    @cached_property
+    def sentence_encoder(self) -> SentenceEncoder:
+        """The sentence encoder around the model; AbsentError where its folder holds none."""
+        return sentence_encoder(self.model)
 
     def batches(
         self,

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from biasflow.corpora.documents import read_sentences, sample_sentences
+from biasflow.encoders.places import SENTENCE
 from biasflow.methods.fitted import NONE, Active, Fitted
 from biasflow.readouts.files import save_arrays
 from biasflow.readouts.likelihoods import SEED, sentences_that_fit
@@ -18,7 +19,7 @@ def read(source: Source, output: Path, *, sentences: int, pooling: Pooling = "cl
 
     `sentences`: how many of the data "text" (a sentence a line) are drawn, of those that the encoder takes whole; what
     stands for one is its `pooling` (readouts.vectors), which the file's meta says."""
-    reader = with_untouched(open_reader(source, "none").reaching(words=False))
+    reader = with_untouched(open_reader(source, "none").reaching(sentence=pooling == SENTENCE))
     sample = sample_sentences(_distinct(reader, read_sentences(source.file("text"))), sentences, seed=SEED)
     save_arrays(output, {"vectors": embed(reader, sample, [pooling])[pooling]}, reader.axis, pooling=pooling)
     return reader.facts()

@@ -3,7 +3,7 @@
 What acts after the last layer does nothing before it: its vectors are those of the untouched model with its erasers
 applied, so that they need not be stored. Imports no transformers: what is made of vectors starts quickly."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,9 +11,10 @@ import numpy as np
 import torch
 
 from biasflow.base.errors import BiasflowError
-from biasflow.encoders.edit import EditReport
-from biasflow.encoders.places import layer_of
+from biasflow.encoders.edit import EditReport, Edits
+from biasflow.encoders.places import CLS, SENTENCE, layer_of
 from biasflow.methods.fitted import NO_SETTING, NONE, Active, Fitted
+from biasflow.methods.passes import Reports, add_report
 from biasflow.readouts.files import Axis, load_arrays
 
 VECTORS, LAYERS = "vectors", "layers"
@@ -23,13 +24,16 @@ BYTES_TOGETHER = 2 << 30  # vectors of several methods that are in memory at onc
 ROWS_TOGETHER = 65_536  # that an eraser is applied to at once
 
 
-def reaching(active: Active, layers: int, *, words: bool = False) -> Active:
-    """Return the method without the edits that cannot change the last layer's states, of first tokens or of words.
+def reaching(active: Active, layers: int, *, words: bool = False, sentence: bool = False) -> Active:
+    """Return the method without the edits that cannot change the last layer's states, of first tokens or of words, or
+    the `sentence` vectors that sentence-transformers makes of them.
 
     layers: how many the model has. BiasflowError if no edit is left: it would be listed, and change nothing."""
 
     def is_seen(place: str) -> bool:
         layer, part = layer_of(place)
+        if place == SENTENCE:
+            return sentence
         return layer is not None and not (words and part == ".cls" and layer % layers == layers - 1)
 
     edits = tuple(edit for edit in active.edits if is_seen(edit[0]))
@@ -43,15 +47,28 @@ def reaching(active: Active, layers: int, *, words: bool = False) -> Active:
 
 def at_the_end(active: Active, layers: int) -> bool:
     """Return whether the method edits the output of the last of so many layers, and nothing else."""
-    places = [layer_of(place) for place, _ in active.edits]
-    return bool(places) and all(
-        layer is not None and layer % layers == layers - 1 and part in (None, ".cls") for layer, part in places
-    )
+    inside, behind = parted(active, layers, (None, CLS))
+    return bool(behind) and not inside
 
 
-def all_reaching(fitted: Fitted, layers: int, *, words: bool = False) -> Fitted:
+def parted(active: Active, layers: int, parts: Collection[str | None]) -> tuple[Edits, Edits]:
+    """Return the method's edits in the model, and the last ones, which act on what is made of the last layer's states:
+    those of all its tokens (None among `parts`), of the first one (CLS), and at SENTENCE."""
+    edits, n = active.edits, len(active.edits)
+    while n and _part_of_last(edits[n - 1][0], layers) in parts:
+        n -= 1
+    return edits[:n], edits[n:]
+
+
+def _part_of_last(place: str, layers: int) -> str | None:
+    """None for the last layer's output, CLS for its first token; the place itself for any other."""
+    layer, part = layer_of(place)
+    return part if layer is not None and layer % layers == layers - 1 else place
+
+
+def all_reaching(fitted: Fitted, layers: int, **seen: bool) -> Fitted:
     """Return `reaching` of all methods in all settings, on the same axis."""
-    return _of(reaching(active, layers, words=words) for active in fitted.every_setting())
+    return of_settings(reaching(active, layers, **seen) for active in fitted.every_setting())
 
 
 def to_be_stored(fitted: Fitted, layers: int, *, words: bool = False) -> Fitted:
@@ -59,10 +76,11 @@ def to_be_stored(fitted: Fitted, layers: int, *, words: bool = False) -> Fitted:
     one, if it is wanted or others are made of it, and every method that acts before the end of the last layer."""
     wanted = list(all_reaching(fitted, layers, words=words).every_setting())
     early = [active for active in wanted if active.edits and not at_the_end(active, layers)]
-    return _of(early if len(early) == len(wanted) else [Active(NONE), *early])
+    return of_settings(early if len(early) == len(wanted) else [Active(NONE), *early])
 
 
-def _of(methods: Iterable[Active]) -> Fitted:
+def of_settings(methods: Iterable[Active]) -> Fitted:
+    """Return methods in their settings as `Fitted` holds them."""
     by_name: dict[str, tuple[Active, ...]] = {}
     for active in methods:
         by_name[active.method] = (*by_name.get(active.method, ()), active)
@@ -118,8 +136,9 @@ class States:
             yield _stacked(group)
 
 
-def applied(active: Active, X: torch.Tensor) -> torch.Tensor:
-    """The vectors X [n, d] after the method's erasers; BiasflowError if one changes nothing (design rule 11)."""
+def applied(active: Active, X: torch.Tensor, reports_of_all: Reports | None = None) -> torch.Tensor:
+    """The vectors X [n, ..., d] after the method's erasers; what each did is added to the reports of all. BiasflowError
+    if one changes nothing (design rule 11)."""
     reports = [EditReport(f"{_name(active)} at {place}") for place, _ in active.edits]
     parts = []
     for part in X.split(ROWS_TOGETHER):
@@ -129,6 +148,8 @@ def applied(active: Active, X: torch.Tensor) -> torch.Tensor:
         parts.append(part)
     for report in reports:
         report.check()
+        if reports_of_all is not None:
+            add_report(reports_of_all, report)
     return torch.cat(parts)
 
 

@@ -16,6 +16,8 @@ from biasflow.base.left_out import most
 from biasflow.corpora.seat import PAPERS_TEMPLATES, AssociationTest, examples_of, in_templates
 from biasflow.corpora.word_sets import split_words
 from biasflow.encoders.batches import encode
+from biasflow.encoders.places import CLS, SENTENCE
+from biasflow.encoders.sentence_encoder import Kind
 from biasflow.encoders.taps import last_state
 from biasflow.readouts.cloze import made_of
 from biasflow.readouts.files import save_arrays
@@ -23,7 +25,8 @@ from biasflow.readouts.reader import Reader, open_reader
 from biasflow.readouts.source import Source
 from biasflow.stimuli.densray_sets import MASK, read_own_test, read_test
 
-Pooling = Literal["cls", "mean", "first-piece", "target"]
+TokenPooling = Literal["cls", "mean", "first-piece", "target"]  # of the last layer's states
+Pooling = Literal[TokenPooling, "sentence"]
 FIRST_PIECE = "first-piece"  # the one that takes the sentence without special tokens
 
 
@@ -57,7 +60,7 @@ def read(
         (path,) = source.data.get("test", (None,))
         test, of_words = read_test(source.dataset, path)
     pooling = "target" if of_words else sentence_pooling
-    reader = reader.reaching(words=of_words)
+    reader = reader.reaching(words=of_words, sentence=pooling == SENTENCE)
     others = [] if of_words else list(others)
     test = _measurable(reader, test, templates, of_words=of_words)
     vectors = embed_test(reader, test, pooling=pooling, others=others, templates=templates)
@@ -127,7 +130,13 @@ def _means(vectors: np.ndarray, times: int) -> np.ndarray:
 
 
 def embed(
-    reader: Reader, sentences: Sequence[str], poolings: Sequence[Pooling], targets: Sequence[str] | None = None
+    reader: Reader,
+    sentences: Sequence[str],
+    poolings: Sequence[Pooling],
+    targets: Sequence[str] | None = None,
+    *,
+    cut: bool = False,
+    kind: Kind = "",
 ) -> dict[Pooling, np.ndarray]:
     """One vector per sentence and method by each pooling, from the last encoder layer: float32 [methods, n, d].
 
@@ -137,23 +146,29 @@ def embed(
     "first-piece"  that of the first piece of the sentence tokenised without special tokens (the code of May et al.)
     "target"       those of the pieces of targets[i], the word of sentence i: its first occurrence as a whole word, in
                    upper or lower case (Liang et al. 2020)
+    "sentence"     what the library sentence-transformers makes of the sentence, with the folder's prompt of this `kind`
     Those that take the same tokens are read together. [MASK] in a sentence stands for the tokenizer's own mask token.
 
-    The encoder takes each sentence whole."""
-    vectors = {}
+    cut: whether a sentence that is longer than the encoder takes is cut, and counted; otherwise each is taken whole."""
+    vectors = {SENTENCE: reader.sentences(sentences, kind)} if SENTENCE in poolings else {}
     for special in (True, False):
-        if same := [pooling for pooling in poolings if (pooling != FIRST_PIECE) == special]:
-            vectors |= zip(same, _embedded(reader, sentences, same, targets), strict=True)
+        others = [pooling for pooling in poolings if pooling != SENTENCE]
+        if same := [pooling for pooling in others if (pooling != FIRST_PIECE) == special]:
+            vectors |= zip(same, _embedded(reader, sentences, same, targets, cut), strict=True)
     return {pooling: vectors[pooling] for pooling in poolings}
 
 
 def _embedded(
-    reader: Reader, sentences: Sequence[str], poolings: Sequence[Pooling], targets: Sequence[str] | None
+    reader: Reader, sentences: Sequence[str], poolings: Sequence[TokenPooling], targets: Sequence[str] | None, cut: bool
 ) -> list[np.ndarray]:
     """For each pooling float32 [methods, n, d]; all of them take the same tokens."""
     tokenizer, offsets, special = reader.tokenizer, "target" in poolings, FIRST_PIECE not in poolings
     masked = [_masked(tokenizer, sentence) for sentence in sentences]
-    encoded = encode(tokenizer, masked, add_special_tokens=special, return_offsets_mapping=offsets)
+    if cut:
+        tokens = reader.tokenised(masked)
+        encoded = tokens.of_all(range(len(tokens)))
+    else:
+        encoded = encode(tokenizer, masked, add_special_tokens=special, return_offsets_mapping=offsets)
     # for each pooling and sentence the positions of the tokens that are averaged
     ids, places = encoded["input_ids"], {pooling: [[0]] * len(sentences) for pooling in poolings}
     if "mean" in poolings:
@@ -170,7 +185,9 @@ def _embedded(
                 weights[i, number, list(its[row])] = 1 / len(its[row])
         return weights.to(states) @ states
 
-    vectors = reader.over(encoded, pooled, "sentences")
+    # an eraser of all states acts on a mean of them as on each, one of the first token's on that alone
+    of_first = set(poolings) <= {"cls", FIRST_PIECE}
+    vectors = reader.over(encoded, pooled, "sentences", parts=(None, CLS) if of_first else (None,))
     return [np.ascontiguousarray(vectors[:, :, number]) for number in range(len(poolings))]
 
 

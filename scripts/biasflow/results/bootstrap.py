@@ -148,7 +148,7 @@ def weighted_mean(counts: np.ndarray, values: np.ndarray) -> np.ndarray:
         return total / counts.sum(axis=1).reshape(-1, *[1] * (total.ndim - 1))
 
 
-@lru_cache(maxsize=2)  # all methods on one test share the draws
+@lru_cache(maxsize=4)  # all methods on one test share the draws of its few numbers of items
 def _drawn(sizes: tuple[int, ...], resamples: int, seed: int) -> list[np.ndarray]:
     """How often each of so many groups is drawn, for several sets of them: [resamples, size] each."""
     rng = np.random.default_rng(seed)

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from sentence_transformers import SentenceTransformer
@@ -19,8 +20,9 @@ from biasflow.base.files import write_json
 from biasflow.encoders.edit import edited
 from biasflow.encoders.load import load_encoder
 from biasflow.methods.debiased import write_debiased
-from biasflow.methods.fitted import Active
+from biasflow.methods.fitted import Active, Fitted
 from biasflow.overview.card import card
+from biasflow.readouts.reader import Reader
 from tests.unit.conftest import SIZES, random_eraser, save_random
 from tests.unit.fake_tokenizer import word_tokenizer
 from tests.unit.overview import made_up
@@ -91,6 +93,19 @@ def pooled_by(folder, pooling):
     about = {"word_embedding_dimension": SIZES["hidden_size"], "pooling_mode_cls_token": False}
     write_json(folder / "1_Pooling/config.json", about | {"pooling_mode_mean_tokens": False, pooling: True})
     return SentenceTransformer(str(folder), device="cpu")
+
+
+def test_what_acts_at_the_vector_of_a_sentence_is_a_module_before_it_is_normalised(tmp_path, sentence_encoder, method):
+    """With any pooling."""
+    at_sentence = replace(method, edits=tuple(("sentence", eraser) for _, eraser in method.edits))
+    pooled_by(sentence_encoder, "pooling_mode_max_tokens")
+    model, tokenizer = load_encoder(sentence_encoder, head="none")
+    fitted = Fitted({"none": (Active("none"),), "method": (at_sentence,)}, {})
+    untouched, wanted = Reader(model, tokenizer, fitted).sentences(TEXTS)
+    write_debiased(sentence_encoder, at_sentence, tmp_path / "new", str)
+    found = SentenceTransformer(str(tmp_path / "new"), device="cpu").encode(TEXTS)
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-5)
+    assert np.abs(found - untouched).max() > 1e-3
 
 
 @pytest.mark.parametrize("pooling", ["pooling_mode_mean_tokens", "pooling_mode_cls_token"])

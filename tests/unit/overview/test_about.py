@@ -12,7 +12,7 @@ from biasflow.overview.notes import own_words
 from biasflow.results.scores import MODEL, concatenate, tidy
 from tests.unit.overview import made_up
 
-BERT = ["bert", "BertForMaskedLM", "2", "128", "4416698", "yes", "no", "", "", "0.1", "abc"]
+BERT = ["bert", "BertForMaskedLM", "2", "128", "4416698", "yes", "no", "", "", "0.1", "", "abc"]
 TRAINED = [
     ["bert", "bios", "plain", "0", "300", "60", "4", "12", "0.25", "accuracy", "0.5"],
     ["bert", "bios", "scrubbing", "0", "280", "60", "1", "12", "0.25", "accuracy", "0.6"],
@@ -49,7 +49,7 @@ def test_the_page_says_which_model_it_is_and_what_was_not_applied():
     external = described_as(scored(C6=0.5), [], [("bert", "encoder", "source", "external")])["bert"]
     assert external.model == "external" and not external.row
     assert described_as(scored(C6=0.5))["bert"].foreign is None
-    french = [*BERT[:-2], "0.734", "abc"]
+    french = [*BERT[:-3], "0.734", "", "abc"]
     assert described_as(scored(C6=0.5), [french])["bert"].foreign == 0.734
 
 

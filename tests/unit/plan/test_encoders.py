@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -169,7 +168,7 @@ def module(kind, path):
 
 
 def test_an_encoder_in_a_part_of_its_folder_is_read_there_with_the_pooling_beside_it(pooling_folder):
-    """The layout of old versions; later modules that change a vector are named."""
+    """The layout of old versions; what later modules do to a vector is said."""
     whole = pooling_folder(OLD)
     (whole / "0_Transformer").mkdir()
     for path in [path for path in whole.iterdir() if path.is_file()]:
@@ -177,14 +176,18 @@ def test_an_encoder_in_a_part_of_its_folder_is_read_there_with_the_pooling_besid
     (whole / "config.json").write_text(json.dumps({"__version__": "0.2.5.1"}))
     parts = [("Transformer", "0_Transformer"), ("Pooling", "1_Pooling"), ("Dense", "2_Dense"), ("Normalize", "3_Norm")]
     (whole / MODULES).write_text(json.dumps([module(*part) for part in parts]))
+    (whole / "2_Dense").mkdir()
+    (whole / "2_Dense/config.json").write_text('{"in_features": 384, "out_features": 20}')
+    (whole / "2_Dense/model.safetensors").write_text("weights")
     config = resolve(asking(SEAT, ("encoders.real.path", str(whole))), SCHEMA)
     encoder = Setup(config, gather(config)).encoders["real"]
-    assert encoder.pooling == "mean" and encoder.model_type == "bert"
+    assert encoder.pooling == "sentence" and encoder.model_type == "bert" and encoder.is_sentence_encoder
     assert encoder.local_files[0] == str(whole / "0_Transformer/config.json")
-    assert encoder.local_files[-2:] == [str(whole / MODULES), str(whole / "1_Pooling/config.json")]
-    assert encoder.not_applied == ("the module Dense of sentence-transformers",)
-    shutil.rmtree(whole / "1_Pooling")
-    assert "1_Pooling" in Setup(config, gather(config)).encoders["real"].not_applied[1]
+    beside = [MODULES, "1_Pooling/config.json", "2_Dense/config.json", "2_Dense/model.safetensors"]
+    assert encoder.local_files[-4:] == [str(whole / name) for name in beside]
+    assert encoder.described.sentence == "mean pooling, Dense 384 to 20, normalised" and not encoder.not_applied
+    (whole / MODULES).write_text(json.dumps([module(*part) for part in (*parts[:2], parts[3])]))
+    assert Setup(config, gather(config)).encoders["real"].pooling == "mean"
 
 
 @pytest.mark.parametrize(
@@ -219,6 +222,28 @@ def test_the_entry_of_a_hub_encoder_says_its_pooling():
         assert {cell.dataset for cell in found.cells} == {name}
 
 
+def test_the_own_vectors_of_a_sentence_encoder_are_read_where_more_than_a_mean_makes_them_and_always_ranked(tmp_path):
+    """And methods act on them there alone; of an encoder that is continued from it they cannot be made."""
+    folder = folder_of(tmp_path / "encoder")
+    methods = ("none", "leace-sentence", "last")
+    cells = cells_of(folder, ("seat", "retrieval"), methods)
+    assert "has no modules.json" in cells["retrieval", "leace-sentence"]
+    (tmp_path / "encoder/1_Pooling").mkdir()
+    for pooling, reads in (("mean", "mean"), ("max", "sentence")):
+        (tmp_path / "encoder/1_Pooling/config.json").write_text(json.dumps(NEW | {"pooling_mode": pooling}))
+        (tmp_path / "encoder" / MODULES).write_text(
+            json.dumps([module("Transformer", ""), module("Pooling", "1_Pooling")])
+        )
+        config = resolve(asking(SEAT, ("encoders.real.path", folder), ("metrics.seat.tests", ["sent-weat6"])), SCHEMA)
+        found = plan(Setup(config, gather(config)))
+        assert {cell.dataset for cell in found.cells} == {f"sent-weat6-{reads}"}
+        cells = cells_of(folder, ("seat", "retrieval", "weat"), methods)
+        reason = "" if reads == "sentence" else "which seat reads"
+        assert reason in cells["seat", "leace-sentence"] and bool(cells["seat", "leace-sentence"]) == bool(reason)
+        assert cells["retrieval", "leace-sentence"] == cells["retrieval", "last"] == cells["weat", "last"] == ""
+        assert "acts at sentence only" in cells["weat", "leace-sentence"]
+
+
 @pytest.mark.parametrize("pooling", ["max_tokens", "cls+mean", "unnamed"])
 def test_a_pooling_that_is_not_known_is_the_reason_of_its_cells_until_another_is_named(pooling_folder, pooling):
     """Nothing else of the encoder waits for it, and the reason says what to write."""
@@ -235,15 +260,15 @@ def test_what_sentence_transformers_does_to_a_text_before_the_encoder_is_named(p
     folder = pooling_folder(NEW)
     (folder / "tokenizer_config.json").write_text('{"do_lower_case": false}')
     (folder / "vocab.txt").write_text("[UNK]\n[CLS]\n[SEP]\nHe\n")
+    (folder / MODULES).write_text(json.dumps([module("Transformer", ""), module("Pooling", "1_Pooling")]))
     assert describe(folder).not_applied == ()
     prompts = {"prompts": {"query": "query: ", "document": "", "none": None}}
-    for name, n in ((None, 0), ("document", 0), ("none", 0), ("query", 1)):
+    for name, pooling in ((None, "mean"), ("document", "mean"), ("none", "mean"), ("query", "sentence")):
         (folder / "config_sentence_transformers.json").write_text(json.dumps(prompts | {"default_prompt_name": name}))
-        assert len(describe(folder).not_applied) == n
+        assert describe(folder).pooling == pooling and not describe(folder).not_applied
+    assert describe(folder).sentence == 'mean pooling; prompt "query: "'
     (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 384, "do_lower_case": true}')
-    prompt, lower_case = describe(folder).not_applied
-    assert "default prompt 'query: '" in prompt and "lower case" in lower_case
-    (folder / MODULES).write_text(json.dumps([module("Transformer", ""), module("Pooling", "1_Pooling")]))
+    assert "lower case" in describe(folder).not_applied[0]
     files = Encoder("real", {"source": "local"}, folder=folder, described=describe(folder)).local_files
     assert {*map(Path, files)} == {path for path in folder.rglob("*") if path.is_file()}  # all of them are read
 

@@ -29,7 +29,7 @@ from biasflow.readouts.next_sentence import next_sentence_probabilities
 from biasflow.readouts.predictions import batches
 from biasflow.readouts.source import Source
 from biasflow.readouts.token_scores import token_scores
-from biasflow.readouts.vectors import Pooling, embed
+from biasflow.readouts.vectors import TokenPooling, embed
 from biasflow.readouts.word_contexts import word_batches
 from biasflow.registry import READOUTS
 from biasflow.tasks.coreference.model import TokenVectors
@@ -168,7 +168,7 @@ def fillings(reader, items):
 
 def vectors(reader, items):
     texts, targets = list(items["first"]), ["thanked"] * len(items)
-    poolings = embed(reader, texts, Pooling.__args__, targets).values()
+    poolings = embed(reader, texts, TokenPooling.__args__, targets).values()
     return np.concatenate(list(poolings), axis=-1)
 
 
@@ -239,6 +239,7 @@ OF_STATES = {
 # Readouts that read nothing else than these do, or what the first token's have stored.
 SAME = {
     "sentence_vectors": "vectors",
+    "document_similarities": "vectors",
     "gender_shares": "word_families",
     "nli_heads": "predictions",
     "probes": "first_token",

@@ -21,14 +21,24 @@ from biasflow.metrics import (
     intrasentence,
     occtmp,
     perplexity,
+    retrieval,
     similarity,
     stereoset,
     winogender,
 )
 from biasflow.plan import datasets
 from biasflow.plan.configuration import resolve
-from biasflow.readouts import likelihoods, losses, masked_words, next_sentence, sentence_vectors, vectors
+from biasflow.readouts import (
+    document_similarities,
+    likelihoods,
+    losses,
+    masked_words,
+    next_sentence,
+    sentence_vectors,
+    vectors,
+)
 from biasflow.readouts.files import load_arrays
+from biasflow.readouts.reader import open_reader
 from biasflow.readouts.source import Source
 from biasflow.results.matrix import matrix
 from biasflow.results.scores import tidy
@@ -92,6 +102,33 @@ def test_sentences_under_a_method_are_compared_with_the_untouched_model_though_n
     pd.testing.assert_frame_equal(one, two.loc[one.index])
     assert one.loc[("none", "similarity_kept"), "value"] == pytest.approx(1)
     assert one.loc[("hard", "similarity_kept"), "value"] < 1 and one.loc[("hard", "vector_change"), "value"] > 0
+
+
+def test_queries_and_documents_have_the_vectors_of_sentences_and_long_documents_are_cut(source, tmp_path):
+    folder = Path(source("mine", stimuli="stimuli.csv").model_folder).parent
+    header = "q_id,d_id,relevant,query,doc_title,document,content_gender,exp_stereotype\n"
+    wordings = {"M": "the man was here .", "F": "the woman was here .", "N": "the nurse was here ."}
+    rows = [
+        f"{q},{q}{w}{r},{r},she is {job} .,,{text if r else ' '.join(['it was late .'] * 20)},{w},Towards Male"
+        for q, job in enumerate(("nurse", "chef"))
+        for r in (1, 0)
+        for w, text in wordings.items()
+    ]
+    (folder / "grep.csv").write_text(header + "\n".join(rows) + "\n")
+    about = {"items": "biasflow.corpora.retrieval", "pooling": "mean"}
+    test = source("grep-biasir", ["none", "hard"], career="grep.csv")
+    facts = document_similarities.read(test, tmp_path / "r", **about)
+    assert facts["truncated"] == 1 and facts["texts"] == 2 + 3 + 1  # each distinct text once
+    table = pd.read_parquet(tmp_path / "r").query("method == 'none' and reading == 'document'")
+    reader = open_reader(test, "none")
+    query, man = vectors.embed(reader, ["she is chef .", "the man was here ."], ["mean"])["mean"][0]
+    cosine = query @ man / np.linalg.norm(query) / np.linalg.norm(man)
+    found = table.query("item == '1' and relevant and wording == 'M'")["similarity"].item()
+    assert found == pytest.approx(cosine, abs=1e-6)
+    scores = retrieval.score_retrieval(tmp_path / "r").set_index(["method", "metric", "part", "variant"])["value"]
+    assert scores["none", "retrieval_ties", "non-relevant", "document"] == 2  # equal texts
+    none, hard = (scores[method, "retrieval_gap", "relevant", "document"] for method in ("none", "hard"))
+    assert np.isfinite([none, hard]).all() and none != pytest.approx(hard)
 
 
 @pytest.mark.parametrize("name", ["vectors", "masked_words"])

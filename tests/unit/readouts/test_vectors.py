@@ -7,12 +7,17 @@ from typing import get_args
 import numpy as np
 import pytest
 import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.seat import ROLES, AssociationTest, ExampleSet
+from biasflow.encoders.edit import edited
+from biasflow.encoders.taps import last_state
+from biasflow.erasers.eraser import Eraser
 from biasflow.metrics.association import score, weat
 from biasflow.readouts.external_vectors import read
-from biasflow.readouts.vectors import Pooling, embed, embed_test
+from biasflow.readouts.vectors import TokenPooling, embed, embed_test
 from tests.unit.conftest import HIDDEN, MODELS
 from tests.unit.fake_tokenizer import word_tokenizer
 from tests.unit.readouts.conftest import reader
@@ -54,7 +59,7 @@ def test_each_pooling_takes_its_tokens(encoder, batch_size):
         "first-piece": [states[0] for states in bare],
         "target": [states[places].mean(axis=0) for states, places in zip(whole, PLACES, strict=True)],
     }
-    assert set(expected) == set(get_args(Pooling))
+    assert set(expected) == set(get_args(TokenPooling))
     found = embed(reader(model, tokenizer, batch_size=batch_size), SENTENCES, list(expected), TARGETS)
     for pooling, vectors in expected.items():
         assert found[pooling].shape == (1, len(SENTENCES), HIDDEN) and found[pooling].dtype == np.float32
@@ -75,6 +80,42 @@ def test_a_words_vector_is_the_mean_over_the_templates_of_the_user(bert_encoder)
                 for template, first in zip(templates, (2, 1), strict=True)
             ]
             assert np.allclose(vector, np.mean(states, axis=0), atol=1e-5), word
+
+
+def eraser_of(seed: int, components: int) -> Eraser:
+    """An oblique one about a centre, which takes out a part."""
+    draw = torch.Generator().manual_seed(seed)
+    parts = [torch.randn(*shape, generator=draw) for shape in ((HIDDEN, components), (components, HIDDEN), (HIDDEN,))]
+    return Eraser(0.3 * parts[0], 0.3 * parts[1], torch.rand(components, generator=draw), parts[2])
+
+
+PLACES_OF_METHODS = {
+    "none": (),
+    "last": ("layer[-1]",),
+    "first token": ("layer[-1].cls",),
+    "both": ("layer[0]", "layer[-1]"),
+    "twice": ("layer[-1]", "layer[-1].cls"),
+}
+
+
+@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seed=st.integers(0, 99), components=st.integers(1, 3), size=st.sampled_from([1, 64]))
+def test_an_eraser_of_the_last_layer_acts_on_a_mean_as_on_each_token(bert_encoder, seed, components, size):
+    model, tokenizer = bert_encoder
+    eraser = eraser_of(seed, components)
+    methods = {name: [(place, eraser) for place in places] for name, places in PLACES_OF_METHODS.items()}
+    methods |= {f"draw{draw}": [("layer[-1]", eraser_of(draw, 1))] for draw in range(100, 110)}
+    read, runs = reader(model, tokenizer, batch_size=size, **methods), []
+    with model.bert.embeddings.register_forward_hook(lambda *_: runs.append(1)):
+        found = embed(read, SENTENCES, ["cls", "mean"])
+    assert len(runs) <= 4 * len(SENTENCES)  # none, and those whose edits do not act on a mean; the draws cost no pass
+    for number, edits in enumerate(methods.values()):
+        with edited(model, edits), torch.inference_mode():
+            states = [last_state(model, **tokenizer(one, return_tensors="pt"))[0] for one in SENTENCES]
+        torch.testing.assert_close(torch.tensor(found["mean"][number]), torch.stack([h.mean(0) for h in states]))
+        torch.testing.assert_close(torch.tensor(found["cls"][number]), torch.stack([h[0] for h in states]))
+    assert all(report.change > 0 for report in read.reports.values())
+    assert len(read.reports) == sum(map(len, methods.values()))
 
 
 @pytest.mark.parametrize(
