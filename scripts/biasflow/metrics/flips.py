@@ -1,14 +1,14 @@
 """How many decisions of a classifier change when the words for one gender are exchanged for those of the other, and in
 which direction its probabilities move, beside a control in which words are exchanged that tell no gender."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from biasflow.base.errors import AbsentError
-from biasflow.base.genders import MALE
+from biasflow.base.genders import FEMALE, MALE
 from biasflow.base.tabular import read_parquet
 from biasflow.metrics.items import SUMMARY, majority, truncated_of_heads
 from biasflow.readouts.files import PROBABILITIES, load_arrays
@@ -35,6 +35,9 @@ def score(path: str | Path, *, texts: str | Path) -> pd.DataFrame:
                             that speaks of a woman
         moved_to            by label (part): share of texts that have the label in the version of the variant (he, she)
                             alone
+        accuracy_tested     share of right labels of all tested texts
+        tpr_gap             by label (part): women's true positive rate minus men's, of all tested texts that are
+                            compared; none for a label of one gender
         accuracy_swapped    share of right labels in the swapped copies, and accuracy_change: that minus the share in
                             the originals
         decisions_kept      share of all tested texts with the same label as without the method; no row where the
@@ -125,7 +128,23 @@ def summary(
         share, p = majority(np.bincount(gold), (labels[:n] == gold).sum())
         of_majority = {"majority_share": share, "majority_p": p}
         result += [(name, NA, NA, float(value), n, *NOWHERE) for name, value in of_majority.items()]
+        result.append(("accuracy_tested", NA, NA, *_share(labels[:n] == gold)))
+        result += _gaps(versions[:n], labels[:n] == gold, gold, classes)
     return result
+
+
+def _gaps(texts: pd.DataFrame, right: np.ndarray, gold: np.ndarray, classes: Sequence[str]) -> Iterator[tuple]:
+    """The rows of `tpr_gap`; its interval is that of two independent shares (Newcombe 1998, method 10), from Jeffreys'
+    intervals of both."""
+    compared, genders = texts["compared"].to_numpy(), texts["gender"].to_numpy()
+    for number, name in enumerate(classes):
+        of_gender = [right[compared & (gold == number) & (genders == gender)] for gender in (FEMALE, MALE)]
+        if all(map(len, of_gender)):
+            she, he = (hits.mean() for hits in of_gender)
+            (she_low, she_high), (he_low, he_high) = (share_interval(hits.sum(), len(hits)) for hits in of_gender)
+            low = she - he - np.hypot(she - she_low, he_high - he)
+            high = she - he + np.hypot(she_high - she, he - he_low)
+            yield "tpr_gap", name, NA, she - he, sum(map(len, of_gender)), low, high, np.nan
 
 
 def _share(hits: np.ndarray) -> tuple:

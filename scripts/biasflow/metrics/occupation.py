@@ -1,6 +1,6 @@
 """All extrinsic scores of occupation classifiers, from their tables of counts (paper C, Orgad et al. 2022)."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -67,9 +67,7 @@ def score(path: str | Path, *, professions: str | Path | None = None) -> pd.Data
     if professions is not None:
         of_women[LABOUR] = read_labour_shares(professions).reindex(classes).to_numpy(float)
     people = _in_order(table[PEOPLE_OF], classifier, np.ravel_multi_index(cells[1:], counts.shape[1:]))
-    rows = occupation_rows(
-        Tables(counts), shares=of_women, people=people, classes=classes if (table["split_seed"] == NA).all() else ()
-    )
+    rows = occupation_rows(Tables(counts), shares=of_women, people=people)
     heads = table[names].drop_duplicates(ignore_index=True)
     scores = heads.iloc[rows.pop("classifier")].reset_index(drop=True).join(rows)
     why = ""
@@ -139,7 +137,6 @@ def occupation_rows(
     shares: Mapping[str, ArrayLike],
     people: Sequence[np.ndarray] | None = None,
     pairs: bool = False,
-    classes: Sequence[str] = (),
 ) -> pd.DataFrame:
     """Return every extrinsic score of C classifiers: columns classifier (its number), metric, part, variant, value, n,
     low, high, resampled.
@@ -150,7 +147,6 @@ def occupation_rows(
     people  for each classifier the cell of its table into which each person falls, [n] numbers of the flat table; in
             one order for all, so that their resamples are of the same people. Without them nothing is `resampled`
     pairs   whether the second half of the people are the first half with the other gender, and so drawn with them
-    classes the names of the classes, if each is to have its own rows
 
         accuracy, independence, test_size (how many people), largest_label_share (of the predictions)
         majority_share, majority_p (`items.majority`)
@@ -159,7 +155,6 @@ def occupation_rows(
         separation with the variants "absdiff" and "sum"
         sufficiency with "absdiff", "sum", and by the order-free distance "absdiff-order-free", "sum-order-free"
         smallest_gap_seen (`smallest_gap_seen`)
-        tpr_gap with the name of each class as part: women's true positive rate minus men's, n the people of the class
         undefined_cells with the parts "tpr", "fpr", "precision", "separation", "sufficiency": how many cells, class x
         gender, are 0/0
 
@@ -176,7 +171,6 @@ def occupation_rows(
         limits = intervals(replace(tables, counts=table), of_women, cells, pairs=pairs)
         n = table.sum()
         rows += [(number, *key, values[number], n, *limits.get(key, NOWHERE)) for key, values in scores.items()]
-        rows += [(number, *row) for row in _of_classes(table, classes)]
     columns = ["classifier", "metric", "part", "variant", "value", "n", "low", "high", RESAMPLED]
     return pd.DataFrame(rows, columns=columns).astype({"value": float})
 
@@ -220,20 +214,6 @@ def intervals(
             shown = (np.nan, np.nan) if key == DIFFERENCES else (np.clip(value[key] - inflated, 0, low), high)
             result[key] = Interval(*shown, _down_to(low, value[key], drawn[key]))
     return {key: limits._replace(resampled=np.nan) for key, limits in result.items()} if people is None else result
-
-
-def _of_classes(table: np.ndarray, classes: Sequence[str]) -> Iterator[tuple]:
-    """The rows of the gap in the true positive rate of each class that both genders have; its interval is that of two
-    independent shares (Newcombe 1998, method 10, from Jeffreys' intervals of both)."""
-    rate = fairness.gaps(table).tpr
-    hits = np.diagonal(table, axis1=-2, axis2=-1)
-    low, high = share_interval(hits, rate.people)
-    (he, she), below, above = rate.values, (rate.values - low) ** 2, (high - rate.values) ** 2
-    for k, name in enumerate(classes):
-        if rate.people[:, k].min():
-            gap = she[k] - he[k]
-            ends = gap - np.sqrt(below[1, k] + above[0, k]), gap + np.sqrt(above[1, k] + below[0, k])
-            yield "tpr_gap", name, NA, gap, rate.people[:, k].sum(), *ends, np.nan
 
 
 def _down_to(low: float, value: float, drawn: np.ndarray) -> np.ndarray:

@@ -57,8 +57,8 @@ class UnderMethod(NamedTuple):
 @dataclass(frozen=True)
 class Decisions:
     """A classifier on the tested texts of a task. tested: how many these are; flips, control: share of labels that
-    change, by words of gender and by neutral ones; above: p of the first being larger; accuracy: of all tested texts,
-    or of as many women as men of every label; swapped: the change of accuracy on swapped copies; labels: those that
+    change, by words of gender and by neutral ones; above: p of the first being larger; accuracy: of all tested texts;
+    swapped: the change of accuracy on swapped copies; labels: those that
     move the most first; cut: texts that were too long."""
 
     encoder: str
@@ -124,7 +124,7 @@ def decisions(scores: pd.DataFrame) -> list[Decisions]:
                 int(untouched["gendered_texts", NA, NA].n),
                 *(untouched.get(("flips", NA, variant), Score()) for variant in (NA, "control")),
                 untouched.get(("flips_p", NA, NA), Score()).value,
-                untouched.get(("accuracy", NA, NA), Score()),
+                untouched.get(("accuracy_tested", NA, NA), Score()),
                 untouched.get(("accuracy_change", NA, NA), Score()),
                 labels,
                 [*_methods(by_method)],
@@ -148,5 +148,5 @@ def _methods(by_method: dict[tuple[str, str], pd.DataFrame]):
                 for (control, _), other in scores.items()
                 if control_of(control) == name and ("flips", NA, NA) in other
             ]
-            price = (of.get((metric, NA, NA), Score()) for metric in ("decisions_kept", "accuracy"))
+            price = (of.get((metric, NA, NA), Score()) for metric in ("decisions_kept", "accuracy_tested"))
             yield UnderMethod(name, of["flips", NA, NA], (min(draws), max(draws)) if draws else None, *price)
