@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from biasflow.base.sample import SUFFIX
 from biasflow.overview.calibrated import calibrated_test, evidence_for, published
-from biasflow.overview.judgements import DIFFERS, LARGE, NO_CLAIM
+from biasflow.overview.judgements import DIFFERS, LARGE, NO_CLAIM, SAME, verdict
 from biasflow.overview.measured import Measured
 from biasflow.registry import Measure
 from biasflow.results.evidence import MEASURES, Evidence, evidence_of
@@ -36,11 +36,6 @@ class BiasRow:
         return self.score.cell.header
 
     @property
-    def how_far(self) -> float:
-        """How far from neutral on the axis, on either side."""
-        return abs(self.place)
-
-    @property
     def shown(self) -> bool:
         return self.score.verdict == DIFFERS
 
@@ -48,6 +43,12 @@ class BiasRow:
     def undoubted(self) -> bool:
         """Whether it shows bias, and nothing speaks against it: no weak head, no other reading, no failed measure."""
         return self.shown and not (self.score.weak or self.score.contrary or self.known.failed)
+
+    @property
+    def by_interval_alone(self) -> bool:
+        """Whether its interval lies on the biased side, and its permutation test shows no bias."""
+        cell = self.score.cell
+        return self.score.verdict == SAME and verdict(cell.low, cell.high, cell.neutral, cell.better) == DIFFERS
 
     @property
     def judged(self) -> bool:
@@ -109,7 +110,7 @@ def bias_rows(measured: Sequence[Measured], kind: str | None, calibration: pd.Da
 
 
 def judging_rows(rows: Sequence[BiasRow]) -> list[BiasRow]:
-    """The rows by which methods are judged: those that show bias and have evidence; all that show bias if there
-    are none."""
+    """The rows by which methods are judged: those that show bias and have evidence; without any, those that nothing
+    speaks against; all that show bias if there are none of these either."""
     shown = [row for row in rows if row.shown]
-    return [row for row in shown if not row.less_evidence] or shown
+    return [row for row in shown if not row.less_evidence] or [row for row in shown if row.undoubted] or shown

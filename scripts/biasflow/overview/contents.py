@@ -61,7 +61,7 @@ class Model:
 
     @property
     def biased(self) -> list[str]:
-        """The names of the scores that show bias: of those with evidence, if there are any."""
+        """The names of the scores that show bias and judge methods (`judging_rows`)."""
         return [row.name for row in judging_rows(self.biases)]
 
     @property

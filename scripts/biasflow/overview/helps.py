@@ -14,7 +14,7 @@ from biasflow.overview import costs
 from biasflow.overview.judgements import COST, FARTHER, HELPS, UNCOMPARED, VIABLE, compared, left, turned
 from biasflow.overview.maps import UNTOUCHED, Map
 from biasflow.plan.methods import control_of
-from biasflow.results.comparison import with_items
+from biasflow.results.comparison import has_width, with_items
 from biasflow.results.draws import Beyond, beyond
 from biasflow.results.matrix import LEAST_HELP, SCORED, drawn_distances, of_measures
 from biasflow.results.scores import NA
@@ -48,7 +48,8 @@ class MethodRow:
     weak_control: whether it moves vectors too little (`notes.Controls`); tried: the scores that make a claim and were
     measured under it; helped: those that are shown to be nearer to neutral than untouched and than under the control;
     farther: those that are shown to be farther; past: those by which methods are judged, and which are moved to the
-    other side of neutral; same_as: the method whose changes it practically repeats (results.matrix), or ""; setting:
+    other side of neutral; off: those that then lie off neutral, and did not before, farther than under all draws of the
+    control; same_as: the method whose changes it practically repeats (results.matrix), or ""; setting:
     whether it is a single setting of a method, which is no method."""
 
     name: str
@@ -68,6 +69,7 @@ class MethodRow:
     helped: Sequence[Change]
     farther: Sequence[Change]
     past: Sequence[Change]
+    off: Sequence[Change]
     same_as: str
     setting: bool
 
@@ -110,6 +112,7 @@ def method_rows(
     that differ from it in their seed alone, over which shares and costs are averaged; draws: of `left_under_draws`;
     weak_controls: the names of those that move vectors too little."""
     cells = model_map.cells
+    untouched = {cell.header: cell for cell in cells[cells["name"] == UNTOUCHED].itertuples()}
     cells = cells[(cells["name"] != UNTOUCHED) & (cells["strategy"] != RANDOM)]
     prices = costs.over_encoders([costs.costs(other.cells) for other in alike])
     qualities, left = costs.quality(prices, cells["name"].unique()), _left(alike, judging)
@@ -145,11 +148,21 @@ def method_rows(
                 [_change(cell) for cell, says in claims if says == HELPS],
                 [_change(cell) for cell, says in claims if says == FARTHER],
                 [_change(cell) for cell in past],
+                [_change(cell) for cell, _ in claims if _newly_off(cell, untouched.get(cell.header))],
                 of["same_as"].max(),
                 bool(of["setting"].iloc[0] != NA),
             )
         )
     return sorted(rows, key=lambda row: (row.control_of is not None, np.nan_to_num(row.left[0], nan=np.inf)))
+
+
+def _newly_off(cell, untouched) -> bool:
+    """Whether the interval of a cell leaves neutral out, unlike that of the untouched model, and every draw of its
+    control is nearer to neutral."""
+    if untouched is None or pd.isna(cell.draws) or cell.beats or not has_width(cell.low, cell.high):
+        return False
+    farther = cell.distance > cell.distance_untouched
+    return farther and untouched.low <= cell.neutral <= untouched.high and not cell.low <= cell.neutral <= cell.high
 
 
 def _change(cell) -> Change:

@@ -36,10 +36,11 @@ INK = "#1A1A1A"
 HOLLOW = {"markerfacecolor": "#FFFFFF"}
 HALF = {"marker": "o", "fillstyle": "left", "markerfacecoloralt": "#FFFFFF"}
 # What the marks of results.evidence say of a measure whose bias was planted in encoders.
-OF_MARKS = {IN_ALL: "followed planted bias", IN_SOME: "partly followed", COULD_NOT_TELL: "could not tell"}
+OF_MARKS = {IN_ALL: "followed elsewhere", IN_SOME: "partly followed", COULD_NOT_TELL: "could not tell"}
 OF_MARKS |= {NOT_TRIED: "not tried", DID_NOT: "did not follow"}
 DISPUTED = "*"  # of a score that shows bias in one reading of its test and not in another
 WEAK_HEAD = "\u2020"  # of a score that is read from a weak head
+MARK = 48  # points to the right of the axes, where the marks stand
 WIDTH = 3.9  # inches: as wide as a phone shows letters of this size
 # Colour and mark of each of several models; more begin again.
 OF_MODELS = tuple(zip((BLUE, VERMILION, GREEN, PURPLE, INK, "#E69F00", "#56B4E9"), "osD^vPX", strict=True))
@@ -52,8 +53,9 @@ IN_PAGE = {INK: "ink", BLUE: "near", LIGHT_GREY: "line", GREY: "quiet", "#FFFFFF
 @style()
 def bias_picture(rows: Sequence[BiasRow]) -> Figure:
     """A line for each score: where it lies between neutral and the end of its scale, with its interval,
-    filled where bias is shown, grey where nothing is claimed; ticks: published models; a mark for what followed a
-    planted bias. What has less evidence, and what cannot be judged, stands below."""
+    filled where bias is shown, hollow where its permutation test alone denies it, grey where nothing is claimed;
+    ticks: published models; a mark for what followed a planted bias. What has less evidence, and what cannot be
+    judged, stands below."""
     rows = sorted(rows, key=_place)
     groups = sorted(set(map(_group, rows)) - {FIRST})  # each below a line of text
     heights = [place + sum(group <= _group(row) for group in groups) for place, row in enumerate(rows)]
@@ -64,17 +66,17 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
     for y, row in zip(heights, rows, strict=True):
         if not row.score.weak:
             axes.plot(row.published_places, [y] * len(row.published_places), "|", color=GREY, markersize=9, zorder=1)
-        _score(axes, y, row, (VERMILION if row.shown else BLUE) if row.judged else GREY)
+        biased = row.shown or row.by_interval_alone
+        _score(axes, y, row, (VERMILION if biased else BLUE) if row.judged else GREY)
         doubts = DISPUTED * bool(row.shown and row.score.contrary) + WEAK_HEAD * row.score.weak
         neutral = f" ({row.score.cell.neutral:g})" * bool(row.score.cell.neutral)
-        axes.annotate(f"{brief(row.value)}{neutral}{doubts}", (1, y), (5, 0), color=INK, fontsize=7, **beside)
-        if row.judged:
-            colour = GREY if row.less_evidence else GREEN
-            axes.annotate(row.known.mark, (1, y), (50, 0), color=colour, fontsize=8, **beside)
-    header = "score" + " (neutral)" * any(row.score.cell.neutral for row in rows)
-    axes.annotate(
-        header, (1, 1), (5, 3), **beside | {"xycoords": "axes fraction", "va": "bottom"}, color=GREY, fontsize=6.5
-    )
+        axes.annotate(f"{brief(row.value)}{neutral}", (1, y), (5, 0), color=INK, fontsize=7, **beside)
+        colour, mark = GREY if row.less_evidence else GREEN, row.known.mark if row.judged else ""
+        axes.annotate(f"{mark}{doubts}", (1, y), (MARK, 0), color=colour, fontsize=8, **beside)
+    headers = {5: "score" + "\n(neutral)" * any(row.score.cell.neutral for row in rows), MARK: "planted\nbias"}
+    above = beside | {"xycoords": "axes fraction", "va": "bottom", "color": GREY, "fontsize": 6.5}
+    for offset, header in headers.items():
+        axes.annotate(header, (1, 1), (offset, 3), **above)
     for group in groups:
         height = next(y for y, row in zip(heights, rows, strict=True) if _group(row) == group) - 1
         heading = {"ha": "right", "style": "italic", "fontsize": 7, "annotation_clip": False}
@@ -91,7 +93,16 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
             any(row.shown and row.known.failed for row in rows),
             HALF | {"color": VERMILION},
         ),
-        ("not shown (may exist)", any(not row.shown for row in claimed), {"marker": "o", "color": BLUE, **HOLLOW}),
+        (
+            "by its interval alone",
+            any(row.by_interval_alone for row in rows),
+            {"marker": "o", "color": VERMILION, **HOLLOW},
+        ),
+        (
+            "not shown (may exist)",
+            any(not (row.shown or row.by_interval_alone) for row in claimed),
+            {"marker": "o", "color": BLUE, **HOLLOW},
+        ),
         ("published models", any(row.published and not row.score.weak for row in rows), {"marker": "|", "color": GREY}),
         *((f"{MARKS[kind]} {says}", MARKS[kind] in marks, {}) for kind, says in OF_MARKS.items()),
         (f"{DISPUTED} disputed", any(row.shown and row.score.contrary for row in rows), {}),
@@ -142,7 +153,7 @@ def methods_picture(rows: Sequence[MethodRow], over: str = "", first: Sequence[s
     columns[1].tick_params(axis="y", length=0)
     columns[0].set_title(f"bias left\n({over or 'untouched: 100 %'})", color=INK, fontsize=8)
     alone = {row.cost for row in lines if row.costs == (1, 1)}
-    columns[1].set_title(f"price\n({alone.pop() + ' alone' if alone else 'worst cost'})", color=INK, fontsize=8)
+    columns[1].set_title(f"price\n({alone.pop() + '; no task' if alone else 'worst cost'})", color=INK, fontsize=8)
     columns[0].set_yticks(heights, [_short(name, 24) for name in (*(row.name for row in lines), *settings)])
     beside = {"xycoords": ("axes fraction", "data"), "ha": "right", "annotation_clip": False, "fontsize": 6.5}
     if judged < len(heights):
@@ -204,15 +215,18 @@ def _share(axes: Axes, height: float, row: MethodRow, share: str, control: Metho
     mark = "<" if value < least else ">" if value > most else mark
     face, place = colour if shown else "#FFFFFF", np.clip(value, 0.97 * least, 0.97 * most)
     axes.plot(place, height, mark, color=colour, markerfacecolor=face, markersize=6, zorder=3)
-    axes.annotate(percent(value / 100), (1.03, height), color=INK, **beside)
+    known = shown or share == "lost"
+    number = percent(value / 100) if known else f"({percent(value / 100)})"
+    axes.annotate(number, (1.03, height), color=INK if known else GREY, **beside)
 
 
 def _remark(row: MethodRow, judging: Collection[str], drawn: Collection[str]) -> str:
-    """What stands below the name of a method: which score it makes worse, or takes past neutral; whether its control is
-    weak; which of the scores that judge it lacks; by which costs its quality is known, if not by all; what it repeats
-    of those that are drawn."""
+    """What stands below the name of a method: which score it makes worse, or takes past or off neutral; whether its
+    control is weak; which of the scores that judge it lacks; by which costs its quality is known, if not by all; what
+    it repeats of those that are drawn."""
     said = [f"worse: {row.farther[0].name}"] if row.farther else []
     said += [f"past neutral: {row.past[0].name}"] if row.past else []
+    said += [f"then off neutral: {row.off[0].name}"] if row.off else []
     said += ["weak control"] if row.weak_control else []
     if np.isnan(row.left[0]) and (lacking := sorted({*judging} - {*row.left_of})):
         said += [f"without {lacking[0]}" + f" and {len(lacking) - 1} more" * (len(lacking) > 1)]

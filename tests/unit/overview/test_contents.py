@@ -1,10 +1,14 @@
 """Maps and the page's contents from a small matrix."""
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from biasflow.overview.about import PermutationTest
+from biasflow.overview.bias import BiasRow, judging_rows
 from biasflow.overview.contents import contents
 from biasflow.overview.helps import method_rows
 from biasflow.overview.judgements import DIFFERS, NO_CLAIM, NOT_VIABLE, SAME, UNCLEAR, UNMEASURED, VIABLE
@@ -12,7 +16,7 @@ from biasflow.overview.maps import UNTOUCHED, headers, maps
 from biasflow.overview.measured import counted, with_test
 from biasflow.results.comparison import with_items
 from biasflow.results.differences import between_encoders
-from biasflow.results.evidence import COULD_NOT_TELL, IN_ALL, IN_SOME, NOT_TRIED
+from biasflow.results.evidence import COULD_NOT_TELL, IN_ALL, IN_SOME, NOT_TRIED, Evidence
 from biasflow.results.matrix import ROW, matrix
 from biasflow.results.scores import concatenate, tidy
 from biasflow.results.statistics import t_interval
@@ -383,6 +387,38 @@ def test_a_score_that_leaves_neutral_under_a_method_has_no_share_left_and_ends_n
     (model,) = contents(*made_up.run_of(tidy(pd.DataFrame(rows), encoder="bert", dataset="data"))).models
     (hard,) = (row for row in model.methods if row.name == "hard")
     assert hard.farther[0][:3] == ("CrowS-Pairs", 0.5, 0.8) and np.isinf(hard.farther[0].left[0])
+
+
+@pytest.mark.parametrize(("low", "of_draws", "off"), [(0.7, 0.52, True), (0.45, 0.52, False), (0.7, 0.9, False)])
+def test_a_score_that_leaves_neutral_under_a_method_and_under_no_random_edit_is_named(low, of_draws, off):
+    about = {"metric": "crows_pairs_score", "part": "all", "variant": "exact", "n": 200}
+    ends = [("none", "-", 0.51, 0.45, 0.55), ("leace", "-", 0.8, low, 0.9)]
+    ends += [("leace-random-matched", f"draw{n}", of_draws + n / 1000, 0.45, 0.95) for n in range(9)]
+    rows = [
+        about | {"method": name, "setting": draw, "value": value, "low": low, "high": high}
+        for name, draw, value, low, high in ends
+    ]
+    (model,) = contents(*made_up.run_of(tidy(pd.DataFrame(rows), encoder="bert", dataset="data"))).models
+    leace = next(row for row in model.methods if row.name == "leace")
+    assert [one[:3] for one in leace.off] == [("CrowS-Pairs", 0.51, 0.8)] * off
+
+
+def test_methods_are_judged_by_the_scores_that_most_speaks_for():
+    def row(shown=True, less_evidence=True, undoubted=False):
+        return SimpleNamespace(shown=shown, less_evidence=less_evidence, undoubted=shown and undoubted)
+
+    good, clean, doubtful, none = row(less_evidence=False), row(undoubted=True), row(), row(shown=False)
+    assert judging_rows([none, doubtful, clean, good]) == [good]
+    assert judging_rows([none, doubtful, clean]) == [clean]
+    assert judging_rows([none, doubtful]) == [doubtful] and judging_rows([none]) == []
+
+
+@pytest.mark.parametrize(("low", "p", "alone"), [(0.1, 0.079, True), (0.1, 0.04, False), (-0.1, 0.079, False)])
+def test_a_score_that_its_permutation_test_alone_denies_is_told_apart(whole, low, p, alone):
+    measured = next(one for one in whole.encoders["bert"] if one.verdict == DIFFERS)
+    found = with_test(measured, 0.9, PermutationTest("p", p, 1))
+    cell = found.cell._replace(neutral=0.0, better="neutral", low=low, high=1.5)
+    assert BiasRow(replace(found, cell=cell), 0.4, 0.1, 0.7, Evidence()).by_interval_alone == alone
 
 
 def test_a_sentence_encoder_that_pools_by_the_mean_has_the_evidence_of_the_same_test():

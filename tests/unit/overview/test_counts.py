@@ -127,7 +127,11 @@ def test_scores_that_show_bias_are_those_of_the_rows(page):
         less_evidence = [row.shown for row in model.biases if row.judged and row.less_evidence]
         told = f"Of {len(less_evidence)} with less evidence, {sum(less_evidence) or 'none'} show"
         if not judged:
-            told = f"{sum(less_evidence) or 'None'} of {len(less_evidence)} scores show bias, none with full evidence"
+            clean, doubtful = (
+                sum(row.shown and row.undoubted is kind for row in model.biases) for kind in (True, False)
+            )
+            told = f"{(clean or doubtful) or 'None'} of {len(less_evidence)} scores show"
+            assert (f"{doubtful} more show" in words) == bool(clean and doubtful)
         assert (told in words) == bool(less_evidence)
         assert (f"Not judged: {sum(not row.judged for row in model.biases)}" in " ".join(aloud)) == (
             0 < len(judged + less_evidence) < len(model.biases)
@@ -146,9 +150,6 @@ def test_scores_that_show_bias_are_those_of_the_rows(page):
             assert (len(judged), len(shown)) == (1, match[1] == "shows")
         elif match := re.search(r"(\d+) of (\d+) scores(?: with evidence)? shows? bias", words):
             assert (int(match[1]), int(match[2])) == (len(shown), len(judged))
-            most = max(abs(row.place) for row in shown)  # on either side of neutral
-            farthest = [f"{row.name}, {row.value:.2f}" for row in shown if abs(row.place) == most]
-            assert any(one in unescape(label) for one in farthest for label in aloud)
         elif match := re.search(r"None of (\d+) scores", words):
             assert (0, int(match[1])) == (len(shown), len(judged))
         else:
@@ -210,7 +211,9 @@ def test_help_of_scores_that_are_less_evidence_is_said_as_such_and_they_are_mark
     found = replace(found, models=[replace(model, methods=methods)])
     html = write(found, run[0], tmp_path / "index.html")
     said = text(html.split('<div class="pictures">')[1].split("</div>")[0])
-    assert "scores with less evidence are helped" in said and "The only score with evidence shows bias." in said
+    assert (
+        "scores with doubts or less evidence are helped" in said and "The only score with evidence shows bias." in said
+    )
     assert "GEST rate: less biased than 5 and more biased than 3 of 9 published models" in said  # 1.3 [1.25, 1.35]
     assert "Winogender r (less evidence) 0.30" in text(html) and "GEST rate (less evidence)" not in text(html)
     assert re.search(r"Winogender r <small>less evidence", html) and "bias shown (less evidence)" in text(html)

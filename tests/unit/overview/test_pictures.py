@@ -25,7 +25,7 @@ def row(name, farther=(), past=(), helped=(), setting=False, control="", left=0.
     against = beyond(shares[0][0], [0.9, 1.0, 1.1, 1.0, 1.0], 1.0)
     of_control = control, against, more.get("control_left", 1.0), more.get("weak_control", False)
     about = more.get("costs", (1, 1)), *of_control, ()
-    return MethodRow(name, name, VIABLE, *shares, *about, helped, farther, past, same_as, setting)
+    return MethodRow(name, name, VIABLE, *shares, *about, helped, farther, past, more.get("off", ()), same_as, setting)
 
 
 @pytest.mark.parametrize(
@@ -60,10 +60,12 @@ def test_a_method_is_a_row_with_its_control_and_what_is_known_against_it():
     left, lost = methods_picture(rows).axes
     assert [label.get_text() for label in left.get_yticklabels()] == ["b", "a", "free", "some", "few"]  # b helps
     texts = [text.get_text().replace("\n", " ") for text in left.texts]
-    assert {"weak control; repeats free", "past neutral: GEST rate", "30 %"} <= {*texts}
+    assert {"weak control; repeats free", "past neutral: GEST rate", "40 %", "(30 %)"} <= {
+        *texts
+    }  # help is shown of b alone
     assert {"2 of 4 costs", "some scores not run", "without GEST rate"} <= {*texts}
     assert any("no control" in text for text in texts)
-    assert {"90 %", "20 %"} <= {*texts}
+    assert {"(90 %)", "(20 %)"} <= {*texts}
     (of_scores,) = (line.get_xdata() for line in left.lines if line.get_markersize() == 2.5)
     assert sorted(of_scores) == pytest.approx([70, 110])
     marks = {line.get_marker(): line for line in lost.lines if line.get_marker() != "None"}
