@@ -80,14 +80,16 @@ class Decisions:
 
     @property
     def towards(self) -> Label | None:
-        """The label that women gain the most of, by decisions; None where none moves."""
-        label = max(self.labels, key=lambda one: one.hers.value - one.his.value, default=None)
+        """The label that women gain the most of, by decisions; None where no probability is shown to move so."""
+        moving = [label for label in self.labels if label.he_minus_she.high < 0]
+        label = max(moving, key=lambda one: one.hers.value - one.his.value, default=None)
         return label if label and label.hers.value > label.his.value else None
 
     @property
     def away(self) -> Label | None:
         """The label that men gain the most of."""
-        label = max(self.labels, key=lambda one: one.his.value - one.hers.value, default=None)
+        moving = [label for label in self.labels if label.he_minus_she.low > 0]
+        label = max(moving, key=lambda one: one.his.value - one.hers.value, default=None)
         return label if label and label.his.value > label.hers.value else None
 
     @property
