@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from biasflow.base.errors import BiasflowError
-from biasflow.corpora.seat import ROLES
+from biasflow.corpora.seat import ROLES, AssociationTest, ExampleSet
 from biasflow.metrics.association import score, weat
 from biasflow.readouts.external_vectors import read
-from biasflow.readouts.vectors import Pooling, embed
+from biasflow.readouts.vectors import Pooling, embed, embed_test
 from tests.unit.conftest import HIDDEN, MODELS
 from tests.unit.fake_tokenizer import word_tokenizer
 from tests.unit.readouts.conftest import reader
@@ -59,6 +59,22 @@ def test_each_pooling_takes_its_tokens(encoder, batch_size):
     for pooling, vectors in expected.items():
         assert found[pooling].shape == (1, len(SENTENCES), HIDDEN) and found[pooling].dtype == np.float32
         assert np.allclose(found[pooling][0], vectors, atol=1e-5), pooling
+
+
+def test_a_words_vector_is_the_mean_over_the_templates_of_the_user(bert_encoder):
+    model, tokenizer = bert_encoder
+    words = {"X": ("nurse", "bakers"), "Y": ("he", "she"), "A": ("john", "nursery"), "B": ("mask", "baker")}
+    test = AssociationTest("own", **{role: ExampleSet(role, listed) for role, listed in words.items()})
+    templates = ["the {word} was late .", "{word} is [MASK] ."]
+    found = embed_test(reader(model, tokenizer), test, pooling="target", templates=templates)
+    for role, listed in words.items():
+        for word, vector in zip(listed, found[role][0], strict=True):
+            pieces = len(tokenizer.tokenize(word))
+            states = [
+                last_layer(model, tokenizer, template.replace("{word}", word))[first : first + pieces].mean(axis=0)
+                for template, first in zip(templates, (2, 1), strict=True)
+            ]
+            assert np.allclose(vector, np.mean(states, axis=0), atol=1e-5), word
 
 
 @pytest.mark.parametrize(
