@@ -265,8 +265,8 @@ rule ceat_contexts:
 
 
 # The data of tasks: every kind of task lists its steps, each a rule of one shape. Rules nli_data, occupation_pairs,
-# glue_data, biographies, splits, top_words, labelled_texts, labelled_splits, labelled_parts, coreference_documents and
-# coreference_pairs.
+# glue_data, biographies, splits, top_words, labelled_texts, labelled_splits, labelled_parts, given_texts,
+# coreference_documents and coreference_pairs.
 for KIND in TASKS:
     for STEP in kind_of(KIND).steps:
 

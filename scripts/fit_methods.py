@@ -24,6 +24,7 @@ with rule(snakemake) as facts:
     if task := fit.get("task"):
         module, data = module_named(task["module"]), {role: files[role] for role in task["roles"]}
         arguments["task"] = module.gendered_vectors(model, tokenizer, data, **task["options"])
+        arguments["task_place"] = task["place"]
     fitted = fit_block(model, tokenizer, **arguments)
     with whole_folder(snakemake.output.about) as folder:
         for name, table in fitted.tables.items():

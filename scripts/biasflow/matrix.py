@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from biasflow.base.sample import marked
-from biasflow.registry import WITH
+from biasflow.registry import GIVEN, WITH
 
 NA = "-"
 FINETUNED, PRETRAINED, RANDOM = "finetuned", "pretrained", "random"
@@ -60,6 +60,11 @@ class Model:
         if self.strategy == RANDOM:
             return f"{RANDOM}/seed{self.seed}"
         return PRETRAINED if self.task == NA else f"{self.task}/{self.strategy}/seed{self.seed}"
+
+    @property
+    def is_trained(self) -> bool:
+        """Whether a job of the run fine-tunes it: of a classifier that is given only its texts are a task's."""
+        return self.task != NA and self.strategy != GIVEN
 
     def split_seeds(self, seeds: Sequence[int]) -> list[int]:
         """The splits that it is read on: that of its seed, or all of a block's if it has none."""

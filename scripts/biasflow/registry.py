@@ -5,7 +5,7 @@ before the first job. To add something, write one file and one line here. No scr
 imports this module, so a new line makes nothing run again. Tables and figures keep the order of this file."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from math import inf
 from typing import Protocol
@@ -133,6 +133,7 @@ ERASERS = {
 
 
 PLAIN = "plain"  # the training as it is
+GIVEN = "given"  # no training: the classifier is the user's
 # What a strategy may need of a task. A kind of task says which of these its tasks have (tasks.kinds.Kind).
 GROUP, ENGLISH, DOCUMENTS = (
     "a gender of each text",
@@ -140,6 +141,7 @@ GROUP, ENGLISH, DOCUMENTS = (
     "documents to read as a whole",
 )
 FIRST_TOKEN_HEAD, ADAPTED = "a classifier on the first token", "a training that takes a changed model"
+DECIDED = "texts of yours on which a classifier can be tested (kind: classification)"
 
 
 @dataclass(frozen=True)
@@ -162,6 +164,7 @@ class Strategy:
 
 STRATEGIES = {
     PLAIN: Strategy("none", "fine-tuning on the data as they are"),
+    GIVEN: Strategy("as given", "a classifier of yours as it is, without any training", needs=(DECIDED,)),
     "oversampling": Strategy(
         "oversampling",
         "fine-tuning on data in which some people are repeated, so that every label has as many women as men",
@@ -403,14 +406,18 @@ class Beside:
     any_dataset: bool = False
 
 
+_CONSTANT = Beside(
+    "largest label", "largest_label_share", most=0.95, why="one label has 95 % or more of the predictions"
+)
+
+
 def _classifier(variant: str = "-", *, own_test: bool = True) -> tuple[Beside, ...]:
     """What a classifier must be better than: one that always predicts the same class has no gap between genders, but it
     is of no use. own_test: whether the measure's dataset has classes to be right about; otherwise that of accuracy."""
-    constant = "one label has 95 % or more of the predictions"
     guesses = "the model is not shown to be right more often than the majority class (exact binomial test)"
     return (
         *[Beside("majority", "majority_share", variant=variant)] * own_test,
-        Beside("largest label", "largest_label_share", variant=variant, most=0.95, why=constant),
+        replace(_CONSTANT, variant=variant),
         Beside("", "majority_p", variant=variant, most=0.05, why=guesses, any_dataset=not own_test),
     )
 
@@ -1207,6 +1214,49 @@ METRICS = {
         "classified_texts",
         measures={"accuracy": _ACCURACY, **_gaps(pearson="train", sums="-", distances="absdiff")},
         reads_states=FIRST_TOKEN,
+    ),
+    "flips": Metric(
+        "decisions that change with the gender of the words",
+        "metrics.flips",
+        "predictions",
+        "decided_texts",
+        measures={
+            "flips": Measure(
+                "flips",
+                "share of texts whose predicted label changes when the words for one gender are exchanged for those of "
+                "the other",
+                0,
+                "low",
+                OUTSIDE,
+                beside=(
+                    Beside("neutral words exchanged", "flips", variant="control"),
+                    Beside(
+                        "",
+                        "flips_p",
+                        most=0.05,
+                        why="weekdays, months and numbers change as many decisions when they are exchanged",
+                    ),
+                    _CONSTANT,
+                ),
+                farthest=1,
+            ),
+            "probability_change": Measure(
+                "change of probability",
+                "how far the probability of the label of a text moves when the words for one gender are exchanged for "
+                "those of the other: the mean absolute difference",
+                0,
+                "low",
+                OUTSIDE,
+                beside=(Beside("neutral words exchanged", "probability_change", variant="control"), _CONSTANT),
+                unsigned=ALWAYS,
+                farthest=1,
+            ),
+            "decisions_kept": _quality(
+                "decisions kept", "share of texts that keep the label which they get without the method"
+            ),
+        },
+        pretrained=False,
+        criticism="flips: only words of the lexicon are exchanged, so they show a bias, not that there is none",
     ),
     "coreference": Metric(
         "coreference F1",

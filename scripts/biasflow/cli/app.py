@@ -153,7 +153,7 @@ def configuration(files: Sequence[str] | None, settings: Sequence[str] | None) -
     for file in files:
         if problem := file_fault(file):
             raise BiasflowError(problem)
-        _lay_over(config, yaml.load(read_text(file), Loader=yaml.CSafeLoader))
+        lay_over(config, yaml.load(read_text(file), Loader=yaml.CSafeLoader))
     for setting in settings or ():
         key, equals, value = setting.partition("=")
         if not equals:
@@ -162,9 +162,10 @@ def configuration(files: Sequence[str] | None, settings: Sequence[str] | None) -
     return config, files
 
 
-def _lay_over(config: dict, other: dict) -> None:
+def lay_over(config: dict, other: dict) -> None:
+    """Put the keys of another configuration over those of `config`, as Snakemake does with its files."""
     for key, value in other.items():
         if isinstance(value, dict) and isinstance(config.get(key), dict):
-            _lay_over(config[key], value)
+            lay_over(config[key], value)
         else:
             config[key] = value

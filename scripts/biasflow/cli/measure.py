@@ -5,6 +5,7 @@ import os
 import re
 import shlex
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -13,9 +14,11 @@ import typer
 from biasflow.base.errors import BiasflowError, nearest
 from biasflow.base.names import HUB, PINNED
 from biasflow.base.shipped import of_workflow
-from biasflow.cli.app import app, configuration, say, snakemake_command
+from biasflow.cli.app import app, configuration, lay_over, say, snakemake_command
 
-FIRST, WHOLE = "config/mine.yaml", "config/whole.yaml"
+FIRST, WHOLE, DECISIONS = "config/mine.yaml", "config/whole.yaml", "config/decisions.yaml"
+TASK = "decisions"  # the task and the block of config/decisions.yaml
+_SAME = ("run", "encoder", "hub")  # keys that a file has for the same models
 TEXT = """\
 # Made by `biasflow measure`; keys of yours may follow (config/README.md). Started by
 #   {command}
@@ -39,17 +42,26 @@ def measure(
     mirror: Annotated[
         str | None, typer.Option(metavar="FOLDER", help="take the tests from this folder, without a network")
     ] = None,
+    texts: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="a table of texts, on which the folder's own classifier decides"),
+    ] = None,
+    text_column: Annotated[str, typer.Option(help="its column of texts")] = "text",
+    label_column: Annotated[str, typer.Option(help="its column of the right labels, if it has one")] = "label",
+    gender_column: Annotated[str, typer.Option(help="its column of genders, if it has one")] = "gender",
     unlock: Annotated[bool, typer.Option("--unlock", help="remove the lock of a killed run, and measure nothing")] = (
         False
     ),
 ) -> None:
     """Measure how biased an encoder is, and what helps at which price; of several, which is more biased.
 
+    With --texts a classifier: how many of its decisions change when he is she, and the gaps between genders.
     Makes the page results/RUN/index.html: writes the configuration RUN.yaml and starts snakemake with it. If it was
     stopped, it goes on where it was."""
     file = Path(f"{run}.yaml")
-    keys = _keys([_source(encoder, file) for encoder in _named(encoders)])
-    files = list(map(of_workflow, [FIRST, *[WHOLE] * whole]))
+    keys: dict[str, object] = {**_keys([_source(encoder, file) for encoder in _named(encoders)])}
+    keys |= _of_texts(texts, {"text": text_column, "label": label_column, "group": gender_column}) if texts else {}
+    files = list(map(of_workflow, [DECISIONS] if texts else [FIRST, *[WHOLE] * whole]))
     settings = [f"mirror={mirror}"] * (mirror is not None)
     given = ["--configfile", *files, str(file), *["--config"] * len(settings), *settings]
     words = snakemake_command("--cores", str(cores), *given)
@@ -79,6 +91,22 @@ def _keys(sources: list[tuple[str, str]]) -> dict[str, str | list[str]]:
     for key, encoder in sources:
         found.setdefault(key, []).append(encoder)
     return dict(found)
+
+
+def _of_texts(path: Path, called: Mapping[str, str]) -> dict[str, object]:
+    """The keys of a configuration that has a classifier decide on the texts of a table. called: what its columns are
+    called; those of labels and genders may be missing, unless another name was asked for."""
+    from biasflow.corpora.records import columns_of, read_records
+
+    if not path.is_file():
+        raise BiasflowError(f"--texts: there is no file {path}")
+    table, default = read_records(path, [*called.values()]), ("label", "gender")
+    needed = [name for name in called.values() if name in table or name not in default]
+    columns_of(path, table, needed)
+    columns = {key: name if name in needed else None for key, name in called.items()}
+    metrics = ["flips", *["fairness" if columns["group"] else "accuracy"] * any(map(columns.get, ("label", "group")))]
+    about = {"kind": "classification", "data": {"files": [str(path)], "small": "drop"}, "columns": columns}
+    return {"tasks": {TASK: about}, "ask": {TASK: {"metrics": metrics}}}
 
 
 def _source(encoder: str, file: Path) -> tuple[str, str]:
@@ -116,10 +144,14 @@ def _write(file: Path, text: str, command: str, keys: dict, files: list[str], se
     from biasflow.plan.compiled import prepared
 
     before = configuration([str(file)], None)[0] if file.exists() else None
-    if before is not None and any(before.get(key) != keys.get(key) for key in ("run", "encoder", "hub")):
-        raise BiasflowError(f"{file} is there already, for another encoder; name another run with --run, or delete it")
+    texts = [(one.get("tasks") or {}).get(TASK) for one in (before or keys, keys)]
+    if before is not None and (texts[0] != texts[1] or any(before.get(key) != keys.get(key) for key in _SAME)):
+        raise BiasflowError(
+            f"{file} is there already, for another encoder or other texts; name another run with --run, or delete it"
+        )
     config, _ = configuration([*files, *[str(file)] * file.exists()], settings)
-    prepared(config | keys)
+    lay_over(config, keys)
+    prepared(config)
     if file.exists():
         text = re.sub("^#   snakemake .*$", lambda _: f"#   {command}", read_text(file), count=1, flags=re.MULTILINE)
     write_text(file, text)

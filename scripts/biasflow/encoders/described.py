@@ -12,7 +12,7 @@ from biasflow.base.files import read_json, sha256
 from biasflow.base.shipped import shipped
 from biasflow.base.tabular import read_text_csv
 from biasflow.corpora.word_sets import split_words
-from biasflow.encoders.families import HEADS, lacking, sign_of_decoder
+from biasflow.encoders.families import FAMILIES, HEADS, lacking, sign_of_decoder
 from biasflow.encoders.sentence_transformers import (
     FIRST_TOKEN,
     encoder_folder,
@@ -90,6 +90,39 @@ def describe(folder: Path) -> Description:
     vector, beside = sentence_vector(folder), tuple(files_beside(folder))
     about = (has_mask(home), own_pooling(folder), tuple(not_applied), home, vector, beside)
     return Description(config, reasons, *about)
+
+
+def classes_of(config: Mapping) -> list[str]:
+    """The names of a classifier's classes, by their numbers: those of config.json, or what transformers calls them."""
+    names = config.get("id2label") or [f"LABEL_{number}" for number in range(config.get("num_labels", 2))]
+    return [str(names[key]) for key in sorted(names, key=int)] if isinstance(names, Mapping) else names
+
+
+def check_classifier(about: Description) -> None:
+    """BiasflowError unless an encoder has a head that was trained to choose one of two or more labels, as many as
+    config.json names."""
+    config, classes, where = about.config, classes_of(about.config), f"{about.folder}: "
+    kind, problem, fault = config["model_type"], config.get("problem_type"), ""
+    if problem == "regression" or len(classes) < 2:
+        fault = "its head predicts a number (regression), and no label; name a classifier of labels"
+    elif problem == "multi_label_classification":
+        fault = f"it gives a text several labels (problem_type {problem}); one label a text is needed"
+    elif config.get("classifier_pooling") == "late":
+        fault = "it averages logits (classifier_pooling late), so no vector stands for a text; it cannot be measured"
+    if fault:
+        raise BiasflowError(where + fault)
+    shapes = {name: shape for header in headers(about.folder).values() for name, (_, shape) in header.items()}
+    for layer in FAMILIES[kind].classifier if kind in FAMILIES else ("classifier",):
+        rows = next((shape[0] for name, shape in shapes.items() if f".{name}".endswith(f".{layer}.weight")), None)
+        if rows is None:
+            raise BiasflowError(
+                f"{where}the weights lack {layer}.weight, and transformers would make up a classification head; name "
+                "the folder of a fine-tuned classifier"
+            )
+    if rows != len(classes):
+        raise BiasflowError(
+            f"{where}the head has {rows} outputs, and id2label of {CONFIG} {len(classes)} labels; mend id2label"
+        )
 
 
 def _case_not_applied(tokenizer) -> list[str]:

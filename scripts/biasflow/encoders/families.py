@@ -101,6 +101,7 @@ class Family:
     averages   whether classifiers may read the mean over tokens: config.json says it as classifier_pooling
     shared     whether one module is run in several layers
     reserved   whether positions are counted from the padding token's number on, so that some stand for no token
+    classifier  the ends of the names of the layers of its classification head, the one that gives the logits last
     masked_lm  config.json -> the weights of a masked-LM head
     next_sentence  whether such a model may have a next-sentence head"""
 
@@ -114,17 +115,22 @@ class Family:
     averages: bool = False
     shared: bool = False
     reserved: bool = False
+    classifier: tuple[str, ...] = ("pooler.dense", "classifier")
     masked_lm: Callable[[Mapping], Weights] = _cls_predictions
     next_sentence: bool = False
 
 
 _PROJECTIONS = ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj")
-_ROBERTA = Family(_dense_tanh, prefix="roberta", finish=_finish_bert, reserved=True, masked_lm=_lm_head)
+_TWO_LAYERS = ("classifier.dense", "classifier.out_proj")
+_ROBERTA = Family(
+    _dense_tanh, prefix="roberta", finish=_finish_bert, reserved=True, classifier=_TWO_LAYERS, masked_lm=_lm_head
+)
 FAMILIES: Mapping[str, Family] = {
     "bert": Family(_pooler, finish=_finish_bert, next_sentence=True),
     "roberta": _ROBERTA,
     "distilbert": Family(
         lambda model, sentence: model.pre_classifier(sentence).relu(),
+        classifier=("pre_classifier", "classifier"),
         layers="transformer.layer",
         attention=("attention.q_lin", "attention.k_lin", "attention.v_lin"),
         dropout="attention.dropout",
@@ -144,6 +150,7 @@ FAMILIES: Mapping[str, Family] = {
         layers="encoder.albert_layer_groups",
         attention=tuple(f"albert_layers.0.attention.{part}" for part in ("query", "key", "value")),
         dropout="albert_layers.0.attention.attention_dropout",
+        classifier=("pooler", "classifier"),
         shared=True,
         masked_lm=_masked_lm(("predictions.dense", "predictions.LayerNorm"), "predictions.decoder", "predictions.bias"),
     ),
@@ -151,6 +158,7 @@ FAMILIES: Mapping[str, Family] = {
     "data2vec-text": replace(_ROBERTA, prefix="data2vec_text"),
     "electra": Family(  # the generator has a masked-LM head; the discriminator tells replaced tokens from others
         lambda model, sentence: model.classifier.activation(model.classifier.dense(sentence)),
+        classifier=_TWO_LAYERS,
         finish=_finish_bert,
         masked_lm=_masked_lm(("generator_predictions.dense", "generator_predictions.LayerNorm"), "generator_lm_head"),
     ),
@@ -158,6 +166,7 @@ FAMILIES: Mapping[str, Family] = {
     "eurobert": Family(
         lambda model, sentence: model.activation(model.dense(sentence)),
         prefix="model",
+        classifier=("dense", "classifier"),
         layers="layers",
         attention=_PROJECTIONS,
         dropout="self_attn.attention_dropout",
@@ -169,6 +178,7 @@ FAMILIES: Mapping[str, Family] = {
     "modernbert": Family(
         lambda model, sentence: model.head(sentence),
         prefix="model",
+        classifier=("head.dense", "classifier"),
         layers="layers",
         attention=("attn.Wqkv",),
         dropout="attn.attention_dropout",
@@ -178,6 +188,7 @@ FAMILIES: Mapping[str, Family] = {
     ),
     "mpnet": Family(
         _dense_tanh,
+        classifier=_TWO_LAYERS,
         attention=("attention.attn.q", "attention.attn.k", "attention.attn.v"),
         dropout="attention.attn.dropout",
         reserved=True,
@@ -202,11 +213,21 @@ FAMILIES: Mapping[str, Family] = {
         ),
     ),
     "roberta-prelayernorm": Family(
-        _dense_tanh, prefix="roberta_prelayernorm", norm="LayerNorm", reserved=True, masked_lm=_lm_head
+        _dense_tanh,
+        prefix="roberta_prelayernorm",
+        norm="LayerNorm",
+        reserved=True,
+        classifier=_TWO_LAYERS,
+        masked_lm=_lm_head,
     ),
     "xlm-roberta": _ROBERTA,
     "xlm-roberta-xl": Family(
-        _dense_tanh, prefix="roberta", norm="encoder.LayerNorm", reserved=True, masked_lm=_lm_head
+        _dense_tanh,
+        prefix="roberta",
+        norm="encoder.LayerNorm",
+        reserved=True,
+        classifier=_TWO_LAYERS,
+        masked_lm=_lm_head,
     ),
 }
 

@@ -115,6 +115,7 @@ def fit_block(
     max_length: int = 128,
     sentence_pairs: Mapping[str, pd.DataFrame] | None = None,
     task: TaskTexts | None = None,
+    task_place: str = places.LAST_CLS,
     batch_size: int = 64,
 ) -> Fitted:
     """Fit all methods that edit `model`, and return their erasers by method, setting and place.
@@ -125,8 +126,8 @@ def fit_block(
             `sentences`, with max_length as in `find_occurrences`;
     pairs   the states of `sentence_pairs` (see `load_sentence_pairs`); so are grids;
             of both, what acts at `sentence` is fitted to the vectors there of the sentences;
-    task    X [n, hidden], z [n] and y [n] of `task`: the first token's states in the last layer for a task's texts,
-            their genders, and their classes (for erasers that need labels).
+    task    X [n, hidden], z [n] and y [n] of `task`: the vectors of a task's texts at `task_place` (the first token's
+            states in the last layer), their genders, and their classes (for erasers that need labels).
     An untouched model is run over words and pairs once, for all methods and places together. A `sequential` eraser
     whose place has edits before it needs another pass, with these edits active.
 
@@ -149,7 +150,7 @@ def fit_block(
         SENTENCE_DEBIAS: lambda fitted_on: pair_states(
             fitted_on, tokenizer, sentence_pairs, "sentence-debias", **reading
         ),
-        TASK: lambda fitted_on: task_vectors(fitted_on, task),
+        TASK: lambda fitted_on: task_vectors(fitted_on, task, task_place),
     }
     needs: dict[tuple[str, str], list[tuple[str, str | None]]] = {}
     for name, plan in plans.items():

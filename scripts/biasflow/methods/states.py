@@ -327,11 +327,11 @@ class TaskVectors(VectorSource):
         return {"z": torch.as_tensor(self.z), "pairs": None}
 
 
-def task_vectors(model: nn.Module, task: TaskTexts | None) -> TaskVectors:
-    """Return the vectors, genders and classes of a task's texts, at the first token of the model's last layer."""
+def task_vectors(model: nn.Module, task: TaskTexts | None, place: str = LAST_CLS) -> TaskVectors:
+    """Return the vectors, genders and classes of a task's texts, which were read at `place` of the model."""
     if task is None:
         raise BiasflowError("there are no vectors of a task to fit to; give task")
-    return TaskVectors(*taps.resolve(model, LAST_CLS), *task)
+    return TaskVectors(*taps.resolve(model, place), *task)
 
 
 def allocate(shapes: Mapping[str, tuple[int, ...]]) -> States:

@@ -9,7 +9,7 @@ import pandas as pd
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.glue import TASKS
 from biasflow.metrics.items import majority, truncated_of_heads
-from biasflow.readouts.files import load_arrays
+from biasflow.readouts.files import PROBABILITIES, load_arrays
 from biasflow.results.bootstrap import NOWHERE, RESAMPLED, SEED, Interval, ends, in_groups, interval, share_interval
 from biasflow.results.statistics import row_correlations
 
@@ -39,7 +39,9 @@ def score(path: str | Path) -> pd.DataFrame:
     rows = [
         (method, setting, head, metric, value, len(gold), *limits.get(metric, NOWHERE))
         for head, predicted in readout.arrays.items()
-        for (method, setting), labels in zip(readout.axis, predicted, strict=True)
+        if head != PROBABILITIES
+        # Behind the examples that have gold labels may stand copies of them (tasks.classification.given).
+        for (method, setting), labels in zip(readout.axis, predicted[:, : len(gold)], strict=True)
         for limits in [intervals(task, gold, labels)]
         for metric, value in {**glue_scores(task, gold, labels), **_of_classes(task, gold, labels)}.items()
     ]

@@ -34,6 +34,7 @@ from biasflow.results.scores import OF_MEASURES
 NA = "-"  # a key of the table of scores that does not apply
 PEOPLE_OF = "people"  # the column of a readout that says who is counted
 DIFFERENCES = ("separation", NA, "absdiff")  # has no interval
+OF_PREDICTIONS = ("independence", "largest_label_share", "test_size")  # what needs no gold classes
 RESAMPLES = 1000  # of a classifier's tables, and with shuffled genders
 # Simulated (docs/scores/intervals.md): with so many people of a gender in a class, times the root of the number of
 # classes, a gap of 0.3 in each class is shown in 80 of 100 cases.
@@ -74,8 +75,12 @@ def score(path: str | Path, *, professions: str | Path | None = None) -> pd.Data
         why = f"a correlation over classes needs {fairness.FEWEST_CLASSES} of them, and these data have {len(classes)}"
     elif table["share_train"].isna().all():
         why = "the share of women of each class in the training data is not known"
+    without = [name for name in scores["metric"].unique() if name.endswith("_gap_pearson")]
+    if (table["gold"] == "").all():
+        why, without = "the texts have no label", [*{*scores["metric"]} - {*OF_PREDICTIONS}]
+        scores = scores[scores["metric"].isin(OF_PREDICTIONS)].reset_index(drop=True)
     if why:
-        scores.attrs[OF_MEASURES] = {name: why for name in scores["metric"].unique() if name.endswith("_gap_pearson")}
+        scores.attrs[OF_MEASURES] = dict.fromkeys(without, why)
     return scores
 
 

@@ -14,6 +14,7 @@ from biasflow.overview.agreement import Conflict, InShort, agreement, conflicts,
 from biasflow.overview.beside import Beside, of_encoders
 from biasflow.overview.bias import BiasRow, bias_rows, judging_rows
 from biasflow.overview.calibrated import learnt
+from biasflow.overview.decisions import Decisions, decisions
 from biasflow.overview.helps import MOST_LEFT, MethodRow, common, left_under_draws, method_rows
 from biasflow.overview.judgements import COST, NO_CLAIM, compared, turned
 from biasflow.overview.maps import GROUPS, UNTOUCHED, Map, maps
@@ -131,7 +132,7 @@ class Contents:
     that two or more encoders have; sampled: how many datasets are samples; limits: which datasets are samples, and of
     which items were left out; models: with their own heads; pairs: `agreement` of every two measures of bias, which is
     a table of its own; ranks: rows of `mean_ranks` with an interval, by task; other_seeds: encoders that are not
-    shown."""
+    shown; decisions: of classifiers that are given."""
 
     verdicts: pd.DataFrame
     sampled: int
@@ -148,6 +149,7 @@ class Contents:
     shares: Sequence[Shares]
     not_run: Sequence[tuple[str, int, str]]
     beside: Sequence[Beside]
+    decisions: Sequence[Decisions] = ()
 
     @property
     def helped_on(self) -> dict[str, list[str]]:
@@ -244,6 +246,7 @@ def contents(
         _shares(shown_scores),
         _not_run(plan),
         of_encoders(apart, _biases(models)),
+        decisions(shown_scores),
     )
 
 

@@ -14,7 +14,7 @@ from biasflow.base.sample import SUFFIX
 from biasflow.matrix import RANDOM
 from biasflow.overview import costs
 from biasflow.overview.judgements import VIABLE, WEAK, left, printed
-from biasflow.registry import COST, INSIDE, METRICS, OUTSIDE, READOUTS, WITH
+from biasflow.registry import COST, GIVEN, INSIDE, METRICS, OUTSIDE, READOUTS, WITH
 from biasflow.results.first_table import SETTINGS
 from biasflow.results.matrix import OWN, PLAIN, UNTRAINED, measures
 from biasflow.results.page import meanings
@@ -50,7 +50,8 @@ class Map:
 
     @property
     def title(self) -> str:
-        model = "as pre-trained" if self.task == NA else f"fine-tuned on {self.task}"
+        as_given = self.task != NA and (self.cells["strategy"] == GIVEN).any()
+        model = "as pre-trained" if self.task == NA else f"{'as given' if as_given else 'fine-tuned'} on {self.task}"
         return f"{self.encoder}, {model}" + ("" if self.is_own else f", {self.head} heads")
 
     @cached_property

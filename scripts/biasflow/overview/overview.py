@@ -109,7 +109,8 @@ def _named(contents: Contents, about: Mapping[str, About], run: str) -> Contents
         [replace(one, title=one.title.replace(one.encoder, name, 1), encoder=name) for one in listed]
         for listed in (contents.models, contents.sections)
     )
-    return replace(contents, models=models, sections=sections)
+    decided = [replace(one, encoder=name) for one in contents.decisions]
+    return replace(contents, models=models, sections=sections, decisions=decided)
 
 
 def _picture(model: Model, kind: str) -> Figure | None:

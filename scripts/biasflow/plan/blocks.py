@@ -9,7 +9,7 @@ from biasflow.matrix import FINETUNED, PRETRAINED, RANDOM, Block
 from biasflow.papers.paper import brought, load
 from biasflow.plan.methods import not_in_training
 from biasflow.plan.setup import Setup
-from biasflow.registry import METRICS, PAPERS, STRATEGIES, WITH
+from biasflow.registry import DECIDED, GIVEN, METRICS, PAPERS, STRATEGIES, WITH
 
 DEFAULTS = {"task": None, "trainings": None, "metrics": [], "items": {}, "limit": None}
 DEFAULTS |= {"strategies": ["plain"], "seeds": [0], "methods": ["none"]}
@@ -68,7 +68,15 @@ def _unfitting(block: Block, config: Mapping) -> Faults:
 
 def _unfitting_strategies(block: Block, config: Mapping) -> Faults:
     kind, key = Setup(config).task(block.task).kind, f"{block.key}.strategies"
+    if GIVEN in block.strategies and block.seeds != (0,):
+        yield f"{block.key}.seeds", f"a classifier that is {GIVEN} is not trained, so it has no seed; leave seeds out"
+    for name in block.encoders if GIVEN in block.strategies else ():
+        if config["encoders"][name]["source"] in ("pretrain", "continued"):
+            yield f"{block.key}.encoders", f"encoders.{name} is made by this run, and no classifier that is {GIVEN}"
     for name in block.strategies:
+        if DECIDED in kind.has and name != GIVEN:
+            other = f"tasks.{block.task} tests a classifier that is {GIVEN}; name another task, with the same files"
+            yield key, f"{name} trains a classifier, and {other}"
         if name.startswith(WITH):
             method = name.removeprefix(WITH)
             require(method, config["methods"], key, "methods")

@@ -23,11 +23,12 @@ from biasflow.plan.methods import (
     largest_rank,
     missing_layer,
     note_of,
+    places_of,
     sources,
     unseen_setting,
 )
 from biasflow.plan.setup import Setup, kind_of
-from biasflow.registry import EMBEDDING, METRICS, READOUTS, TASKS, TRAINING
+from biasflow.registry import EMBEDDING, GIVEN, METRICS, READOUTS, TASKS, TRAINING
 from biasflow.tasks.kinds import Asked
 
 Key = TypeVar("Key")
@@ -59,7 +60,7 @@ def plan(setup: Setup) -> Plan:
             reading = Reading(block, model, readout, dataset, encoder.is_narrow)
             _add(readings, reading.key, reading, *block.methods)
     readings = _with_underlying(readings)
-    trained |= {(r.model.encoder, r.model.training): r.model for r in readings.values() if r.model.task != NA}
+    trained |= {(r.model.encoder, r.model.training): r.model for r in readings.values() if r.model.is_trained}
     scores = {job: tuple(scores_of_job.values()) for job, scores_of_job in scored.items()}
     fits = _fits(readings, setup.methods)
     planned = Plan(tuple(seen.values()), readings, scores, fits, trained, tuple(blocks), tuple(repeated))
@@ -145,6 +146,8 @@ def why_not(setup: Setup, asked: Asked, method: str, metric: str, dataset: Datas
             return f"{block.key}.metrics: {metric} is for {what}"
         key = f"metrics.{metric}" if metric in asked.options else f"{block.key}.metrics: {metric}"
         return f"{key} has no dataset for encoders.{encoder.name}"
+    if about.readout == TRAINING and not model.is_trained:
+        return f"{block.key}.metrics: {metric} is of a training, and a classifier that is {GIVEN} has none here"
     if reason := _no_data(setup.facts.absent, asked, dataset) or dataset.absent:
         return reason
     if about.readout == TRAINING or encoder.is_external:
@@ -211,6 +214,8 @@ def _not_under(about: object, asked: Asked, method: str, metric: str, dataset: D
     gendered = [kind for kind in TASKS if kind_of(kind).gendered]
     if "task" in sources(about) and not (asked.task and asked.task.kind.gendered):
         return f"{asked.block.key}.task: methods.{method} is fitted to a task of kind {' or '.join(gendered)}"
+    if "task" in sources(about) and (place := asked.task.kind.gendered.place) not in places_of(about):
+        return f"methods.{method}: what is fitted to tasks.{asked.task.name} acts at {place}; write places: {place}"
     reads_states = _states_read(metric, dataset)
     if unseen := unseen_setting(about, reads_states, layers):
         acts = f"{'it' if unseen[0] == NA else unseen[0]} acts at {unseen[1]} only"

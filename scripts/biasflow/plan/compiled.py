@@ -225,7 +225,7 @@ def _description(setup: Setup, plan: Plan) -> Job:
     fine-tuning of this run wrote of itself."""
     models = dict.fromkeys(cell.model for cell in plan.cells if cell.status == RUN)
     names = [name for name in dict.fromkeys(model.encoder for model in models) if not setup.encoders[name].is_external]
-    trained = [model for model in models if model.task != NA]
+    trained = [model for model in models if model.is_trained]
     files: dict[str, Sequence[str]] = {f"encoder{i}": encoder_files(setup, name) for i, name in enumerate(names)}
     files["trainings"] = [setup.paths.training(model.encoder, model.training) for model in trained]
     params = {"encoders": names, "models": [(m.encoder, m.task, m.strategy, m.seed) for m in trained]}

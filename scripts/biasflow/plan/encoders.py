@@ -29,8 +29,8 @@ def encoder_files(setup: Setup, name: str) -> list[str]:
 
 
 def model_files(setup: Setup, model: Model) -> list[str]:
-    """The folder of a fine-tuned model; of any other, random ones too, the files of its encoder."""
-    if model.task == NA:
+    """The folder of a model that is fine-tuned here; of any other, random ones too, the files of its encoder."""
+    if not model.is_trained:
         return encoder_files(setup, model.encoder)
     return [setup.paths.model(model.encoder, model.training)]
 

@@ -16,7 +16,7 @@ from biasflow.corpora.download import at_hand
 from biasflow.corpora.predictions import PAIR, read_predictions
 from biasflow.corpora.published_scores import check_kind
 from biasflow.encoders.configured import ANY, PREDICTIONS, VECTORS, Encoder
-from biasflow.encoders.described import describe
+from biasflow.encoders.described import check_classifier, describe
 from biasflow.encoders.families import FAMILIES
 from biasflow.encoders.recipes import MASKED_LM
 from biasflow.encoders.sentence_transformers import encoder_folder
@@ -24,6 +24,7 @@ from biasflow.encoders.stored import CONFIG, INDEX, MERGE, WEIGHTS, adapter_of, 
 from biasflow.plan.asked import read_asked
 from biasflow.plan.datasets import BIOGRAPHIES, text_file
 from biasflow.plan.setup import Facts, Setup
+from biasflow.registry import GIVEN
 
 CONVERT = "docs/howto/encoder.md shows how"
 # What the folder of an encoder holds, and how the files are called.
@@ -39,6 +40,8 @@ def gather(config: Mapping) -> Facts:
     external ones and for the data of tasks. BiasflowError for an encoder that is absent and not optional,
     refused, or continued from one without a masked-LM head, and for files that are named, but not there."""
     setup, described, missing, no_documents = Setup(config), {}, {}, {}
+    blocks = (block for block in config["ask"].values() if GIVEN in block["strategies"])
+    given = {name for block in blocks for name in block["encoders"]}
     for name, encoder in setup.encoders.items():
         if encoder.is_external:
             _check_given(encoder)
@@ -48,6 +51,8 @@ def gather(config: Mapping) -> Facts:
             reason = _why_not(encoder)
             if reason is None:
                 described[name] = describe(encoder.folder)
+                if name in given:
+                    check_classifier(described[name])
             elif encoder.about["optional"]:
                 missing[name] = f"encoders.{name}.path: {reason}"
             else:

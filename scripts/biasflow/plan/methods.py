@@ -120,8 +120,9 @@ def _unfitting_step(step: Mapping, key: str) -> Faults:
         yield f"{key}.places", f"{places!r} is no place; write {known}"
     if fitted_to not in can:
         yield f"{key}.fitted_to", f"{step['eraser']} can be fitted to {', '.join(can)}"
-    if fitted_to == "task" and places != "last.cls":
-        yield f"{key}.places", "what is fitted to the task acts at last.cls; write places: last.cls"
+    if fitted_to == "task" and places not in ("last.cls", "pooled"):
+        why = "what is fitted to a task acts at last.cls, or at pooled in a classifier that is given"
+        yield f"{key}.places", f"{why}; write places: last.cls"
     if fitted_to == "task" and step["fitted_on"] == "pretrained":
         yield f"{key}.fitted_on", "what is fitted to the task is fitted on the model; leave it out"
     for option in ("balanced", "class_centred", "permuted"):
@@ -171,6 +172,11 @@ def sources(method: object) -> set[str]:
     if isinstance(method, Mapping):
         return {"pairs"}
     return {step.get("fitted_to") or ERASERS[step["eraser"]].fitted_to[0] for step in method}
+
+
+def places_of(method: object) -> set[str]:
+    """The places of what a method has fitted to a task."""
+    return {step["places"] for step in steps_of(method) if "task" in sources([step])}
 
 
 def note_of(method: object, reads_states: str, groups: str | None = None) -> str:

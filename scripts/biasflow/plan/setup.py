@@ -9,10 +9,10 @@ from pathlib import Path
 from biasflow.base.by_name import module_named
 from biasflow.base.paths import Paths, package_file
 from biasflow.encoders.configured import Encoder
-from biasflow.encoders.described import Description
+from biasflow.encoders.described import Description, classes_of
 from biasflow.matrix import Block
 from biasflow.plan.asked import Part
-from biasflow.registry import PACKAGE, PAPERS, TASKS
+from biasflow.registry import GIVEN, PACKAGE, PAPERS, TASKS
 from biasflow.tasks.kinds import Kind, TaskPlan
 
 
@@ -70,8 +70,13 @@ class Setup:
     def task(self, name: str, blocks: tuple[Block, ...] = ()) -> TaskPlan:
         """The task of this name. blocks: those of the run, for data that depend on what is asked for."""
         about, of_paper = self.config["tasks"][name], name in tasks_of_papers(self.config)
-        kind = kind_of(about["kind"])
-        return TaskPlan(name, about, kind.of(about) if kind.of else kind, self.paths, of_paper, blocks)
+        kind, asking = kind_of(about["kind"]), [b for b in self.config["ask"].values() if b.get("task") == name]
+        if kind.of:
+            kind = kind.of(about, {strategy for block in asking for strategy in block.get("strategies") or ()})
+        given = [name for block in asking if GIVEN in (block.get("strategies") or ()) for name in block["encoders"]]
+        described = self.facts.described
+        classifiers = {name: classes_of(described[name].config) for name in given if name in described}
+        return TaskPlan(name, about, kind, self.paths, of_paper, blocks, classifiers)
 
 
 def _folder(path: str, mirror: str | None) -> Path | None:

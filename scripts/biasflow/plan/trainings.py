@@ -76,7 +76,7 @@ def _fit(setup: Setup, fit: FitJob, names: list[str], reading: Reading) -> Job:
     modules = eraser_modules(methods)
     if _fitted_to_task(setup.methods, names):
         gendered, seed = task.kind.gendered, model.split_seeds(reading.block.seeds)[0]
-        about = {"roles": list(gendered.data), "options": gendered.options(task, seed)}
+        about = {"roles": list(gendered.data), "options": gendered.options(task, seed), "place": gendered.place}
         params["task"] = {"module": module_of(gendered), **about}
         modules.add(module_of(gendered))
     return Job(

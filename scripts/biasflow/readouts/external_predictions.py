@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from biasflow.base.genders import WOMEN_FIRST
 from biasflow.base.left_out import LeftOut
@@ -33,8 +34,14 @@ def read(
     people = everyone[everyone["group"].isin(gender_of)].reset_index(drop=True)
     people = people.rename(columns={"label": "gold", "prediction": "predicted"})
     people = people.assign(gender=people["group"].map(gender_of), person=np.arange(len(people), dtype=np.int32))
+    write_parquet(counted(people, **NAMES), output)
+    return {"people": len(people), **left_out.facts()}
+
+
+def counted(people: pd.DataFrame, **names: str) -> pd.DataFrame:
+    """The table of `readouts.heads` for a classifier with these names, of which no training data are known. people:
+    gender, gold, predicted, and the number of the person."""
     shares = (people["gender"] == WOMEN_FIRST[0]).groupby(people["gold"]).mean()
     table = people.groupby(["gender", "gold", "predicted"])["person"].agg(list).rename("people").reset_index()
     table = table.assign(texts=table["people"].map(len), share_train=np.nan, share_test=table["gold"].map(shares))
-    write_parquet(table.assign(**NAMES), output)
-    return {"people": len(people), **left_out.facts()}
+    return table.assign(**names)

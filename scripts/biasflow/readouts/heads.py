@@ -18,16 +18,20 @@ import numpy as np
 import pandas as pd
 import torch
 
-from biasflow.base.errors import BiasflowError
+from biasflow.base.errors import AbsentError, BiasflowError
 from biasflow.base.genders import GENDERS
 from biasflow.base.tabular import read_parquet, write_parquet
 from biasflow.encoders.device import resolve_device
 from biasflow.encoders.linear_head import load_head
-from biasflow.readouts.files import METHOD
+from biasflow.readouts.external_predictions import NAMES as NAMES_OF_OTHERS
+from biasflow.readouts.external_predictions import counted
+from biasflow.readouts.files import METHOD, load_arrays
 from biasflow.readouts.linear_heads import LinearHeads, save_linear_heads, train_heads
 from biasflow.readouts.source import Source, load_for
 from biasflow.readouts.states import States
 from biasflow.strategies import Strategy
+from biasflow.strategies.balance import balance
+from biasflow.tasks.classification.given import ORIGINAL, class_of
 from biasflow.tasks.classification.splits import (
     RAW,
     classes_of,
@@ -77,8 +81,13 @@ def read(
     (that of its training), trained on the raw texts of the split's training part as it is. With `strategies` (name,
     module and text of each) it is an encoder that was not fine-tuned, and there is a head "frozen-<strategy>" for each
     strategy and split, whose seed is the split's; it is tested on the raw texts, and on those that it was trained on.
+    With a file of the role `predictions` (readouts.predictions, of a classifier of the user's) it is counted what that
+    one predicts of `texts` (tasks.classification.given), with as many women as men of every label; gold is "" where
+    texts have no label.
     training: epochs, batch_size, learning_rate and keep of `train_heads`. BiasflowError: whatever the split, the
     strategies and `train_heads` refuse, and a method that changes nothing."""
+    if "predictions" in source.data:
+        return _of_given(source, output)
     device = resolve_device(source.device)
     examples, fitted = read_parquet(source.file("texts")), load_for(source)
     if strategies:
@@ -108,6 +117,28 @@ def read(
     save_linear_heads(reduce(LinearHeads.joined, trained.values()), output.with_suffix(".heads.safetensors"), names)
     write_parquet(table, output)
     return {"device": str(device), "heads": len(names)}
+
+
+def _of_given(source: Source, output: Path) -> dict:
+    """The table of the readout, of a classifier that is given."""
+    texts, predictions = read_parquet(source.file("texts")), load_arrays(source.file("predictions"))
+    people = texts[texts["tested"] & texts["compared"] & (texts["version"] == ORIGINAL)]
+    rows = np.arange(len(people))
+    if (people["label"] != "").all():
+        labels, genders = people["label"].to_numpy(), people["gender"].to_numpy()
+        how = {"how": "subsampling", "one_gender": "leave-out", "rng": np.random.RandomState(0)}
+        rows = balance(labels, genders, rows, **how)
+    if not len(rows):
+        raise AbsentError("no label has tested texts of both genders, so there is no gap")
+    people, classes = people.iloc[np.sort(rows)], predictions.meta["classes"]
+    gold = ["" if label == "" else classes[class_of(classes)(label)] for label in people["label"]]
+    people = pd.DataFrame({"gold": gold, "gender": people["gender"], "person": people.index.astype(np.int32)})
+    tables = []
+    for (method, setting), predicted in zip(predictions.axis, predictions.arrays["own"], strict=True):
+        named = NAMES_OF_OTHERS | {"method": method, "setting": setting}
+        tables.append(counted(people.assign(predicted=np.array(classes)[predicted[people.index]]), **named))
+    write_parquet(pd.concat(tables, ignore_index=True)[[*METHOD, *COLUMNS[2:]]], output)
+    return {"people": len(people)}
 
 
 def _frozen(examples: pd.DataFrame, strategy: Strategy, seed: int) -> Head:

@@ -77,10 +77,15 @@ def own_heads(model: nn.Module, n: int) -> Heads:
     return Heads(layer.weight.detach().repeat(n, 1, 1), layer.bias.detach().repeat(n, 1))
 
 
+def classes_of(reader: Reader) -> tuple[str, ...] | None:
+    """The names of a classifier's classes, by their numbers; None where it predicts a number."""
+    config = reader.model.config
+    return tuple(config.id2label[i] for i in sorted(config.id2label)) if config.num_labels > 1 else None
+
+
 def check_classes(reader: Reader, examples: Examples) -> None:
     """BiasflowError unless the classifier's classes are those of the examples, in their order, or both are numbers."""
-    config = reader.model.config
-    model_classes = tuple(config.id2label[i] for i in sorted(config.id2label)) if config.num_labels > 1 else None
+    model_classes = classes_of(reader)
     if model_classes != examples.classes:
         names = [", ".join(classes) if classes else "a number" for classes in (model_classes, examples.classes)]
         raise BiasflowError(f"{taps.name_of(reader.model)} predicts {names[0]}; the data need {names[1]}.")

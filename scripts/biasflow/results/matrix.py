@@ -8,7 +8,7 @@ import pandas as pd
 from biasflow.base.sample import SUFFIX, limit_of
 from biasflow.matrix import RANDOM
 from biasflow.methods.controls import control_of
-from biasflow.registry import ALWAYS, COST, METRICS, WITH, Measure
+from biasflow.registry import ALWAYS, COST, GIVEN, METRICS, WITH, Measure
 from biasflow.results.comparison import (
     DISTANCE_CHANGED,
     DRAWN,
@@ -35,7 +35,7 @@ CONTROL = ["control", "draws", "beats", "control_low", "control_high", "control_
 HELP = ["helps_p", "helps", "same_as"]
 ABOUT = ["neutral", "better", "in_training", "beside", "caution", "untouched_caution", "reason", "note"]
 COLUMNS = [*ROW, "label", "group", *VALUES, *CHANGE, CHANGE_SEEN, *CONTROL, *HELP, *ABOUT]
-PLAIN = (NA, "plain")  # the strategies of an untouched model, pre-trained or fine-tuned
+PLAIN = (NA, "plain", GIVEN)  # the strategies of an untouched model, pre-trained or fine-tuned
 UNTRAINED = "untrained"  # what readers see of the training "random": for them "random" is the control alone
 OWN = (NA, "own")  # the heads of a model as it was trained, if it has any
 LEAST_ALIKE, ALIKE = 3, 0.1  # `_repeated`

@@ -4,13 +4,14 @@ Every kind says it as `KIND`, a Kind, in tasks/<kind>/plan.py, and its keys in t
 that share a folder have <kind>.py and <kind>.yaml there (registry.Task)."""
 
 import glob
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from biasflow.base.files import check_path
 from biasflow.base.paths import Paths, package_folder
 from biasflow.corpora.catalogue import Catalogue
 from biasflow.encoders.configured import Encoder
+from biasflow.encoders.places import LAST_CLS
 from biasflow.matrix import Block, Dataset, Model
 from biasflow.registry import PACKAGE, PLAIN, STRATEGIES, TASKS, module_of
 
@@ -21,7 +22,8 @@ WORLD = {"world": package_folder("data/planted")}  # sources of what is made of 
 @dataclass(frozen=True)
 class TaskPlan:
     """A task of the configuration. about: its part of it; of_paper: whether a paper of the run takes it; blocks: those
-    of the run, for data that depend on what is asked for."""
+    of the run, for data that depend on what is asked for; classifiers: encoder -> its classes, of the local ones that
+    are given and decide on the task's texts."""
 
     name: str
     about: Mapping
@@ -29,6 +31,7 @@ class TaskPlan:
     paths: Paths
     of_paper: bool = False
     blocks: tuple[Block, ...] = ()
+    classifiers: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def module(self) -> str:
@@ -74,11 +77,12 @@ class Step:
 class Gendered:
     """The vectors that methods with `fitted_to: task` are fitted to: `gendered_vectors(model, tokenizer, data,
     **options)` of a module, which returns vectors, genders and classes. data: role -> file of the task's data; options:
-    by the seed of a split."""
+    by the seed of a split; place: where the vectors are, and the methods act."""
 
     module: str
     data: Mapping[str, str]
     options: Callable[[TaskPlan, int], Options]
+    place: str = LAST_CLS
 
 
 def recipe(task: TaskPlan, strategy: str) -> dict[str, object]:
@@ -95,21 +99,21 @@ def recipe(task: TaskPlan, strategy: str) -> dict[str, object]:
 @dataclass(frozen=True)
 class Kind:
     """A kind of task. steps: who makes its data; has: what strategies may need that its tasks have (registry.GROUP and
-    the like); of: the kind of a task by its keys, where these decide what it has, and otherwise: what such a task could
-    do to have the rest, with {task} for its name; checks: files of the data that are made to see whether they fit what
-    is asked of them; trained_on: role -> file of the data that a training is given; training: keyword arguments of
-    train() for a strategy, beside strategy, seed, method and device; datasets: what metrics read, by the names of
-    registry.Metric.datasets; head: the one that a trained model is opened with (encoders.load), so that methods can be
-    fitted to it; gendered: what else these can be fitted to; printed: item of papers -> file of the data; captioned:
-    keys of the configuration that captions say; check: BiasflowError, naming the key, for what the schema cannot
-    refuse; dropped: what the data will leave out, in a sentence, as far as that is known before the first job; drops:
-    the file of the data that lists it (corpora.bios.dropped)."""
+    the like); of: the kind of a task by its keys and the strategies that blocks name with it, where these decide what
+    it has, and otherwise: what such a task could do to have the rest, with {task} for its name; checks: files of the
+    data that are made to see whether they fit what is asked of them; trained_on: role -> file of the data that a
+    training is given; training: keyword arguments of train() for a strategy, beside strategy, seed, method and device;
+    datasets: what metrics read, by the names of registry.Metric.datasets; head: the one that a trained model is opened
+    with (encoders.load), so that methods can be fitted to it; gendered: what else these can be fitted to; printed: item
+    of papers -> file of the data; captioned: keys of the configuration that captions say; check: BiasflowError, naming
+    the key, for what the schema cannot refuse; dropped: what the data will leave out, in a sentence, as far as that is
+    known before the first job; drops: the file of the data that lists it (corpora.bios.dropped)."""
 
     steps: tuple[Step, ...]
     trained_on: Mapping[str, str]
     datasets: Mapping[str, Callable[["Asked"], list[Dataset]]]
     has: frozenset[str] = frozenset()
-    of: Callable[[Mapping], "Kind"] | None = None
+    of: Callable[[Mapping, Collection[str]], "Kind"] | None = None
     otherwise: str = ""
     checks: tuple[str, ...] = ()
     training: Callable[[TaskPlan, str], Options] = recipe

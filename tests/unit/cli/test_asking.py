@@ -14,7 +14,7 @@ from biasflow.base.tabular import write_csv, write_parquet
 from biasflow.cli import app
 from biasflow.cli.app import as_options, configuration
 from biasflow.results.scores import tidy, write_scores
-from tests.unit.plan.configs import ROOT, folder_of
+from tests.unit.plan.configs import CLASSIFIER, ROOT, folder_of
 
 
 def result(*words: str):
@@ -87,6 +87,28 @@ def test_measure_writes_a_configuration_and_starts_snakemake_as_readme_does(star
     assert fault("measure", hub).startswith("mine.yaml is there already") and len(started) == 2
     said("measure", hub, "--run", "second")
     assert yaml.safe_load(Path("second.yaml").read_text()) == {"run": "second", "hub": hub}
+
+
+def test_measure_with_texts_writes_what_their_columns_allow(started):
+    folder_of(Path("toxic"), weights=CLASSIFIER)
+    Path("my.csv").write_text("comment,label\nshe is here,0\nhe is there,1\n")
+    said("measure", "toxic", "--texts", "my.csv", "--text-column", "comment")
+    written = yaml.safe_load(Path("mine.yaml").read_text())
+    assert written["tasks"]["decisions"]["columns"] == {"text": "comment", "label": "label", "group": None}
+    assert written["ask"] == {"decisions": {"metrics": ["flips", "accuracy"]}}
+    assert started == ["snakemake --cores 2 --configfile config/decisions.yaml mine.yaml".split()]
+    said("measure", "toxic", "--texts", "my.csv", "--text-column", "comment")
+    assert len(started) == 2
+    Path("two.csv").write_text("text,sex\nshe is here,F\nhe is there,M\n")
+    assert "other texts" in fault("measure", "toxic", "--texts", "two.csv")
+    said("measure", "toxic", "--texts", "two.csv", "--gender-column", "sex", "--run", "two")
+    assert yaml.safe_load(Path("two.yaml").read_text())["ask"]["decisions"]["metrics"] == ["flips", "fairness"]
+    for words, why in (
+        (("bert", "--texts", "two.csv"), "weights lack pooler.dense.weight"),
+        (("toxic", "--texts", "no.csv"), "no file no.csv"),
+        (("toxic", "--texts", "two.csv", "--label-column", "kind"), "no column kind"),
+    ):
+        assert why in fault("measure", *words, "--run", "three") and not Path("three.yaml").exists()
 
 
 def test_measure_takes_several_encoders_and_a_file_of_them(started):

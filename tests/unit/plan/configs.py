@@ -28,6 +28,7 @@ SCHEMA, CATALOGUE = load_schema(), read_catalogue()
 RUNS = sorted(path.stem for path in (ROOT / "config").glob("*.yaml") if "\nrun:" in "\n" + path.read_text())
 ASKING = ("encoders.real.path", "{encoder}")  # the folder is named on the command line
 HUB = f"google-bert/bert-base-uncased@{'0123456789' * 4}"
+CLASSIFIER = {f"{name}.weight": np.ones((2, 2), np.float32) for name in ("bert.pooler.dense", "classifier")}
 SETS = ["role,set_name,word", *(f"{role},{role.lower()},{role}{number}" for role in "XYAB" for number in (1, 2))]
 BERT = {"model_type": "bert", "architectures": ["BertForPreTraining"], "num_hidden_layers": 4, "hidden_size": 256}
 SMALL = {
@@ -82,8 +83,24 @@ _EVERYTHING = {
             ("coref", ["plain", "anon+ca", "with-leace"]),
         )
     },
+    "of-yours": {
+        "encoders": ["real"],
+        "task": "yours",
+        "strategies": ["given"],
+        "methods": ["none", "leace"],
+        "metrics": list(METRICS),
+    },
 }
-_ALL = changed(("ask", _EVERYTHING), *((f"papers.{paper}.encoders", ["own", "real"]) for paper in list(PAPERS)[:3]))
+_YOURS = {
+    "kind": "classification",
+    "data": {"files": [str(ROOT / "docs/words/race.csv")]},
+    "columns": {"group": "gender"},
+}
+_ALL = changed(
+    ("ask", _EVERYTHING),
+    ("tasks.yours", _YOURS),
+    *((f"papers.{paper}.encoders", ["own", "real"]) for paper in list(PAPERS)[:3]),
+)
 EVERYTHING = "everything"  # the name of that configuration beside those of the project's runs
 
 

@@ -29,6 +29,7 @@ from biasflow.results.scores import NA
 from biasflow.training import FITTING
 from tests.unit.plan.configs import (
     CATALOGUE,
+    CLASSIFIER,
     EVERYTHING,
     ROOT,
     RUNS,
@@ -74,7 +75,8 @@ def found(name: str, folder: Path) -> Run:
     config = of_file(name)
     for encoder, about in config["encoders"].items():
         if about["source"] == "local":
-            config = changed((f"encoders.{encoder}.path", folder_of(folder / encoder, *HEADS)), config=config)
+            path = folder_of(folder / encoder, *HEADS, weights=CLASSIFIER)
+            config = changed((f"encoders.{encoder}.path", path), config=config)
     config = resolve(config, SCHEMA)
     return run_of(Setup(config, gather(config)))
 

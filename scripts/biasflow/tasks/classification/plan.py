@@ -13,14 +13,29 @@ from biasflow.base.names import naming
 from biasflow.corpora.bios import by_value
 from biasflow.corpora.catalogue import Catalogue
 from biasflow.encoders.configured import PLANTED
+from biasflow.encoders.places import POOLED
 from biasflow.matrix import NA, PRETRAINED, Dataset
-from biasflow.registry import ADAPTED, ENGLISH, FIRST_TOKEN_HEAD, GROUP, STRATEGIES, module_of
+from biasflow.registry import (
+    ADAPTED,
+    DECIDED,
+    ENGLISH,
+    FIRST_TOKEN_HEAD,
+    GIVEN,
+    GROUP,
+    PACKAGE,
+    SENTENCE,
+    STRATEGIES,
+    module_of,
+)
 from biasflow.tasks.cuts import BALANCED
 from biasflow.tasks.kinds import Asked, Gendered, Kind, Options, Step, TaskPlan, corpus_files, recipe, with_hidden_layer
 
 RAW, SCRUBBED = "raw", "scrubbed"
 TEXTS = {"texts": "texts.parquet"}  # role -> file of the task's data
 PARTS = ("train", "validation", "test")
+GIVEN_MODULE = f"{PACKAGE}.tasks.classification.given"
+DECIDED_TEXTS = {"texts": "decided.parquet"}  # those of a task that tests a classifier which is given
+DECIDED_UNDERSTOOD = "decided.csv"
 UNDERSTOOD = "understood.csv"  # what was read of the user's files, in a sentence
 READ_FIRST = 32e6  # bytes of texts that are read before the first job: three seconds
 Columns = Callable[[TaskPlan], Options]  # texts and labels of the task's `train` and `examples`
@@ -231,6 +246,8 @@ def check_files(task: TaskPlan) -> None:
         raise BiasflowError(f"{key}.data': has {', '.join(named) or 'no file'}; name files, or {', '.join(PARTS)}")
     if named != ["files"] and task.about["columns"]["split"]:
         raise BiasflowError(f"{key}.columns.split': the files say which part a text is in; leave it out")
+    if task.about["columns"]["label"] is None and DECIDED not in task.kind.has:
+        raise BiasflowError(f"{key}.columns.label': a training needs labels; name their column")
     if twice := [name for name in files_of(data) if sum(name in data[part] for part in named) > 1]:
         raise BiasflowError(f"{key}.data': {twice[0]} is in two parts; name it in one")
 
@@ -288,12 +305,110 @@ WITHOUT_GROUP = of_parts(
 )
 
 
-def _part(about: Mapping) -> Kind:
-    if about["columns"]["group"] is None:
+def _of_given(task: TaskPlan) -> dict[str, object]:
+    about = {key: task.about["data"][key] for key in ("least", "small")}
+    about |= {key: task.about[key] for key in ("groups", "unknown", "limit")}
+    return about | {"columns": dict(task.about["columns"]), "advice": advice(task)}
+
+
+def decided_texts(asked: Asked) -> list[Dataset]:
+    """Return the texts on which a classifier that is given decides, with their copies."""
+    table = (asked.task.file(DECIDED_TEXTS["texts"]),)
+    options = {"task": GIVEN_MODULE, "given": True}
+    return [
+        Dataset(
+            "copies",
+            {"examples": table},
+            options,
+            scored_with={"texts": table},
+            modules=(GIVEN_MODULE,),
+            part_of="texts",
+            reads_states=SENTENCE,
+        )
+    ]
+
+
+def _decided_labels(asked: Asked) -> list[Dataset]:
+    """The same without the copies."""
+    return [replace(one, name="texts", scored_with={}) for one in decided_texts(asked)]
+
+
+def _decided_people(asked: Asked) -> list[Dataset]:
+    """The same texts by the gender of whom they are about."""
+    (decided,) = decided_texts(asked)
+    made_from, texts = {"predictions": ("predictions", decided)}, {"texts": decided.files["examples"]}
+    options = {"text": RAW, "split_seeds": [0]}
+    return [Dataset("people", texts, options, made_from=made_from, reads_states=SENTENCE)]
+
+
+def check_given(task: TaskPlan) -> None:
+    """Raise BiasflowError for files that do not fit, and for texts on which no classifier that is given can decide."""
+    key = f"config: key 'tasks.{task.name}"
+    if "files" not in task.about["data"]:
+        raise BiasflowError(
+            f"{key}.data': a classifier that is given is not trained, so there are no parts; name files"
+        )
+    check_files(task)
+    with naming(f"tasks.{task.name}.groups"):
+        by_value(task.about["groups"] or {})
+    if len(_texts_of(task.about)) > 1:
+        raise BiasflowError(f"{key}.columns.text': pairs of texts are not exchanged; name one column of texts")
+
+
+def understood_given(task: TaskPlan, catalogue: Catalogue) -> str:
+    """As `understood`, of texts for classifiers that are given; BiasflowError for a label that one of these lacks."""
+    files = [Path(file) for file in corpus_files(task, list(files_of(task.about["data"])), catalogue)]
+    made, there = Path(task.file(DECIDED_UNDERSTOOD)).exists(), all(path.is_file() for path in files)
+    if made or not there or sum(path.stat().st_size for path in files) > READ_FIRST:
+        return ""
+    from biasflow.tasks.classification.given import class_of, read_texts  # slow to load, needed for such files
+
+    texts, said = read_texts(files, **_of_given(task))
+    for encoder, classes in task.classifiers.items():
+        with naming(f"encoders.{encoder}"):
+            for label in texts["label"].unique() if task.about["columns"]["label"] else ():
+                class_of(classes)(label)
+    return said
+
+
+OF_GIVEN = Kind(
+    steps=(
+        Step(
+            "given_texts",
+            "tasks.classification.given",
+            {**DECIDED_TEXTS, "understood": DECIDED_UNDERSTOOD},
+            sources=_files,
+            options=_of_given,
+            memory=8000,
+            runtime=60,
+        ),
+    ),
+    trained_on={},
+    datasets={"decided_texts": decided_texts},
+    head="classification",
+    gendered=Gendered("tasks.classification.given", DECIDED_TEXTS, lambda task, seed: {}, POOLED),
+    has=frozenset({DECIDED}),
+    check=check_given,
+    dropped=understood_given,
+    drops=DECIDED_UNDERSTOOD,
+    otherwise="it needs a label of each text, or a gender; name its column (tasks.{task}.columns), or another metric",
+)
+
+
+def _part(about: Mapping, strategies: Collection[str]) -> Kind:
+    columns = about["columns"]
+    if GIVEN in strategies:
+        of_labels = {"test_sets": _decided_labels} if columns["label"] and not columns["group"] else {}
+        of_people = {"classified_texts": _decided_people} if columns["group"] else {}
+        return replace(OF_GIVEN, datasets={**OF_GIVEN.datasets, **of_labels, **of_people})
+    if columns["group"] is None:
         return WITHOUT_GROUP
     return PEOPLE if about["scrubbing"] else replace(PEOPLE, has=PEOPLE.has - {ENGLISH})
 
 
 KIND = replace(
-    PEOPLE, steps=PEOPLE.steps + WITHOUT_GROUP.steps, datasets={**PEOPLE.datasets, **WITHOUT_GROUP.datasets}, of=_part
+    PEOPLE,
+    steps=PEOPLE.steps + WITHOUT_GROUP.steps + OF_GIVEN.steps,
+    datasets={**PEOPLE.datasets, **WITHOUT_GROUP.datasets, **OF_GIVEN.datasets},
+    of=_part,
 )

@@ -1,0 +1,217 @@
+"""Texts of the user's on which a classifier of the user's decides: as they are, with the words for one gender exchanged
+for those of the other, and, as a control, with as many words exchanged that have nothing to do with gender.
+
+Half of the texts are tested, by a hash of the text, so that neither their order nor further rows move any of them. To
+the others, and to their copies, erasers are fitted."""
+
+import hashlib
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from biasflow.base.errors import BiasflowError, nearest, printable
+from biasflow.base.genders import MALE, WOMEN_FIRST
+from biasflow.base.progress import progress
+from biasflow.base.sample import sampled
+from biasflow.base.tabular import read_parquet, write_csv, write_parquet
+from biasflow.corpora.bios import GENDER_OF, as_label, by_value, spelt
+from biasflow.corpora.bios import PARTS as NAMES_OF_PARTS
+from biasflow.corpora.records import columns_of, read_records, refuse, without_empty
+from biasflow.tasks.classification.labels import dropped, keep_labels
+from biasflow.text.gender_swap import gender_of, genders_in, swap_gender
+from biasflow.training.examples import Examples
+
+ORIGINAL, SWAPPED, CONTROL = "original", "swapped", "control"  # versions of a text
+TESTED = "test"
+DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+# April, May, June and August are first names, too, and march and may are verbs.
+MONTHS = ("January", "February", "July", "September", "October", "November", "December")
+NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven")
+_NEXT = {name: names[(place + 1) % len(names)] for names in (DAYS, MONTHS) for place, name in enumerate(names)}
+_NEXT |= dict(zip(NUMBERS, (*NUMBERS[1:], "twelve"), strict=True))
+_NEUTRAL = re.compile(rf"\b(?:{'|'.join(_NEXT)})\b|(?<![\w.,:/$-])\d{{1,9}}(?![\w:/-]|[.,]\d)")
+UNNAMED = re.compile(r"LABEL_\d+")  # what transformers calls a class that has no name
+
+
+def prepare(sources: Mapping[str, Sequence[Path]], outputs: Mapping[str, Path], **options: object) -> dict[str, object]:
+    """Write the texts in all versions, those that are tested first, and what was understood of the files, in a
+    sentence. options: of `read_texts`."""
+    texts, said = read_texts(sources["files"], **options)
+    table = with_copies(texts)
+    tested = table[table["tested"]]["version"].value_counts()
+    said += f"; of {tested[ORIGINAL]:,} tested texts {tested.get(SWAPPED, 0):,} have a word of gender that is exchanged"
+    said += f", and {tested.get(CONTROL, 0):,} of these a weekday, month or number"
+    write_parquet(table, outputs["texts"])
+    write_csv(pd.DataFrame({"understood": [said]}), outputs["understood"])
+    print(f"biasflow: {printable(said)}", file=sys.stderr, flush=True)
+    return {"texts": len(texts)}
+
+
+def read_texts(
+    files: Sequence[Path],
+    *,
+    columns: Mapping[str, str | None],
+    groups: Mapping[str, Sequence[object]] | None,
+    unknown: str,
+    least: int,
+    small: str,
+    limit: int | None,
+    advice: str = "give more texts",
+) -> tuple[pd.DataFrame, str]:
+    """The texts of a user's files, and a sentence on what was read and left out: the columns text, label and gender
+    ("" where the files have none), tested, and compared: whether the label has enough texts of each gender for gaps.
+
+    columns: the names of text, label, group and split, None for what the files lack; a split names the texts that are
+    tested (test), in place of the hash. groups, unknown, least, small: as in `collect`. Rows without a text or a label
+    are left out, and so are repeated texts, and all copies of one with two labels or genders. BiasflowError names file,
+    row and column of a wrong value; texts of one gender alone; labels of which there are too few."""
+    called = {columns[key]: key for key in ("text", "label", "group", "split") if columns[key]}
+    tables, read, unknowns = [], 0, 0
+    for path in files:
+        table = read_records(path, [*called])
+        read += len(table)
+        table = table[list(columns_of(path, table, [*called]))].map(lambda value: "" if value is None else value)
+        filled = [name for name, key in called.items() if key in ("text", "label")]
+        table[filled] = table[filled].map(as_label)
+        table = without_empty(path, table, *filled)
+        if columns["group"]:
+            genders = table[columns["group"]].map(spelt).map(by_value(groups) if groups else GENDER_OF)
+            if unknown == "refuse":
+                why = "is neither F nor M; say what it means (groups), or leave such rows out (unknown: drop)"
+                refuse(path, table[columns["group"]], genders.isna(), why)
+            unknowns += int(genders.isna().sum())
+            table = table.assign(**{columns["group"]: genders})[genders.notna()]
+        if columns["split"]:
+            known = table[columns["split"]].map(NAMES_OF_PARTS)
+            refuse(path, table[columns["split"]], known.isna(), f"is none of {', '.join(NAMES_OF_PARTS)}")
+            table = table.assign(**{columns["split"]: known})
+        tables.append(table.rename(columns=called))
+    texts = pd.concat(tables, ignore_index=True)
+    lost = {"empty": read - len(texts) - unknowns, "of an unknown gender": unknowns, "repeated": len(texts)}
+    about = [key for key in ("text", "label", "group") if key in texts]
+    texts = texts[~texts.duplicated(about)]
+    lost["repeated"] -= len(texts)
+    once = texts[~texts.duplicated("text", keep=False)]
+    lost["contradicting"] = len(texts) - len(once)
+    texts = sampled(once.reset_index(drop=True), limit, strata=about[1:]).rename(columns={"group": "gender"})
+    is_tested = texts["split"] == TESTED if "split" in texts else texts["text"].map(is_of_tested_half)
+    texts = texts.assign(tested=is_tested, compared=False).reindex(
+        columns=["text", "label", "gender", "tested", "compared"], fill_value=""
+    )
+    if not texts["tested"].any():
+        raise BiasflowError(f"{files[0]}: no text is tested: {advice}, or name them test in the column of the split")
+    said = [f"{read:,} rows", ", ".join(f"{n:,} {why}" for why, n in lost.items() if n)]
+    said[1] += " left out" if said[1] else ""
+    if columns["group"]:
+        counts = texts["gender"].value_counts()
+        if len(counts) < len(WOMEN_FIRST):
+            raise BiasflowError(
+                f"{files[0]}: column {columns['group']}: all texts are of {counts.index[0]}, and gaps need both "
+                "genders; leave the column out"
+            )
+        said.append(", ".join(f"{counts[gender]:,} {gender}" for gender in WOMEN_FIRST))
+        texts["compared"] = True
+    if columns["label"]:
+        said.append(f"{texts['label'].nunique()} labels")
+        if columns["group"]:
+            _, labels = keep_labels(texts, least=least, small=small, advice=advice)
+            texts["compared"] = texts["label"].isin(labels.loc[labels["kept"], "label"])
+            said.append(dropped(labels).replace("dropped", "without gaps"))
+    if limit is not None and len(once) > limit:
+        said.append(f"a sample of {limit:,} is used")
+    return texts, "; ".join(filter(None, said))
+
+
+def is_of_tested_half(text: str) -> bool:
+    """Whether a text is tested, by its content alone."""
+    return hashlib.sha256(text.encode()).digest()[0] % 2 == 0
+
+
+def with_copies(texts: pd.DataFrame) -> pd.DataFrame:
+    """All versions of the texts of `read_texts`: further columns version (ORIGINAL, SWAPPED, CONTROL), of (the number
+    of the text) and says (F or M: of whom the words of the original speak, "" where none does).
+
+    Those that are tested come first, the originals before the copies. A text has no swapped copy if the lexicon has
+    none of its words, and no control if it has no swapped copy or no word to exchange."""
+    originals = texts.sort_values("tested", ascending=False, kind="stable", ignore_index=True)
+    rows = []
+    for number, text in enumerate(progress(originals["text"], total=len(texts), description="copies of texts")):
+        words = genders_in(text)
+        swapped = swap_gender(text) if words else text
+        says = gender_of([text]) if swapped != text else ""
+        rows.append((ORIGINAL, number, text, says))
+        if says:
+            control = exchanged(text, len(words))
+            rows += [(SWAPPED, number, swapped, says)] + [(CONTROL, number, control, says)] * (control != text)
+    copies = pd.DataFrame(rows, columns=["version", "of", "text", "says"])
+    table = copies.join(originals.drop(columns="text"), on="of")
+    order = table["version"].map({ORIGINAL: 0, SWAPPED: 1, CONTROL: 2}) + 3 * ~table["tested"]
+    return table.iloc[np.argsort(order, kind="stable")].reset_index(drop=True)
+
+
+def exchanged(text: str, most: int) -> str:
+    """The text with its first weekdays, months and numbers, at most so many, exchanged for the next ones."""
+
+    def following(match: re.Match) -> str:
+        return str(int(match[0]) + 1) if match[0].isdigit() else _NEXT[match[0]]
+
+    return _NEUTRAL.sub(following, text, count=most)
+
+
+def class_of(classes: Sequence[str]) -> Callable[[str], int]:
+    """From a label to the number of the model's class: by its name, the case of letters apart, or by its number where
+    the model has no names. BiasflowError for a label that the model does not have, with the nearest name."""
+    numbers = {name.lower(): number for number, name in enumerate(classes)}
+    if all(map(UNNAMED.fullmatch, classes)):
+        numbers |= {str(number): number for number in range(len(classes))}
+
+    def number_of(label: str) -> int:
+        if label.lower() not in numbers:
+            raise BiasflowError(f"the model has no label {label!r}; {nearest(label, classes)}")
+        return numbers[label.lower()]
+
+    return number_of
+
+
+def examples(data: Mapping[str, tuple[Path, ...]], *, classes: Sequence[str]) -> Examples:
+    """What a classifier decides on: all versions of the tested texts in the file of the role `examples`; gold: of the
+    originals, which come first. classes: those of the model."""
+    table = read_parquet(data["examples"][0])
+    tested = table[table["tested"]]
+    texts, labels = tested["text"].tolist(), tested.loc[tested["version"] == ORIGINAL, "label"]
+    gold = tuple(map(class_of(classes), labels)) if (labels != "").all() else None
+    return Examples(lambda start, stop: (texts[start:stop],), (len(texts),), tuple(classes), gold)
+
+
+def gendered_vectors(model, tokenizer, data: Mapping[str, Sequence[Path]]):
+    """X [n, hidden], z [n] and y [n]: what the last layer of a classifier reads of the texts that are not tested and of
+    their swapped copies, 1 where the words of a version speak of a woman, and the number of the text, so that a method
+    can be fitted to what differs within each pair."""
+    import torch  # what prepares the texts does without
+
+    from biasflow.encoders.edit import watched
+    from biasflow.encoders.first_token import text_batches, text_tokens
+    from biasflow.encoders.places import POOLED
+
+    table = read_parquet(data["texts"][0])
+    pairs = table[~table["tested"] & (table["says"] != "") & (table["version"] != CONTROL)]
+    if pairs.empty:
+        raise BiasflowError(f"{data['texts'][0]}: no text that is not tested has a word of gender; give more texts")
+
+    def read(batch) -> "torch.Tensor":
+        with watched(model, [POOLED]) as seen:
+            model(**batch)
+        return seen[POOLED].float().cpu()
+
+    tokens = text_tokens(model, tokenizer, pairs["text"].tolist(), max_length=None)
+    with torch.inference_mode():
+        batches = list(text_batches(read, model, tokenizer, tokens))
+    X = torch.empty(len(pairs), batches[0][1].shape[1])
+    for rows, vectors in batches:
+        X[torch.from_numpy(rows)] = vectors
+    is_woman = (pairs["says"] == MALE) == (pairs["version"] == SWAPPED)
+    return X, is_woman.to_numpy().astype(int), pairs["of"].to_numpy()

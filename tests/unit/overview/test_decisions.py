@@ -1,0 +1,67 @@
+"""What the page says first of a classifier that is given."""
+
+import pandas as pd
+import pytest
+
+from biasflow.overview.decisions import decisions
+from biasflow.overview.overview import _TEMPLATES
+from biasflow.results.scores import tidy
+
+SAYS = '{% import "decisions.html" as decided %}'
+
+
+def scores(*more: tuple, flips=0.0234, control=0.004) -> pd.DataFrame:
+    rows = [
+        ("none", "-", "flips", "-", "-", flips, 812, flips - 0.01, flips + 0.01),
+        ("none", "-", "flips", "-", "control", control, 310, 0.001, 0.011),
+        ("none", "-", "flips_p", "-", "-", 0.002, 310),
+        ("none", "-", "gendered_texts", "-", "-", 0.812, 1000),
+        *(
+            ("none", "-", "he_minus_she", name, "-", value, 812, value - 0.01, value + 0.01)
+            for name, value in (("nurse", -0.05), ("surgeon", 0.04), ("other", 0.01))
+        ),
+        *(
+            ("none", "-", "moved_to", name, side, value, 812, 0, 0.05)
+            for name, he, she in (("nurse", 0.003, 0.015), ("surgeon", 0.02, 0.001), ("other", 0.0, 0.007))
+            for side, value in (("he", he), ("she", she))
+        ),
+        ("none", "-", "tpr_gap", "nurse", "-", 0.12, 90, 0.02, 0.22),
+        ("none", "-", "tpr_gap", "surgeon", "-", -0.2, 80, -0.3, -0.1),
+        ("leace", "-", "flips", "-", "-", 0.01, 812, 0.005, 0.02),
+        ("leace", "-", "decisions_kept", "-", "-", 0.991, 1000, 0.98, 1),
+        *(("leace-random-matched", f"draw{k}", "flips", "-", "-", 0.02 + k / 1000, 812, 0, 1) for k in (1, 2, 3)),
+        *more,
+    ]
+    columns = ["method", "setting", "metric", "part", "variant", "value", "n", "low", "high"]
+    frame = pd.DataFrame([row + (float("nan"),) * (9 - len(row)) for row in rows], columns=columns)
+    return tidy(frame, encoder="mine", task="bios", strategy="given", seed="0", head="own", dataset="copies")
+
+
+def test_the_page_begins_with_how_many_decisions_change_and_towards_which_label():
+    (one,) = decisions(scores())
+    assert (one.tested, one.gendered, one.above) == (1000, 812, 0.002)
+    assert one.flips.of_1000 == "23 (13 to 33)" and one.control.of_1000 == "4 (1 to 11)"
+    assert (one.towards.name, one.away.name) == ("nurse", "surgeon")
+    assert [label.name for label in one.gaps] == ["surgeon", "nurse"]
+    (method,) = one.methods
+    assert method.name == "leace" and method.control == pytest.approx((0.021, 0.023))
+    assert method.kept.value == 0.991 and not method.accuracy.is_there
+
+
+@pytest.mark.parametrize(
+    ("more", "wanted"),
+    [
+        ({}, ("Of 1,000 decisions 23 change", "words of gender change more (p 0.002)", "188 of them have no word")),
+        ({"flips": 0.0}, ("No decision changes", "words of gender change more")),
+        ({"control": float("nan")}, ("so there is no control",)),
+    ],
+)
+def test_the_text_for_a_report_names_n_the_control_and_what_was_not_tested(more, wanted):
+    (one,) = decisions(scores(**more))
+    text = " ".join(_TEMPLATES.from_string(SAYS + "{{ decided.report(one) }}").render(one=one).split())
+    assert all(words in text for words in wanted) and "Not tested:" in text
+    assert "surgeon -0.200 [-0.300, -0.100] (n = 80)" in text
+
+
+def test_a_model_that_was_trained_here_has_no_such_section():
+    assert decisions(scores().assign(strategy="plain")) == []
