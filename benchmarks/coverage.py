@@ -57,15 +57,17 @@ BIOGRAPHIES = {"F": (371, 34, 2644, 98, 461), "M": (637, 34, 252, 45, 3118)}  # 
 
 @dataclass(frozen=True)
 class Classifier:
-    """Classifiers of `professions` with `people` of a gender in each, on average: as many of both genders, or, with
-    `skewed`, by the share of women. The true TPR gaps have the standard deviation `spread` and correlate at `r` with
-    the shares of women; who is missed is taken for a few of the other professions (Dirichlet, 0.3)."""
+    """Classifiers of `professions` with `people` of a gender in each, on average: as many of both genders, or the share
+    `first` of masculine ones in each, or, with `skewed`, by the share of women. The true TPR gaps have the standard
+    deviation `spread` and correlate at `r` with the shares of women; who is missed is taken for a few of the other
+    professions (Dirichlet, 0.3)."""
 
     professions: int
-    people: int
+    people: float
     r: float
     skewed: bool = False
     spread: float = 0.1
+    first: float = 0.5
 
     def drawn(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Shares of women [K], the expected table [2, K, K], and a table of counts [2, K, K]."""
@@ -79,7 +81,7 @@ class Classifier:
         others = np.where(np.eye(k), 0, rng.gamma(0.3, size=(k, k)))  # which professions it is taken for
         rates = (1 - tpr)[..., None] * others / others.sum(axis=-1, keepdims=True)
         rates[:, np.arange(k), np.arange(k)] = tpr
-        weights = np.stack([1 - shares, shares]) if self.skewed else np.full((2, k), 0.5)
+        weights = np.stack([1 - shares, shares]) if self.skewed else np.full((2, k), [[self.first], [1 - self.first]])
         sizes = np.maximum(2, np.round(2 * self.people * weights)).astype(int)
         counts = np.stack([rng.multinomial(n, p) for n, p in zip(sizes, rates, strict=True)])
         return shares, sizes[..., None] * rates, counts
@@ -784,14 +786,23 @@ def _sums(replications: int) -> Iterator[dict]:
         yield {"what": "sum", **asdict(classifier), **coverage_of_sums(classifier, replications=replications)}
 
 
+def _predictions(replications: int) -> Iterator[dict]:
+    """Predictions of a classifier elsewhere at a user's sizes: the groups have 30 and 70 % of the people."""
+    for k, n, spread in product((2, 4, 20), (300, 1000, 5000), (0.03, 0.1)):
+        classifier = Classifier(k, n / (2 * k), 1.0 if k == 2 else 0.5, spread=spread, first=0.3)
+        covered = coverage_of_sums(classifier, replications=replications)
+        yield {"what": "predictions", "n": n, **asdict(classifier), **covered}
+
+
 def _unit(vector: np.ndarray) -> np.ndarray:
-    return vector / np.linalg.norm(vector)
+    return vector / (np.linalg.norm(vector) or 1.0)  # of two points nothing lies beside a line
 
 
 # name -> rows, replications of each
 TABLES = {
     "gaps": (_gaps, 300),
     "sums": (_sums, 300),
+    "predictions": (_predictions, 200),
     "seeds": (_seeds, 2000),
     "noise": (_noise, 200),
     "calibrations": (_calibrations, 100),

@@ -10,6 +10,8 @@ from biasflow.stimuli.densray_sets import PRONOUNS
 corpus = PATHS.corpus  # an external file by its name in the catalogue
 CEAT = config["metrics"]["ceat"]
 NAMES_OF_FILES = {Path(corpus(name)).name: name for name in CATALOGUE.files}  # of the folder of external files
+OWN_TRIPLES = {name: about["file"] for name, about in config["metrics"]["strength"]["own"].items()}
+TRIPLES = OWN_TRIPLES | {datasets.SWAPPED: corpus("stereoset-dev")}  # stimuli -> what they are made from
 FILES_READ = files_read(SETUP, CATALOGUE, JOBS.needed)
 
 
@@ -194,11 +196,13 @@ rule stimuli_authors:
 
 rule stimuli_swapped:
     input:
-        stereoset=corpus("stereoset-dev"),
+        triples=lambda wildcards: on_this_machine(TRIPLES[wildcards.stimuli]),
     output:
-        f"{RESULTS}/data/stimuli/stereoset-swapped.csv",
+        f"{RESULTS}/data/stimuli/{{stimuli}}.csv",
     log:
-        f"{RESULTS}/logs/data/stimuli-stereoset-swapped.log",
+        f"{RESULTS}/logs/data/stimuli-{{stimuli}}.log",
+    wildcard_constraints:
+        stimuli=one_of(TRIPLES),
     conda:
         "../envs/light.yaml"
     threads: 1
@@ -207,6 +211,8 @@ rule stimuli_swapped:
         runtime=10,
     params:
         code=code("stimuli_swapped"),
+        own=lambda wildcards: RUN.user_files.digests({"triples": TRIPLES[wildcards.stimuli]}),
+        is_own=lambda wildcards: wildcards.stimuli in OWN_TRIPLES,
     script:
         "../scripts/stimuli_swapped.py"
 
@@ -274,7 +280,7 @@ for KIND in TASKS:
             log:
                 f"{RESULTS}/logs/data/{{task}}-{STEP.rule}.log",
             wildcard_constraints:
-                task=having("tasks", "kind", KIND),
+                task=one_of(job.wildcards[0] for job in JOBS if job.rule == STEP.rule),
             priority: STEP.priority
             conda:
                 "../envs/light.yaml"

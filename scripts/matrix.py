@@ -13,7 +13,7 @@ from biasflow.overview.about import about, methods_of_last_layer
 from biasflow.overview.calibrated import kind_of, own_calibrations
 from biasflow.overview.contents import contents
 from biasflow.overview.glossary import glossary
-from biasflow.overview.notes import dropped_of_tasks
+from biasflow.overview.notes import dropped_of_tasks, own_words
 from biasflow.overview.overview import write_page, write_pictures, write_summary
 from biasflow.results import power
 from biasflow.results.differences import between_encoders
@@ -31,7 +31,7 @@ with rule(snakemake):
     groups, kinds = power.families(names), {name: kind_of(names, encoders, name) for name in encoders["encoder"]}
     calibrations = own_calibrations(encoders, snakemake.params.calibrated, snakemake.input.calibration)
     apart = between_encoders(scores, map(read_parquet, snakemake.input.get("resamples", [])), groups)
-    dropped = dropped_of_tasks(snakemake.input.drops)
+    dropped = dropped_of_tasks(snakemake.input.drops) + own_words(names, scores)
     overview = contents(matrix_table, plan, scores, groups, kinds, calibrations, dropped, apart)
     write_csv(all_cells.merge(overview.verdicts, "left", on=ROW), snakemake.output.matrix)
     tables = {name: first_table(matrix_table, task) for name, task in snakemake.params.tables.items()}

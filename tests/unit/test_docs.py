@@ -189,22 +189,6 @@ def test_the_eraser_that_is_shown_is_that_of_the_package():
         assert [line for line in lines if f"{line}\n" not in code] == []
 
 
-def test_pairs_that_are_shown_are_listed_as_readouts_take_them(tmp_path):
-    page = (ROOT / "docs/extending/metric.md").read_text(encoding="utf-8")
-    (pairs,) = re.findall(r"```\n(stereotype,.*?)```", page, re.DOTALL)
-    (module,) = re.findall(r"```python\n# scripts/biasflow/corpora/our_pairs.py\n(.*?)```", page, re.DOTALL)
-    (tmp_path / "pairs.csv").write_text(f"{pairs},no stereotype\n")
-    listed: dict = {}
-    exec(module, listed)
-    found = listed["items"](tmp_path / "pairs.csv")
-    assert found.to_dict("list") == {
-        "first": ["She is a nurse.", "He is a surgeon."],
-        "second": ["He is a nurse.", "She is a surgeon."],
-        "item": [0, 1],
-        "direction": ["stereo"] * 2,
-    }
-
-
 def test_configurations_are_listed():
     text = (ROOT / "config/README.md").read_text(encoding="utf-8")
     configurations = [path.name for path in (ROOT / "config").glob("*.yaml")]

@@ -55,6 +55,20 @@ def test_an_encoder_of_ones_own_is_named_in_the_command(project, name):
     assert jobs["matrix"] == 1 and jobs["score"] >= 1 and (jobs.get("fit_methods", 0) >= 1) == fitted
 
 
+@pytest.mark.parametrize(("group", "rule"), [("sex", "labelled_texts"), (None, "labelled_parts")])
+def test_texts_of_the_user_are_prepared_by_one_rule(project, group, rule):
+    save_encoder(project.folder / "mine")
+    lines = [f"text {k},{k % 2},{'MF'[k // 2 % 2]}" for k in range(400)]
+    (project.folder / "own.csv").write_text("\n".join(["text,label,sex", *lines]))
+    task = {"kind": "classification", "data": {"files": ["own.csv"]}, "columns": {"group": group}}
+    ask = {"encoders": ["mine"], "task": "own", "metrics": ["fairness" if group else "accuracy"]}
+    encoders = {"mine": {"source": "local", "path": "mine"}}
+    project.configure({"run": "own", "encoders": encoders, "tasks": {"own": task}, "ask": {"own": ask}})
+    jobs = project.jobs()
+    assert jobs[rule] == jobs["finetune_classification"] == 1
+    assert {"labelled_texts", "labelled_parts"} & {*jobs} == {rule}
+
+
 def test_the_jobs_that_explain_knows_are_those_of_snakemake(project, monkeypatch):
     monkeypatch.chdir(project.folder)
     known = Counter(job.rule for job in prepared(yaml.safe_load(Path("tiny.yaml").read_text())).jobs.needed)

@@ -1,6 +1,7 @@
 """Tables on disk: those of users are read by one function; of ours, equal frames give equal bytes, and a file is whole
 or absent."""
 
+import contextlib
 import csv
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -12,6 +13,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.files import text_lines, whole_file
 
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab"}
+NAMED = 5  # wrong places in a message
 LONGEST = 10_000_000  # characters of a cell: a quote that nothing closes must not swallow the file
 _FORMULA = re.compile(r"'*[=+\-@\t].", re.DOTALL)  # how text begins that spreadsheets take for a formula
 _KEPT = re.compile(r"'+[=+\-@\t].", re.DOTALL)  # and how it stands in our files
@@ -33,8 +35,8 @@ def table_rows(
 
     A separator or line break in a text that is not quoted makes its row longer or shorter, and what would be read in
     place of the text is wrong without a trace. (pandas.read_csv fills up short rows, takes `"x"y` for `xy`, and tells
-    no lines.) So BiasflowError names the line of the first row that is not as long as the header, or whose quotes do
-    not match; and bytes that are no UTF-8."""
+    no lines.) So BiasflowError names the lines of the rows that are not as long as the header, or the first whose
+    quotes do not match; and bytes that are no UTF-8."""
     first = next((line for line in _lines(path) if line.strip(_BLANK)), "")
     separator = _separator(first, wanted, tab_first=".tsv" in Path(path).suffixes)
     header = _cells(first, separator)
@@ -58,7 +60,8 @@ def table_rows(
                     more = "more" if len(row) > columns else "fewer"
                     cause = "" if plain else f"; quote texts that hold a {SEPARATORS[separator]} or a line break"
                     fields = f"{more} fields than the header ({len(row)}, {columns})"
-                    raise BiasflowError(f"{path}: line {line}: {fields}{cause}.")
+                    others = and_others(_wrong_lines(reader, columns), "line")
+                    raise BiasflowError(f"{path}: line {line}: {fields}{cause}{others}.")
                 empty.append((line, row))
                 if full:
                     yield from empty
@@ -68,6 +71,26 @@ def table_rows(
         wrong = str(error).replace("\t", "tab")
         rule = "a cell that begins with a quote ends with one, and quotes in it are doubled"
         raise BiasflowError(f"{path}: line {line}: {wrong}; check the quotes: {rule}.") from error
+
+
+def _wrong_lines(reader, columns: int) -> list[int]:
+    """The lines of further rows of a csv.reader that have cells, but not as many as there are columns."""
+    lines, line = [], reader.line_num + 1
+    with contextlib.suppress(csv.Error):
+        for row in reader:
+            if len(row) != columns and (len(row) > 1 or any(map(str.strip, row))):
+                lines.append(line)
+            line = reader.line_num + 1
+    return lines
+
+
+def and_others(places: Sequence[object], unit: str) -> str:
+    """Say how many places are wrong in all, if the one that is named is not the only one, and where the next ones are;
+    "" without others."""
+    if not places:
+        return ""
+    shown = ", ".join(map(str, places[: NAMED - 1])) + (", ..." if len(places) >= NAMED else "")
+    return f" ({len(places) + 1:,} {unit}s are wrong; the others: {shown})"
 
 
 def _lines(path: str | Path) -> Iterator[str]:

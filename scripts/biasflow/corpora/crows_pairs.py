@@ -23,19 +23,29 @@ BIAS_TYPES = (
 )
 
 
-def items(pairs: str | Path, *, bias_type: str) -> pd.DataFrame:
+def items(pairs: str | Path, *, bias_type: str = ALL, own: bool = False) -> pd.DataFrame:
     """The pairs of one type, or of "all": item (number of the pair in the file, from 0), first (the sentence that
     stereotypes more), second (less), direction (stereo, or antistereo: the pair goes against a stereotype), bias_type.
 
-    A pair with an empty sentence, two equal ones, or an unknown direction or type is left out (records.without).
-    BiasflowError: a column that is missing, no pair of the type, or a file most of whose pairs are such."""
-    table = without_empty(pairs, _of_type(pairs, bias_type), "sent_more", "sent_less")
+    own: of a user's table, with any types; without the column stereo_antistereo all pairs are stereo, and without
+    bias_type they have none. A pair with an empty sentence, two equal ones, or an unknown direction or type is left out
+    (records.without). BiasflowError: a column that is missing, no pair of the type, or a file most of whose pairs are
+    such."""
+    table = _of_user(pairs) if own else _of_type(pairs, bias_type)
+    table = without_empty(pairs, table, "sent_more", "sent_less")
     return _named(without(pairs, table, "sent_less", table["sent_less"] == table["sent_more"], "is sent_more, too"))
 
 
-def scored(pairs: str | Path, *, bias_type: str) -> pd.DataFrame:
+def scored(pairs: str | Path, *, bias_type: str = ALL, own: bool = False) -> pd.DataFrame:
     """The pairs that a user's scores are joined to: those of `items`, and those whose sentences are empty or equal."""
-    return _named(_of_type(pairs, bias_type))
+    return _named(_of_user(pairs) if own else _of_type(pairs, bias_type))
+
+
+def _of_user(path: str | Path) -> pd.DataFrame:
+    table = read_columns(path, ["sent_more", "sent_less"], ["stereo_antistereo", "bias_type"])
+    if "stereo_antistereo" not in table:
+        table = table.assign(stereo_antistereo=DIRECTIONS[0])
+    return without_unknown(path, table.assign(item=range(len(table))), {"stereo_antistereo": DIRECTIONS})
 
 
 def _of_type(path: str | Path, bias_type: str) -> pd.DataFrame:
@@ -48,5 +58,6 @@ def _of_type(path: str | Path, bias_type: str) -> pd.DataFrame:
 
 
 def _named(table: pd.DataFrame) -> pd.DataFrame:
-    table = table[["item", *COLUMNS]].rename(columns=COLUMNS).fillna("")
-    return table.astype(dict.fromkeys(COLUMNS.values(), "str")).reset_index(drop=True)
+    columns = {name: new for name, new in COLUMNS.items() if name in table}
+    table = table[["item", *columns]].rename(columns=columns).fillna("")
+    return table.astype(dict.fromkeys(columns.values(), "str")).reset_index(drop=True)

@@ -79,7 +79,7 @@ def fetch(
     user's word: one that differs from upstream is used, with a warning.
     BiasflowError on any failure; then `target` is as it was before and nothing is left beside it."""
     limits = limits or Limits()
-    source, path = _nearby(entry, local_files, mirror)
+    source, path = nearby(entry, local_files, mirror)
     # A cancelled job of a cluster gets SIGTERM: as an exception it lets the half of a file be removed.
     with _raised_by(signal.SIGTERM, SystemExit(128 + signal.SIGTERM)), whole_file(target) as part:
         try:
@@ -98,7 +98,7 @@ def fetch(
 def check_reachable(entries: Iterable[Entry], *, local_files: Mapping | None, mirror: str | Path | None) -> None:
     """BiasflowError if no way leads to a host from which one of these files would be downloaded, as without a network.
     Its notes list the files that have to come from elsewhere then."""
-    missing = sorted((entry for entry in entries if _nearby(entry, local_files, mirror)[1] is None), key=str)
+    missing = sorted((entry for entry in entries if nearby(entry, local_files, mirror)[1] is None), key=str)
     for entry in {urlsplit(entry.url).netloc: entry for entry in missing}.values():
         try:
             check_network(entry.url)
@@ -131,7 +131,7 @@ def _without_network(missing: list[Entry], mirror: str | Path | None, failure: N
     return error
 
 
-def _nearby(entry: Entry, local_files: Mapping | None, mirror: str | Path | None) -> tuple[str, Path | None]:
+def nearby(entry: Entry, local_files: Mapping | None, mirror: str | Path | None) -> tuple[str, Path | None]:
     """The source that serves the entry without a network, and the file; ("upstream", None) when there is none."""
     if local_files and entry.name in local_files:
         path = Path(local_files[entry.name])
@@ -145,6 +145,13 @@ def _nearby(entry: Entry, local_files: Mapping | None, mirror: str | Path | None
         if path.is_file():
             return "mirror", path
     return "upstream", None
+
+
+def at_hand(
+    entry: Entry, downloaded: str | Path, local_files: Mapping | None, mirror: str | Path | None
+) -> Path | None:
+    """The file of an entry as it can be read before the first job: `downloaded` earlier, or that of `nearby`."""
+    return Path(downloaded) if Path(downloaded).is_file() else nearby(entry, local_files, mirror)[1]
 
 
 def _copied(entry: Entry, source: str, path: Path, part: Path, mirror: str | Path | None) -> Origin:

@@ -12,6 +12,7 @@ from biasflow.corpora.bios import GENDER_OF, as_label, spelt
 from biasflow.corpora.records import read_columns, refuse, without_empty
 
 COLUMNS = ("id", "label", "prediction", "group")
+PROBABILITY = "probability"  # a column that is not used
 PAIR = WOMEN_FIRST  # the groups that are compared where the configuration names none
 
 

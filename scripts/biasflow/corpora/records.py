@@ -14,14 +14,13 @@ import pandas as pd
 from biasflow.base.errors import BiasflowError, printable
 from biasflow.base.files import is_parquet, named_once, text_lines
 from biasflow.base.left_out import leave_out, most
-from biasflow.base.tabular import table_rows
+from biasflow.base.tabular import and_others, table_rows
 
 if TYPE_CHECKING:
     from pyarrow.parquet import ParquetFile
 
 _REPR = reprlib.Repr()
 _REPR.maxstring = _REPR.maxother = 60  # characters of a value in a message
-NAMED = 5  # wrong places in a message
 DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+")
 Headerless = Callable[[list[str]], Sequence[str] | None]
 
@@ -109,9 +108,7 @@ def refuse(path: str | Path, values: pd.Series, wrong: pd.Series, why: str) -> N
         (place, *others), value = values.index[wrong], values[wrong.idxmax()]
         if isinstance(value, str) and DECIMAL_COMMA.fullmatch(value.strip()):
             why = f"{why} (a number with a comma: write a decimal point)"
-        if others:
-            shown = ", ".join(map(str, others[: NAMED - 1])) + (", ..." if len(others) >= NAMED else "")
-            why = f"{why} ({len(others) + 1:,} {values.index.name}s are wrong; the others: {shown})"
+        why += and_others(others, values.index.name)
         raise BiasflowError(f"{path}: {values.index.name} {place}: column {values.name}: {_shown(value)} {why}.")
 
 

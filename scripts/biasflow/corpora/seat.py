@@ -8,6 +8,7 @@ In the files the targets are `targ1` and `targ2` (X and Y), the attributes `attr
 
 Paper A's WEAT has them the other way round in all three (see `densray_test`); its SEAT takes the files as they are."""
 
+import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,10 +21,10 @@ ROLES = {"X": "targ1", "Y": "targ2", "A": "attr1", "B": "attr2"}
 WORD_TESTS = ("weat6", "weat6b", "weat7", "weat7b", "weat8", "weat8b")
 SENTENCE_TESTS = tuple(f"sent-{name}" for name in WORD_TESTS)
 DENSRAY_TESTS = {"C6": "weat6", "C7": "weat7", "C8": "weat8"}
-# Contexts of paper A's WEAT, for the words of X and Y and for those of A and B.
 LEAST = 2  # words or sentences of a set
 SLOT = "{word}"  # in a template of a user's
-TARGET_TEMPLATE, ATTRIBUTE_TEMPLATE = "{word} is [MASK].", "[MASK] is {word}."
+# Contexts of paper A's WEAT, for the words of X and Y and for those of A and B.
+PAPERS_TEMPLATES = TARGET_TEMPLATE, ATTRIBUTE_TEMPLATE = "{word} is [MASK].", "[MASK] is {word}."
 # The words of May et al.'s templates; what else a sentence has is the word that it is about.
 _FRAME = frozenset(
     "a an are here is it person's name people person that the there these they thing things this those".split()
@@ -94,8 +95,11 @@ def densray_test(test: AssociationTest) -> AssociationTest:
     return replace(test, X=test.A, Y=test.B, A=test.X, B=test.Y).change(str.lower)
 
 
-def in_templates(test: AssociationTest) -> AssociationTest:
-    """The test with every word in paper A's context: "w is [MASK]." for targets, "[MASK] is w." for attributes."""
+def in_templates(test: AssociationTest, templates: Sequence[str] | None = None) -> AssociationTest:
+    """The test with every word in every template (`in_sentences`), or in paper A's context: "w is [MASK]." for targets,
+    "[MASK] is w." for attributes."""
+    if templates:
+        return in_sentences(test, templates)
     targets = test.change(lambda word: TARGET_TEMPLATE.format(word=word), roles="XY")
     return targets.change(lambda word: ATTRIBUTE_TEMPLATE.format(word=word), roles="AB")
 
@@ -108,6 +112,24 @@ def in_sentences(test: AssociationTest, templates: Sequence[str]) -> Association
         about = tuple(number for number in range(len(words.examples)) for _ in templates)
         sets[role] = replace(words, examples=tuple(text[0].upper() + text[1:] for text in filled), about=about)
     return replace(test, **sets)
+
+
+def said(templates: Sequence[str] | None) -> str:
+    """Return the templates in quotes, or those of paper A with the sets whose words they are for."""
+    if templates is None:
+        return f'"{TARGET_TEMPLATE}" (X, Y) and "{ATTRIBUTE_TEMPLATE}" (A, B)'
+    return ", ".join(f'"{template}"' for template in templates)
+
+
+def is_english(templates: Sequence[str] | None) -> bool:
+    """Whether templates hold no other words than those of May et al. (2019) and of paper A do."""
+    return set(words_in(templates)) <= _FRAME
+
+
+def words_in(templates: Sequence[str] | None) -> list[str]:
+    """Return the words of templates, in lower case, each once; what stands in braces or brackets is none."""
+    text = " ".join(templates or PAPERS_TEMPLATES).lower()
+    return list(dict.fromkeys(re.findall(r"[^\W\d_]+", re.sub(r"\{.*?\}|\[.*?\]", " ", text))))
 
 
 def examples_of(test: AssociationTest) -> dict[str, tuple[str, ...]]:

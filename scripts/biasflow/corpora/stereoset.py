@@ -14,7 +14,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.files import read_json
 from biasflow.base.genders import WOMEN_FIRST
 from biasflow.base.left_out import leave_out
-from biasflow.corpora.records import columns_of, read_records
+from biasflow.corpora.records import columns_of, read_columns, read_records, without, without_empty
 
 log = logging.getLogger(__name__)
 
@@ -23,6 +23,7 @@ BLANK = "BLANK"
 ALL = "all"  # bias types
 # The stimuli that are a file of the authors (Dawkins et al. 2024) as it is, and its name in the catalogue.
 AUTHORS_STIMULI = {"stereoset-authors": "gender-swapped-dev", "stereoset-authors-test": "gender-swapped-test"}
+BLANKS = ["item", "target", "label", "text", "start", "end", "ending"]  # columns of words in the place of the BLANK
 ENDING = re.compile(r"\w*")  # of a word whose beginning is the BLANK
 # The CSV's columns and ours. Upstream's test.csv spells one of them `gender_swapped_conext`.
 COLUMNS = {
@@ -74,13 +75,10 @@ def read_blanks(path: str | Path, *, bias_type: str = "gender") -> pd.DataFrame:
             word = sentence[len(before) : len(sentence) - len(rest[0])]
             if not word.strip() or (before + word + rest[0]).casefold() != sentence.casefold():
                 raise BiasflowError("field sentence: one is not the context with a word in its place")
-            ending = len(ENDING.match(rest[0]).group())
-            span = len(before), len(before) + len(word) + ending
-            words.append((item["id"], _field(item, "target"), label, before + word + rest[0], *span, ending))
+            words.append((item["id"], _field(item, "target"), label, *_filled(before, word, rest[0])))
         return words
 
-    columns = ["item", "target", "label", "text", "start", "end", "ending"]
-    return pd.DataFrame(_of_items(path, "intrasentence", bias_type, rows), columns=columns)
+    return pd.DataFrame(_of_items(path, "intrasentence", bias_type, rows), columns=BLANKS)
 
 
 def scored(stereoset: str | Path, *, bias_type: str = "gender", part: str = "intrasentence") -> pd.DataFrame:
@@ -97,6 +95,47 @@ def scored(stereoset: str | Path, *, bias_type: str = "gender", part: str = "int
     parts = ("intrasentence", "intersentence") if part == "both" else (part,)
     found = [row for name in parts for row in _of_items(stereoset, name, bias_type, rows)]
     return pd.DataFrame(found, columns=["id", "item", "target", "bias_type", "label"])
+
+
+def read_own(path: str | Path) -> pd.DataFrame:
+    """Read a user's table with a context a row, and what stands in its BLANK or follows it: the columns context, those
+    of LABELS and, if it has one, target (by default each row has its own).
+
+    Returns item (the row's place in the file), target, context and LABELS. A row with an empty cell, or that is there
+    already, is left out (base.left_out). BiasflowError: a column that is missing, or most rows are such."""
+    needed = ["context", *LABELS]
+    table = without_empty(path, read_columns(path, needed, ["target"]), *needed)
+    table = without(path, table, "context", table.duplicated(needed), "is there with the same texts already")
+    items = table.index.astype(str)
+    return table.assign(item=items, target=table.get("target", items))[["item", "target", *needed]]
+
+
+def own_triples(path: str | Path) -> pd.DataFrame:
+    """Return the rows of `read_own` as sentences that may follow a context: a row a sentence, as `read_stereoset`."""
+    wide = read_own(path).rename(columns={"item": "triple"})
+    long = wide.melt(["triple", "target", "context"], [*LABELS], var_name="label", value_name="next_sentence")
+    long = long.sort_values("triple", key=lambda triple: triple.astype(int), kind="stable")
+    return long[["triple", "label", "context", "next_sentence", "target"]].astype("str").reset_index(drop=True)
+
+
+def _own_blanks(path: str | Path) -> pd.DataFrame:
+    """Return the rows of `read_own` as words in the place of a BLANK: a row a word, as `read_blanks`. A context without
+    exactly one BLANK is left out."""
+    wide = read_own(path)
+    blanks = wide["context"].str.count(BLANK)
+    rows = []
+    for item in without(path, wide, "context", blanks != 1, f"has not exactly one {BLANK}").to_dict("records"):
+        before, after = item["context"].split(BLANK)
+        for label in LABELS:
+            rows.append((item["item"], item["target"], label, *_filled(before, item[label].strip(), after)))
+    return pd.DataFrame(rows, columns=BLANKS)
+
+
+def _filled(before: str, word: str, after: str) -> tuple[str, int, int, int]:
+    """The text with a word in the place of the BLANK, where the word with its ending begins and ends, and how many
+    letters of that ending the context has."""
+    ending = len(ENDING.match(after).group())
+    return before + word + after, len(before), len(before) + len(word) + ending, ending
 
 
 def _of_items(path: str | Path, part: str, bias_type: str, rows: Callable[[dict], list[tuple]]) -> list[tuple]:
@@ -121,16 +160,19 @@ def _of_items(path: str | Path, part: str, bias_type: str, rows: Callable[[dict]
     return list(chain.from_iterable(found.values()))
 
 
-def items(stereoset: str | Path, *, bias_type: str = "gender", part: str = "intrasentence") -> pd.DataFrame:
+def items(
+    stereoset: str | Path, *, bias_type: str = "gender", part: str = "intrasentence", own: bool = False
+) -> pd.DataFrame:
     """Return the blanks of one bias type, or of "all" (`read_blanks`), every word once for each way in which
     `masked_words.piece_log_probabilities` fills it; with the part "intersentence" `read_stereoset`, whose triples are
-    called items.
+    called items. own: those of a user's table (`read_own`).
 
     "one-mask" is the authors' reading, whose code puts the whole word before what the context has of it: of "BLANKed"
     the text is "protected ed"."""
     if part == "intersentence":
-        return read_stereoset(stereoset, bias_type=bias_type).rename(columns={"triple": "item"})
-    return in_every_way(read_blanks(stereoset, bias_type=bias_type))
+        triples = own_triples(stereoset) if own else read_stereoset(stereoset, bias_type=bias_type)
+        return triples.rename(columns={"triple": "item"})
+    return in_every_way(_own_blanks(stereoset) if own else read_blanks(stereoset, bias_type=bias_type))
 
 
 def in_every_way(blanks: pd.DataFrame) -> pd.DataFrame:

@@ -80,11 +80,12 @@ def summary(items: pd.DataFrame) -> pd.DataFrame:
 
 def pronouns(items: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     """Return the log-probabilities of "he" and of "she" of one model, in nats, at the masks of the occupations, in
-    their order. BiasflowError if an occupation lacks a pronoun."""
+    their order: of several sentences with an occupation the mean. BiasflowError if an occupation lacks a pronoun."""
     he, she = (items[items["gender"] == gender] for gender in (MASCULINE, FEMININE))
     if list(he["item"]) != list(she["item"]):
         raise BiasflowError("not both pronouns for every occupation; delete it and run again")
-    return he["log_p"].to_numpy(), she["log_p"].to_numpy()
+    he, she = (rows.groupby("item", sort=False)["log_p"].mean() for rows in (he, she))
+    return he.to_numpy(), she.to_numpy()
 
 
 def _measures(counts: np.ndarray, log_p_he: np.ndarray, log_p_she: np.ndarray) -> np.ndarray:

@@ -180,8 +180,10 @@ def intervals(
     (`correlation_interval`). Sums of absolute gaps and of distances cannot be negative, so noise inflates them: their
     interval is a reflected bootstrap from 0 up that holds the value. Its lower end is no higher than if the true sum
     were inflated as much as that with shuffled genders (`fairness.shuffled_genders`), and 0 unless the value is above
-    97.5 % of these. Other scores have none, nor has separation by differences: two divergences that noise inflates
-    alike leave nothing that a resample could show.
+    97.5 % of these. Its upper end is no lower than the percentile of the resamples less half of the mean with shuffled
+    genders: in few classes a large true sum can give a small value, whose reflection does not tell (without this the
+    interval of two classes held the truth in 65 to 93 % of simulations). Other scores have none, nor has separation by
+    differences: two divergences that noise inflates alike leave nothing that a resample could show.
 
     Resampled are of sums what `_down_to` makes of them, and of correlations `correlation_resamples`."""
     cells = _anyone(tables.counts) if people is None else people
@@ -206,6 +208,7 @@ def intervals(
             sure = value[key] > percentiles(by_chance[key])[1]
             low = np.clip(low, 0, np.inf if sure else 0)
             inflated = np.nanmean(by_chance[key]) + np.nanmean(drawn[key]) - percentiles(drawn[key])[0]
+            high = max(high, percentiles(drawn[key])[1] - np.nanmean(by_chance[key]) / 2)
             shown = (np.nan, np.nan) if key == DIFFERENCES else (np.clip(value[key] - inflated, 0, low), high)
             result[key] = Interval(*shown, _down_to(low, value[key], drawn[key]))
     return {key: limits._replace(resampled=np.nan) for key, limits in result.items()} if people is None else result

@@ -15,7 +15,7 @@ from biasflow.overview.beside import Beside, of_encoders
 from biasflow.overview.bias import BiasRow, bias_rows, judging_rows
 from biasflow.overview.calibrated import learnt
 from biasflow.overview.helps import MOST_LEFT, MethodRow, common, left_under_draws, method_rows
-from biasflow.overview.judgements import COST, compared, turned
+from biasflow.overview.judgements import COST, NO_CLAIM, compared, turned
 from biasflow.overview.maps import GROUPS, UNTOUCHED, Map, maps
 from biasflow.overview.measured import Measured, other_readings, untouched_scores
 from biasflow.overview.notes import Controls, controls, left_out
@@ -70,10 +70,10 @@ class Model:
 
     @property
     def over(self) -> str:
-        """What the bias left is a mean over, if not of one score alone."""
+        """What the bias left is a mean over, or the one score that it is of."""
         judging, biased = len(self.judging), len(self.biased)
         of = f" of {biased} biased scores" if judging < biased else " scores"
-        return f"mean of {judging}{of}" if biased > 1 else ""
+        return f"mean of {judging}{of}" if biased > 1 else "".join(self.biased)
 
     @property
     def helpful(self) -> list[MethodRow]:
@@ -89,11 +89,15 @@ class Model:
         return sorted(less, key=lambda row: (not row.keeps_quality, row.weak_control, -helped[row.name]))
 
     def helped_by(self, name: str) -> str:
-        """How many of the biased scores a method helps: "helps 2 of 5", "" for none, NA where it was not measured."""
+        """How many of the biased scores that were measured under a method it helps: "helps 2 of 5", "" for none, NA
+        where it was not measured."""
         if name not in {row.name for row in self.methods}:
             return NA
-        helped = [{*self.biased} & {one.name for one in row.helped} for row in self.effective if row.name == name]
-        return f"helps {len(helped[0])} of {len(self.biased)}" if helped else ""
+        for row in self.effective:
+            if row.name == name:
+                helped, tried = ({*self.biased} & names for names in ({one.name for one in row.helped}, {*row.tried}))
+                return f"helps {len(helped)} of {len(tried)}"
+        return ""
 
     @property
     def pretrained(self) -> bool:
@@ -200,6 +204,8 @@ def contents(
         measured = untouched_scores(model_map, of_encoder, tests, readings)
         kind, calibration = kinds.get(model_map.encoder), calibrations.get(model_map.encoder)
         biases, alike = bias_rows(measured, kind, calibration), _alike(model_map, all_maps, families)
+        cells, silent = model_map.cells, [row.name for row in biases if not row.judged]
+        cells.loc[cells["header"].isin(silent) & (cells["name"] != UNTOUCHED), "untouched_caution"] = NO_CLAIM
         headers = common(model_map.cells, [row.name for row in judging_rows(biases)])
         claiming, known = [row.name for row in biases if row.judged], controls(model_map, scores)
         draws = left_under_draws(model_map.cells, headers, scores)

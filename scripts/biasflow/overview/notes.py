@@ -13,6 +13,8 @@ from biasflow.registry import METRICS
 from biasflow.results.scores import NA, NONE
 from biasflow.tasks.classification.labels import dropped
 
+TEMPLATES, SPLIT, PIECES = ".templates", "_split_words", "occtmp_pieces"
+
 
 def dropped_of_tasks(paths: Sequence[str | Path]) -> list[str]:
     """What the data of tasks leave out, a sentence each. paths: of their tables of labels, or of what was understood of
@@ -20,6 +22,24 @@ def dropped_of_tasks(paths: Sequence[str | Path]) -> list[str]:
     tables = {Path(path).parent.name: pd.read_csv(path) for path in paths}
     said = {task: table["understood"][0] if "understood" in table else dropped(table) for task, table in tables.items()}
     return [f"{task}: {sentence}." for task, sentence in said.items() if sentence]
+
+
+def own_words(names: pd.DataFrame, scores: pd.DataFrame) -> list[str]:
+    """In which sentences the words of the user's tests stand, and how many of them a vocabulary splits: a sentence for
+    each test. names: names.csv."""
+    notes: dict[tuple[str, str], list[str]] = {}
+    for row in names[names["kind"] == "dataset"].itertuples():
+        notes.setdefault((row.attribute.removesuffix(TEMPLATES), row.name), []).append(f"words stand in {row.value}")
+    counted = scores["metric"].str.endswith(SPLIT) | (scores["metric"] == PIECES)
+    rows = scores[counted & (scores["method"] == NONE) & (scores["task"] == NA)]
+    on = {name: f" on {name}" if rows["encoder"].nunique() > 1 else "" for name in rows["encoder"].unique()}
+    for row in rows.itertuples():
+        if row.metric == PIECES:
+            text = f"pieces of the {row.part} pronoun: {row.value:.3g} on average"
+        else:
+            text = f"{row.value:.0f} of {row.n:.0f} words have several pieces, or are not in the vocabulary"
+        notes.setdefault((row.metric.split("_")[0], row.dataset), []).append(text + on[row.encoder])
+    return [f"{METRICS[metric].label} ({name}): {'; '.join(texts)}." for (metric, name), texts in notes.items()]
 
 
 def left_out(scores: pd.DataFrame) -> list[str]:

@@ -117,7 +117,7 @@ def _picture(model: Model, kind: str) -> Figure | None:
     if not getattr(model, kind):
         return None
     if kind == "biases":
-        return bias_picture(model.biases)
+        return bias_picture(model.biases, model.planted)
     return methods_picture(model.methods, model.over, model.lowering)
 
 

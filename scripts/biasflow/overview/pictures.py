@@ -36,7 +36,7 @@ INK = "#1A1A1A"
 HOLLOW = {"markerfacecolor": "#FFFFFF"}
 HALF = {"marker": "o", "fillstyle": "left", "markerfacecoloralt": "#FFFFFF"}
 # What the marks of results.evidence say of a measure whose bias was planted in encoders.
-OF_MARKS = {IN_ALL: "followed elsewhere", IN_SOME: "partly followed", COULD_NOT_TELL: "could not tell"}
+OF_MARKS = {IN_ALL: "followed planted bias", IN_SOME: "in k of n encoders", COULD_NOT_TELL: "could not tell"}
 OF_MARKS |= {NOT_TRIED: "not tried", DID_NOT: "did not follow"}
 DISPUTED = "*"  # of a score that shows bias in one reading of its test and not in another
 WEAK_HEAD = "\u2020"  # of a score that is read from a weak head
@@ -51,11 +51,11 @@ IN_PAGE = {INK: "ink", BLUE: "near", LIGHT_GREY: "line", GREY: "quiet", "#FFFFFF
 
 
 @style()
-def bias_picture(rows: Sequence[BiasRow]) -> Figure:
+def bias_picture(rows: Sequence[BiasRow], planted: bool = False) -> Figure:
     """A line for each score: where it lies between neutral and the end of its scale, with its interval,
     filled where bias is shown, hollow where its permutation test alone denies it, grey where nothing is claimed;
-    ticks: published models; a mark for what followed a planted bias. What has less evidence, and what cannot be
-    judged, stands below."""
+    ticks: published models; a mark for what followed a planted bias (planted: in artificial text). What has less
+    evidence, and what cannot be judged, stands below."""
     rows = sorted(rows, key=_place)
     groups = sorted(set(map(_group, rows)) - {FIRST})  # each below a line of text
     heights = [place + sum(group <= _group(row) for group in groups) for place, row in enumerate(rows)]
@@ -72,8 +72,10 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
         neutral = f" ({row.score.cell.neutral:g})" * bool(row.score.cell.neutral)
         axes.annotate(f"{brief(row.value)}{neutral}", (1, y), (5, 0), color=INK, fontsize=7, **beside)
         colour, mark = GREY if row.less_evidence else GREEN, row.known.mark if row.judged else ""
+        if mark == MARKS[IN_SOME]:
+            mark += f"{row.known.followed}/{row.known.encoders}"
         axes.annotate(f"{mark}{doubts}", (1, y), (MARK, 0), color=colour, fontsize=8, **beside)
-    headers = {5: "score" + "\n(neutral)" * any(row.score.cell.neutral for row in rows), MARK: "planted\nbias"}
+    headers = {5: "score" + "\n(neutral)" * any(row.score.cell.neutral for row in rows), MARK: "measure\ntested"}
     above = beside | {"xycoords": "axes fraction", "va": "bottom", "color": GREY, "fontsize": 6.5}
     for offset, header in headers.items():
         axes.annotate(header, (1, 1), (offset, 3), **above)
@@ -86,6 +88,7 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
         label.set_color(GREY if row.less_evidence else INK)
     claimed = [row for row in rows if row.judged]
     marks = {row.known.mark for row in claimed}
+    of_marks = OF_MARKS | {IN_ALL: "followed, in artificial text"} if planted else OF_MARKS
     entries = [
         ("bias shown", any(row.shown for row in rows), {"marker": "o", "color": VERMILION}),
         (
@@ -104,7 +107,7 @@ def bias_picture(rows: Sequence[BiasRow]) -> Figure:
             {"marker": "o", "color": BLUE, **HOLLOW},
         ),
         ("published models", any(row.published and not row.score.weak for row in rows), {"marker": "|", "color": GREY}),
-        *((f"{MARKS[kind]} {says}", MARKS[kind] in marks, {}) for kind, says in OF_MARKS.items()),
+        *((f"{MARKS[kind]} {says}", MARKS[kind] in marks, {}) for kind, says in of_marks.items()),
         (f"{DISPUTED} disputed", any(row.shown and row.score.contrary for row in rows), {}),
         (f"{WEAK_HEAD} weak head", any(row.score.weak for row in rows), {}),
     ]
@@ -117,9 +120,9 @@ def _group(row: BiasRow) -> int:
     return int(row.less_evidence) if row.judged else len(HEADINGS) - 1
 
 
-def _place(row: BiasRow) -> tuple[int, int]:
-    """Where it stands: what has more evidence first."""
-    return _group(row), [*MARKS.values()].index(row.known.mark)
+def _place(row: BiasRow) -> tuple[int, bool, int]:
+    """Where it stands: what has more evidence first, then what shows bias without doubts."""
+    return _group(row), not row.undoubted, [*MARKS.values()].index(row.known.mark)
 
 
 @style()
@@ -151,7 +154,7 @@ def methods_picture(rows: Sequence[MethodRow], over: str = "", first: Sequence[s
         _plain(axes)
     columns[1].axvspan(-1e6, 100 * LIMIT, color=GREEN, alpha=0.12, linewidth=0)
     columns[1].tick_params(axis="y", length=0)
-    columns[0].set_title(f"bias left\n({over or 'untouched: 100 %'})", color=INK, fontsize=8)
+    columns[0].set_title(f"bias left\n({_short(over, 28) or 'untouched: 100 %'})", color=INK, fontsize=8)
     alone = {row.cost for row in lines if row.costs == (1, 1)}
     columns[1].set_title(f"price\n({alone.pop() + '; no task' if alone else 'worst cost'})", color=INK, fontsize=8)
     columns[0].set_yticks(heights, [_short(name, 24) for name in (*(row.name for row in lines), *settings)])
@@ -165,16 +168,17 @@ def methods_picture(rows: Sequence[MethodRow], over: str = "", first: Sequence[s
     controlled = lines[:judged]
     shown = any(row.leaves_less or row.lost[1] > 0 for row in lines)
     not_shown = any(not row.leaves_less for row in controlled) or not all(row.lost[1] > 0 for row in lines)
+    several = any(len(row.left_of) > 1 for row in lines)
     grey = {"marker": "o", "color": GREY}
     entries = [
         ("help, or loss, shown", shown, grey),
-        ("not shown on average", not_shown, grey | HOLLOW),
+        ("not shown on average" if several else "not shown on it", not_shown, grey | HOLLOW),
         ("no control", judged < len(lines), grey | HOLLOW | {"marker": "s"}),
         ("random edits (95 %)", any(np.isfinite(row.against.low) for row in lines), {"marker": "_", "color": GREY}),
         ("control (random)", bool(controls), {"marker": "|", "color": INK, "markersize": 8}),
         ("makes a score worse", any(row.farther for row in controlled), grey | {"marker": "v"}),
         ("goes past neutral", any(row.past and not row.farther for row in controlled), grey | {"marker": "D"}),
-        ("one score", any(len(row.left_of) > 1 for row in lines), grey | HOLLOW | {"markersize": 2.5}),
+        ("one score", several, grey | HOLLOW | {"markersize": 2.5}),
         ("single setting", bool(settings), grey | {"marker": "."}),
         ("at most 5 % worse", True, {"marker": "s", "color": GREEN, "alpha": 0.3}),
     ]

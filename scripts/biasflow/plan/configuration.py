@@ -65,7 +65,7 @@ def _read(path: Path) -> dict:
 
 def resolve(config: Mapping, schema: Mapping) -> dict:
     """A copy of `config` with all defaults filled in; BiasflowError naming the key if it does not follow the schema."""
-    resolved = {key: _of_command_line(key, value, schema) for key, value in copy.deepcopy(dict(config)).items()}
+    resolved = {key: _of_command_line(key, value, schema) for key, value in _copied(config).items()}
     if isinstance(resolved.get("papers"), dict):  # null, in a file that is laid over another, leaves a paper out
         resolved["papers"] = {name: options for name, options in resolved["papers"].items() if options is not None}
     if isinstance(resolved.setdefault("methods", {}), dict):
@@ -90,6 +90,13 @@ def resolve(config: Mapping, schema: Mapping) -> dict:
     refuse(_unfitting(resolved))
     resolved["methods"] = with_variants(resolved["methods"])
     return _with_paths(resolved)
+
+
+def _copied(value: object) -> object:
+    """A deep copy in which no two keys share a value, as anchors of YAML do: each is filled with its own defaults."""
+    if isinstance(value, Mapping):
+        return {key: _copied(below) for key, below in value.items()}
+    return [_copied(one) for one in value] if isinstance(value, list) else value
 
 
 def _of_command_line(key: str, value: object, schema: Mapping) -> object:
@@ -278,7 +285,7 @@ def _unfitting(config: Mapping) -> Faults:
     for metric, known in _SETS.items():
         for set_name, about in config["metrics"][metric]["own"].items():
             key = f"metrics.{metric}.own.{set_name}"
-            if set_name in known or (metric == "weat" and set_name.startswith(datasets.SENTENCES)):
+            if set_name in known or set_name.startswith(_BEGINNINGS.get(metric, "\n")):
                 yield key, "there is a set of this name already; choose another name"
             for number, name in enumerate(about["encoders"] or ()):
                 require(name, encoders, f"{key}.encoders.{number}", _ENCODERS)
@@ -302,7 +309,11 @@ _SETS = {
     "seat": tuple(name.removeprefix(datasets.SENTENCES) for name in datasets.SENTENCE_TESTS),
     "ceat": (PLANTED, *datasets.WORD_TESTS, datasets.CEAT),
     "trait_ratings": tuple(datasets.TRAITS),
+    "strength": (PLANTED, "planted-seen", *datasets.STIMULI_SOURCES),
+    **dict.fromkeys(datasets.OWN_ITEMS, ()),
 }
+# Metric -> how the user's sets of another metric with the same readout begin in tables.
+_BEGINNINGS = {"weat": datasets.SENTENCES, "strength": "sentences-", "occtmp": ("traits-", "blanks-")}
 _ENCODERS = "encoders with weights"  # what else than a block of `ask` can name
 
 

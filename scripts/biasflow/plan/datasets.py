@@ -50,11 +50,23 @@ TEXT_SOURCES = {
     CHINESE_TEXT: CHINESE_ARTICLES,
 }
 FORMS_OF_TEXT = ("", ".sentences", ".swapped", ".sentences.swapped")
-STIMULI_SOURCES = {"stereoset-swapped": "stereoset-dev", **AUTHORS_STIMULI}
+SWAPPED = "stereoset-swapped"  # by our own swapper
+STIMULI_SOURCES = {SWAPPED: "stereoset-dev", **AUTHORS_STIMULI}
 GENDER, ALL, BOTH = "gender", "all", "both"  # bias types of StereoSet, and both of its tests together
 FACTORS = {"character": 4, "personality": 5}
 TRAITS = {f"{kind}-{sign}": factors for kind, factors in FACTORS.items() for sign in ("positive", "negative")}
 TRAIT_LISTS = ("words", "traits", "templates")  # of the user's
+# Metric -> of the user's items: how their names begin in tables, and role, module and options that list them.
+OWN_ITEMS = {
+    "crows_pairs": ("pairs-", "pairs", f"{PACKAGE}.corpora.crows_pairs", {"own": True}),
+    "intrasentence": ("blanks-", "stereoset", f"{PACKAGE}.corpora.stereoset", {"own": True}),
+    "intersentence": (
+        "sentences-",
+        "stereoset",
+        f"{PACKAGE}.corpora.stereoset",
+        {"own": True, "part": "intersentence"},
+    ),
+}
 OWN_PAIRS = "own"  # gendered words of the user's, or words of two other groups
 
 
@@ -90,7 +102,7 @@ def stimuli(asked: Asked) -> list[Dataset]:
     """The gender-swapped triples that Strength and Distance are read on."""
     options = asked.options["strength"]
     reading, scoring = {"batch_size": options["batch_size"]}, {"tops": options["tops"]}
-    names = asked.chosen(options["stimuli"], (PLANTED,), REAL_STIMULI)
+    names = [*asked.chosen(options["stimuli"], (PLANTED,), REAL_STIMULI), *_own_tests(asked, "strength")]
     files = {name: {"stimuli": (asked.paths.data(f"stimuli/{name}.csv"),)} for name in names}
     return [Dataset(name, files[name], reading, scoring) for name in names]
 
@@ -104,7 +116,7 @@ def occupations(asked: Asked) -> list[Dataset]:
     datasets = [Dataset(name, {"occupations": (files[name],)} if name in files else {}) for name in names]
     for name, about in options["own"].items():
         if asked.encoder.name in about["encoders"]:
-            keys = {key: about[key] for key in ("template", "pronouns")}
+            keys = {key: about[key] for key in ("templates", "pronouns")}
             datasets.append(Dataset(name, {"occupations": (about["file"],)}, keys))
     return datasets
 
@@ -117,9 +129,11 @@ def planted_occupations(asked: Asked) -> list[Dataset]:
 def word_tests(asked: Asked) -> list[Dataset]:
     """WEAT's tests of words, and those of the user's."""
     names = asked.chosen(asked.options["weat"]["tests"], (PLANTED,), WORD_TESTS)
-    own_tests = _own_tests(asked, "weat").items()
-    datasets = [Dataset(name, {"own": (about["file"],)}, {}, {"kind": "weat"}) for name, about in own_tests]
-    return [_test(asked, name, "weat") for name in names] + datasets
+    datasets = [_test(asked, name, "weat") for name in names]
+    for name, about in _own_tests(asked, "weat").items():
+        options = {"templates": about["templates"], "of_words": True}
+        datasets.append(Dataset(name, {"own": (about["file"],)}, options, {"kind": "weat"}))
+    return datasets
 
 
 def _own_tests(asked: Asked, metric: str) -> dict[str, Mapping]:
@@ -204,12 +218,20 @@ def crows_pairs(asked: Asked) -> list[Dataset]:
 def _crows_pairs(asked: Asked) -> list[Dataset]:
     files = {"pairs": "crows-pairs"}
     types = asked.chosen(asked.options["crows_pairs"]["bias_types"], (PLANTED,), (GENDER,))
-    return [
+    datasets = [
         _in_planted_language("crows_pairs")
         if name == PLANTED
         else _listed(asked, f"crows-pairs-{name}", "crows_pairs", files, of={"bias_type": name})
         for name in types
     ]
+    return datasets + _own_items(asked, "crows_pairs")
+
+
+def _own_items(asked: Asked, metric: str) -> list[Dataset]:
+    """The user's pairs or triples for a metric."""
+    start, role, module, of = OWN_ITEMS[metric]
+    named = {f"{start}{name}": {role: (about["file"],)} for name, about in _own_tests(asked, metric).items()}
+    return [_listed_by(name, module, files, of=of) for name, files in named.items()]
 
 
 def stereotype_pairs(asked: Asked) -> list[Dataset]:
@@ -223,18 +245,21 @@ def stereoset_blanks(asked: Asked) -> list[Dataset]:
     """StereoSet's sentences with a blank, a dataset for each type of bias, or embedded ones."""
     types = asked.chosen(asked.options["intrasentence"]["bias_types"], (PLANTED,), (GENDER,))
     name = "stereoset-blanks"
-    return [_in_planted_language(name) if kind == PLANTED else _stereoset(asked, name, kind, {}) for kind in types]
+    blanks = [_in_planted_language(name) if kind == PLANTED else _stereoset(asked, name, kind, {}) for kind in types]
+    return blanks + ([] if asked.encoder.is_external else _own_items(asked, "intrasentence"))
 
 
 def stereoset_sentences(asked: Asked) -> list[Dataset]:
     """StereoSet's contexts with sentences; `both`, with its blanks, has no readout of ours, only a user's scores."""
     types = asked.chosen(asked.options["intersentence"]["bias_types"], (), (GENDER,))
     options = {"batch_size": asked.options["strength"]["batch_size"]}
-    return [
+    datasets = [
         _stereoset(asked, "stereoset-sentences", name, {"part": "intersentence" if name != BOTH else BOTH}, **options)
         for name in types
         if name != BOTH or asked.encoder.is_external
     ]
+    own = [] if asked.encoder.is_external else _own_items(asked, "intersentence")
+    return datasets + [replace(one, options={**one.options, **options}) for one in own]
 
 
 def _stereoset(asked: Asked, name: str, bias_type: str, of: Mapping[str, str], **options: object) -> Dataset:
@@ -332,7 +357,7 @@ def _in_planted_language(test: str, **options: object) -> Dataset:
 
 
 def _listed_by(
-    name: str, module: str, files: Files | None = None, *, of: Mapping[str, str] | None = None, **options: object
+    name: str, module: str, files: Files | None = None, *, of: Mapping[str, object] | None = None, **options: object
 ) -> Dataset:
     """The items that a module lists, by its full name."""
     return Dataset(name, files or {}, {"items": module, "of": dict(of or {}), **options}, modules=(module,))

@@ -7,14 +7,16 @@ from pathlib import Path
 
 from jsonschema import FormatChecker
 
+from biasflow.base.by_name import module_named
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import check_path, no_folder
 from biasflow.base.names import naming, require
 from biasflow.base.paths import is_corpus_file
 from biasflow.corpora import trait_ratings
 from biasflow.corpora.catalogue import MANIFEST, Catalogue, Entry
+from biasflow.corpora.stereoset import own_triples
 from biasflow.corpora.word_sets import read_word_pairs, read_word_sets
-from biasflow.plan.datasets import TRAIT_LISTS, own_pairs, sources_of_data
+from biasflow.plan.datasets import OWN_ITEMS, TRAIT_LISTS, own_pairs, sources_of_data
 from biasflow.plan.jobs import Job
 from biasflow.plan.setup import Setup
 from biasflow.plan.validation import fault
@@ -35,7 +37,7 @@ def check_files(config: Mapping, schema: Mapping, catalogue: Catalogue) -> None:
         with naming(f"metrics.occtmp.own.{name}.pronouns"):
             check_pronouns(*about["pronouns"])
         with naming(f"metrics.occtmp.own.{name}.file"):
-            read_occupation_set(name, about["file"], template=about["template"], pronouns=about["pronouns"])
+            read_occupation_set(name, about["file"], templates=about["templates"], pronouns=about["pronouns"])
     for metric in ("weat", "seat", "ceat"):
         for name, about in config["metrics"][metric]["own"].items():
             with naming(f"metrics.{metric}.own.{name}.file"):
@@ -43,6 +45,13 @@ def check_files(config: Mapping, schema: Mapping, catalogue: Catalogue) -> None:
     for name, about in config["metrics"]["trait_ratings"]["own"].items():
         with naming(f"metrics.trait_ratings.own.{name}"):
             trait_ratings.items(**{role: about[role] for role in TRAIT_LISTS})
+    for name, about in config["metrics"]["strength"]["own"].items():
+        with naming(f"metrics.strength.own.{name}.file"):
+            own_triples(about["file"])
+    for metric, (_, _, module, of) in OWN_ITEMS.items():
+        for name, about in config["metrics"][metric]["own"].items():
+            with naming(f"metrics.{metric}.own.{name}.file"):
+                module_named(module).items(about["file"], **of)
     if word_pairs := own_pairs(config["fitting"]):
         with naming("fitting.words.file"):
             read_word_pairs(word_pairs["file"])

@@ -10,7 +10,9 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.files import check_path, no_folder
 from biasflow.base.names import naming
 from biasflow.base.paths import is_corpus_file, package_file
+from biasflow.corpora.catalogue import read_catalogue
 from biasflow.corpora.documents import NEEDED, count_documents
+from biasflow.corpora.download import at_hand
 from biasflow.corpora.predictions import PAIR, read_predictions
 from biasflow.corpora.published_scores import check_kind
 from biasflow.encoders.configured import ANY, PREDICTIONS, VECTORS, Encoder
@@ -91,7 +93,11 @@ def _check_examples(setup: Setup) -> None:
     for name, encoder in setup.encoders.items():
         about = encoder.about
         if encoder.continues and about.get("examples") and not Path(setup.paths.encoder(name)).exists():
-            file = text_file(setup.paths, encoder, about["text"] or BIOGRAPHIES[1])
+            text = about["text"] or BIOGRAPHIES[1]
+            file = text_file(setup.paths, encoder, text)
+            if text in BIOGRAPHIES:
+                near = at_hand(read_catalogue().entry(text), file, setup.config["files"], setup.config["mirror"])
+                file = str(near or file)
             labour = about.get("labour", package_file("data/labour_statistics.csv"))
             texts.setdefault((file, labour, about["examples"]), f"encoders.{name}")
     for (file, labour, examples), key in texts.items():

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -10,6 +10,9 @@ import pandas as pd
 from biasflow.base.errors import printable
 from biasflow.base.records import flat
 from biasflow.corpora.catalogue import Catalogue
+from biasflow.corpora.predictions import PROBABILITY
+from biasflow.corpora.records import read_records
+from biasflow.corpora.seat import said
 from biasflow.encoders.described import FOREIGN, english_split
 from biasflow.plan.compiled import Prepared, tasks_of_plan
 from biasflow.plan.demands import share_of_base
@@ -41,7 +44,13 @@ def announced(prepared: Prepared) -> str:
     vocabularies split most English words, which words of the user's are split, what tasks leave out of their data, and
     what cannot be measured. BiasflowError for such data that cannot be used."""
     setup, plan = prepared.setup, prepared.plan
-    beside = not_applied(setup) + foreign(setup) + warnings(setup, plan) + dropped(setup, plan, prepared.catalogue)
+    beside = (
+        not_applied(setup)
+        + unused_columns(setup)
+        + foreign(setup)
+        + warnings(setup, plan)
+        + dropped(setup, plan, prepared.catalogue)
+    )
     return "\nbiasflow: ".join(filter(None, [*beside, not_measured(plan, f"{setup.paths.root}/plan.csv")]))
 
 
@@ -71,6 +80,17 @@ def not_applied(setup: Setup) -> list[str]:
     return [f"encoders.{one.name}: not applied: {text}" for one in encoders for text in one.not_applied]
 
 
+def unused_columns(setup: Setup) -> list[str]:
+    """One line for each file of predictions of a classifier elsewhere that has probabilities, too."""
+    files = [file for one in setup.encoders.values() if one.is_external for file in one.predictions[0]]
+    return [
+        f"{file}: the column {PROBABILITY} is not used: gaps count decisions, and whose probability it is, that of the "
+        "prediction or of the label, no file says"
+        for file in files
+        if PROBABILITY in read_records(file, []).attrs["columns"]
+    ]
+
+
 def foreign(setup: Setup) -> list[str]:
     """One line for each local encoder whose vocabulary splits most English words."""
     shares = {one.name: english_split(one.folder) for one in setup.encoders.values() if one.described}
@@ -83,12 +103,13 @@ def foreign(setup: Setup) -> list[str]:
 
 def dropped(setup: Setup, plan: Plan, catalogue: Catalogue) -> list[str]:
     """One line for each task whose data will leave something out, as far as files that lie there tell."""
-    said = {task.name: task.kind.dropped(task, catalogue) for task in tasks_of_plan(setup, plan)}
-    return [f"tasks.{name}: {text}" for name, text in said.items() if text]
+    texts = {task.name: task.kind.dropped(task, catalogue) for task in tasks_of_plan(setup, plan)}
+    return [f"tasks.{name}: {text}" for name, text in texts.items() if text]
 
 
 def names_table(setup: Setup, plan: Plan) -> pd.DataFrame:
-    """What every name stands for: name, kind (encoder, task, method), attribute, value; of methods, those of the plan.
+    """What every name stands for: name, kind (encoder, task, method, dataset), attribute, value; of methods and of
+    datasets with templates of words, those of the plan.
 
     Encoders have their attributes as configured (parent: what a continued one starts from), tasks their kind and data;
     a method has places, erasers, fitted_on and the options that are not the default ones, a grid with one setting that
@@ -97,8 +118,17 @@ def names_table(setup: Setup, plan: Plan) -> pd.DataFrame:
     rows += [("task", name, _flat(task)) for name, task in setup.config["tasks"].items()]
     used = {cell.method for cell in plan.cells}
     rows += [("method", name, _method(name, setup.methods)) for name in setup.methods if name in used]
+    rows += [("dataset", name, {f"{metric}.templates": said(of)}) for metric, name, of in templates_of(plan)]
     table = [(name, kind, key, printable(str(value))) for kind, name, about in rows for key, value in about.items()]
     return pd.DataFrame(table, columns=NAMES)
+
+
+def templates_of(plan: Plan) -> list[tuple[str, str, Sequence[str] | None]]:
+    """Metric, dataset and templates (None: paper A's) of the user's words that are put into sentences."""
+    scores = (score for of_job in plan.scored.values() for score in of_job)
+    own = ((score.metric, score.dataset.label, score.dataset.options) for score in scores)
+    known = {(metric, name): options["templates"] for metric, name, options in own if "templates" in options}
+    return [(*key, templates) for key, templates in known.items()]
 
 
 def encoder_attributes(setup: Setup) -> dict[str, dict[str, object]]:

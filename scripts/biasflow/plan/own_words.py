@@ -1,23 +1,116 @@
-"""Warnings about the user's word lists before the first job: words that an encoder's vocabulary splits, and methods
-that are fitted to other groups than those of the lists."""
+"""What is said of the user's word lists before the first job: words that an encoder's vocabulary splits, words and
+templates of two languages, methods that are fitted to other groups than those of the lists, and texts with too few of
+the words."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
-from biasflow.base.errors import printable
-from biasflow.corpora.word_sets import read_word_pairs, read_word_sets, split_words
+from biasflow.base.errors import BiasflowError, printable
+from biasflow.corpora.catalogue import read_catalogue
+from biasflow.corpora.documents import read_texts
+from biasflow.corpora.download import at_hand
+from biasflow.corpora.seat import is_english, said, words_in
+from biasflow.corpora.wikitext import running_text
+from biasflow.corpora.word_sets import SINGLE, read_word_pairs, read_word_sets, split_words
+from biasflow.encoders.described import FOREIGN, english_split
 from biasflow.encoders.stored import tokenizer_of
-from biasflow.plan.datasets import own_pairs
+from biasflow.plan.datasets import (
+    SENTENCES,
+    WIKITEXT,
+    fitting_contexts,
+    fitting_files,
+    fitting_words,
+    own_pairs,
+    sources_of_data,
+)
 from biasflow.plan.jobs import Plan
 from biasflow.plan.methods import sources
 from biasflow.plan.setup import Setup
+from biasflow.stimuli.densray_sets import read_occupation_set
+from biasflow.stimuli.gendered_words import read_word_groups
+from biasflow.tasks.classification.plan import READ_FIRST
 
 SHOWN = 5  # words that a warning names
+APART = 0.3  # shares of split words of two languages differ by so much: rare names of one language do by less
+CJK = "\u2e80"  # from here on letters of a script without spaces between words
+NOTHING = r"(?!)"  # matches nothing
 
 
 def warnings(setup: Setup, plan: Plan) -> list[str]:
     """One line each: how many words of a list the vocabulary of a local encoder splits into pieces (that of another is
-    not there yet: scores have their number), and which methods are not fitted to the user's pairs of words."""
-    return [*_splits(setup, plan), *_other_groups(setup, plan)]
+    not there yet: scores have their number), which lists seem to be of another language than the sentences that they
+    are put into, and which methods are not fitted to the user's pairs of words. BiasflowError of `check_occurrences`.
+    """
+    check_occurrences(setup, plan)
+    return [*_splits(setup, plan), *_other_languages(setup, plan), *_other_groups(setup, plan)]
+
+
+def check_occurrences(setup: Setup, plan: Plan) -> None:
+    """Raise BiasflowError, naming the key, where a text that is there holds too few of the words that methods are
+    fitted to, as far as a local encoder's vocabulary has them in one piece; what is fitted already is not checked.
+    """
+    for job, methods in plan.fits.items():
+        encoder, fitting = setup.encoders[job.encoder], setup.config["fitting"]
+        on_words = any("words" in sources(setup.methods[name]) for name in methods)
+        if not on_words or encoder.folder is None or Path(setup.paths.methods(*job)).exists():
+            continue
+        files, n = fitting_files(fitting, setup.paths, encoder), fitting_contexts(fitting, encoder)["n"]
+        texts, tokenizer = _texts(setup, *files["text"]), tokenizer_of(encoder.folder)
+        if texts is None or tokenizer is None or not all(Path(file).is_file() for file in files.get("words", ())):
+            continue
+        groups, words = read_word_groups(fitting_words(fitting, encoder), files.get("words", ()))
+        counts = _most_occurrences(tokenizer, texts, words, n // 2)
+        if counts and min(counts) < n // 2:
+            have = " and ".join(f"{count} of {group}" for count, group in zip(counts, groups, strict=True))
+            advice = f", or lower fitting.n to {2 * min(counts)}" if min(counts) else ""
+            raise BiasflowError(
+                f"config: key 'fitting.n': {n:,} occurrences are {n // 2:,} of either group, and {files['text'][0]} "
+                f"has at most {have} that {encoder.name} has in one piece; give a longer text (fitting.text) or more "
+                f"words (fitting.words){advice}"
+            )
+
+
+def _texts(setup: Setup, path: str) -> Iterator[str] | None:
+    """The sentences of a text or, where the run has yet to make them, the lines of the file that they are made of; None
+    where neither is there."""
+    if Path(path).is_file():
+        return read_texts(path)
+    catalogue, config = read_catalogue(), setup.config
+    for name in sources_of_data(setup.paths).get(path, ())[:1]:
+        file = at_hand(catalogue.entry(name), setup.paths.corpus(name), config["files"], config["mirror"])
+        if name.startswith(WIKITEXT) and file:
+            return iter(running_text(file).splitlines())
+    return None
+
+
+def _most_occurrences(
+    tokenizer, texts: Iterator[str], words: Sequence[Sequence[str]], enough: int
+) -> tuple[int, int] | None:
+    """How often words of either group occur at most, counted until both are `enough`; None where a text is too long to
+    read it before the first job. (Where a word has to begin and end, the vocabulary says, and a fit is exact.)"""
+    patterns = []
+    for group in words:
+        one_piece = [word for word in group if not _is_split(tokenizer, word)]
+        ends = [rf"(?<!\w){re.escape(word)}(?!\w)" if max(word) < CJK else re.escape(word) for word in one_piece]
+        patterns.append(re.compile("|".join(ends) or NOTHING, re.IGNORECASE))
+    counts, read = [0, 0], 0
+    for text in texts:
+        counts = [count + len(pattern.findall(text)) for count, pattern in zip(counts, patterns, strict=True)]
+        read += len(text)
+        if min(counts) >= enough:
+            break
+        if read > READ_FIRST:
+            return None
+    return tuple(counts)
+
+
+def _is_split(tokenizer, word: str) -> bool:
+    """Whether a vocabulary has a word in one piece in none of its forms, at the beginning of a text or within it."""
+    forms = (word, word.capitalize(), f" {word}", f" {word.capitalize()}")
+    tokens = [tokenizer.encode(form, add_special_tokens=False).tokens for form in forms]
+    unknown = getattr(tokenizer.model, "unk_token", None)
+    return all(len(pieces) != 1 or pieces[0] == unknown for pieces in tokens)
 
 
 def _splits(setup: Setup, plan: Plan) -> Iterator[str]:
@@ -37,6 +130,41 @@ def _splits(setup: Setup, plan: Plan) -> Iterator[str]:
             named = ", ".join([*map(printable, split[:SHOWN]), *(["..."] if len(split) > SHOWN else [])])
             counted = f"the vocabulary of {encoder} splits {len(split)} of {len(words)} words ({named})"
             yield f"{file}: {counted}; {lists[encoder, file]}"
+
+
+def _other_languages(setup: Setup, plan: Plan) -> Iterator[str]:
+    """One line for each list of which a local encoder's vocabulary splits most words, and few of the templates, or the
+    other way round: one of them seems to be of another language than the encoder."""
+    scores = (score for of_job in plan.scored.values() for score in of_job if "templates" in score.dataset.options)
+    lists = {(score.model.encoder, score.metric, score.dataset.name): score.dataset for score in scores}
+    for (encoder, metric, name), dataset in lists.items():
+        folder, templates = setup.encoders[encoder].folder, dataset.options["templates"]
+        tokenizer = tokenizer_of(folder) if folder else None
+        if tokenizer is None:
+            continue
+        if "own" in dataset.files:
+            (file,) = dataset.files["own"]
+            texts = _words(file, is_pairs=False)
+        else:
+            (file,) = dataset.files["occupations"]
+            pronouns = dataset.options["pronouns"]
+            texts = read_occupation_set(name, file, templates=templates, pronouns=pronouns).occupations
+        of_list, of_templates = _share_split(tokenizer, SINGLE.findall(" ".join(texts))), english_split(folder)
+        if not is_english(templates):
+            of_templates = _share_split(tokenizer, words_in(templates))
+        if (of_list >= FOREIGN) != (of_templates >= FOREIGN) and abs(of_list - of_templates) >= APART:
+            what = "common English words" if is_english(templates) else "those of the templates"
+            yield (
+                f"metrics.{metric}.own.{name.removeprefix(SENTENCES)}.templates: the vocabulary of {encoder} splits "
+                f"{of_list:.0%} of the words of {file}, and {of_templates:.0%} of {what}: words and sentences "
+                f"({said(templates)}) seem to be of two languages, or the words are rare; put the words into sentences "
+                "of their own language"
+            )
+
+
+def _share_split(tokenizer, words: Sequence[str]) -> float:
+    """The share of words that a tokenizer splits, or does not know."""
+    return len(split_words(tokenizer, words)) / max(1, len(set(words)))
 
 
 def _words(file: str, *, is_pairs: bool) -> list[str]:

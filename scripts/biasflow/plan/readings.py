@@ -130,13 +130,14 @@ def _external_options(reading: Reading, metric: str, files: list[GivenFile]) -> 
     if reading.readout in GIVEN_AS:
         return dict(options)
     if reading.readout == VECTORS:
-        return {"dataset": reading.dataset.read_as, "templates": options.get("templates")}
+        about = {"dataset": reading.dataset.read_as, "templates": options.get("templates")}
+        return about | ({"of_words": True} if options.get("of_words") else {})
     if not listing:
         return {}
     extra = {"metric": metric, "columns": [file.column for file in files]}
     if "items" in options:
         return {**options, **extra}
-    of = {key: options[key] for key in ("template", "pronouns") if key in options}
+    of = {key: options[key] for key in ("templates", "pronouns") if key in options}
     return {"items": listing, "of": {"name": reading.dataset.read_as, **of}, "limit": options.get("limit"), **extra}
 
 

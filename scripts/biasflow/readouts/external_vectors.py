@@ -23,16 +23,18 @@ def read(
     *,
     dataset: str,
     templates: Sequence[str] | None = None,
+    of_words: bool = False,
 ) -> dict[str, object]:
     """Write the vectors of the four sets of a test, as `readouts.vectors.read` does, from files at `paths`
     (`corpora.given_vectors`); a word stands for itself, without a template.
 
-    dataset: the name of the test, whose file is the data "test" or, for a user's, "own" with its `templates`. Words or
+    dataset: the name of the test, whose file is the data "test" or, for a user's, "own" with its `templates`; one
+    `of_words` needs none. Words or
     sentences without a vector are left out; they are returned by name, and counted in the file's meta. AbsentError
     names them where a set keeps too few (`AssociationTest.only`)."""
     if "own" in data:
-        _, test = read_own_test(dataset, data["own"][0], templates)
-        of_words = templates is None
+        of_words = of_words or templates is None
+        _, test = read_own_test(dataset, data["own"][0], None if of_words else templates)
     else:
         test, of_words = read_test(dataset, *data.get("test", ()))
     wanted = dict.fromkeys(chain(*examples_of(test).values()))

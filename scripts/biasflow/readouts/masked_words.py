@@ -37,7 +37,7 @@ def read(
     source: Source,
     output: Path,
     *,
-    template: str | None = None,
+    templates: Sequence[str] | None = None,
     pronouns: Sequence[str] | None = None,
     items: str | None = None,
     of: Mapping[str, str] | None = None,
@@ -45,8 +45,8 @@ def read(
 ) -> dict[str, object]:
     """log p of words in the place of a mask: of pronouns beside occupations, or of the words of a test (`items`).
 
-    Occupations: the masculine and the feminine pronoun in the sentence of every occupation. The set is
-    `source.dataset`: one of densray_sets.OCCUPATIONS, or a set of one's own with `template` and `pronouns`; its file,
+    Occupations: the masculine and the feminine pronoun in the sentences of every occupation. The set is
+    `source.dataset`: one of densray_sets.OCCUPATIONS, or a set of one's own with `templates` and `pronouns`; its file,
     if it has one, is the data "occupations". Columns: method, setting, item (occupation), sentence (with [MASK]), word,
     gender, pieces (how many tokens the word is there), log_p (nats), the feminine rows after the masculine ones.
 
@@ -56,25 +56,30 @@ def read(
     limit: at most so many occupations, or items of the test. Those that `in_sentence` refuses are left out."""
     reader = open_reader(source, "masked_lm").reaching(words=True)
     if items is None:
-        table, log_p = _of_occupations(reader, source, template, pronouns, limit)
+        table, log_p = _of_occupations(reader, source, templates, pronouns, limit)
     else:
         table, log_p = piece_log_probabilities(reader, items_of(reader, source, items, of, limit))
-    return reader.write(output, table, log_p=log_p)
+    return reader.write(output, table, log_p=log_p) | ({"templates": list(templates)} if templates else {})
 
 
 def _of_occupations(
-    reader: Reader, source: Source, template: str | None, pronouns: Sequence[str] | None, limit: int | None
+    reader: Reader,
+    source: Source,
+    templates: Sequence[str] | None,
+    pronouns: Sequence[str] | None,
+    limit: int | None,
 ) -> tuple[pd.DataFrame, np.ndarray]:
     (path,) = source.data.get("occupations", (None,))
-    stimuli = read_occupation_set(source.dataset, path, template=template, pronouns=pronouns)
-    occupations = sampled(pd.DataFrame({"item": stimuli.occupations, "sentence": stimuli.sentences}), limit)
-    reader.left_out.of = len(occupations)
+    stimuli = read_occupation_set(source.dataset, path, templates=templates, pronouns=pronouns)
+    table = pd.DataFrame({"item": stimuli.occupations, "sentence": stimuli.sentences})
+    occupations = sampled(table, limit, unit=["item"])
+    reader.left_out.of = occupations["item"].nunique()
     try:
         occupations, tokens = tokens_of_words(
             reader, occupations.set_index("item", drop=False), stimuli.pronouns, pieces=stimuli.pieces
         )
     except AbsentError as error:
-        key = "" if template is None else f"metrics.occtmp.own.{source.dataset}.pronouns: "
+        key = "" if templates is None else f"metrics.occtmp.own.{source.dataset}.pronouns: "
         raise AbsentError(f"{key}{error}") from error
     log_p = word_log_probabilities(reader, tokens)
     items = [

@@ -13,7 +13,7 @@ from transformers import BatchEncoding, PreTrainedTokenizerBase
 
 from biasflow.base.errors import AbsentError, BiasflowError
 from biasflow.base.left_out import most
-from biasflow.corpora.seat import AssociationTest, examples_of, in_templates
+from biasflow.corpora.seat import PAPERS_TEMPLATES, AssociationTest, examples_of, in_templates
 from biasflow.corpora.word_sets import split_words
 from biasflow.encoders.batches import encode
 from biasflow.encoders.places import CLS, SENTENCE
@@ -37,44 +37,49 @@ def read(
     sentence_pooling: Pooling = "cls",
     others: Sequence[Pooling] = (),
     templates: Sequence[str] | None = None,
+    of_words: bool = False,
 ) -> dict[str, object]:
     """The vectors of the four sets of an association test: arrays X, Y, A, B [methods, n, d], float32.
 
-    The test is `source.dataset`, its file (the planted one has none) the data "test". Words are put into paper A's
-    templates and a word's vector is the mean of its pieces; sentences are as they are, with `sentence_pooling` and, in
-    arrays such as mean.X, with each of `others`. In the file's meta: kind ("weat" for words, "seat" for sentences),
-    pooling, others, and of sentences which word each target is about. A user's test is the data "own"
-    (`read_own_test`): one of sentences where there are `templates`; the meta says how many words it has, and how many
-    of them are `split` into pieces. Words and sentences that the encoder cannot take are left out; AbsentError where
-    these are most of a set."""
-    counts: dict[str, int] = {}
+    The test is `source.dataset`, its file (the planted one has none) the data "test". Words are put into `templates`
+    (None: paper A's), and a word's vector is the mean of its pieces, and over the templates; sentences are as they are,
+    with `sentence_pooling` and, in arrays such as mean.X, with each of `others`. In the file's meta: kind ("weat" for
+    words, "seat" for sentences), pooling, others, and of sentences which word each target is about. A user's test is
+    the data "own" (`read_own_test`): one `of_words`, or of a sentence for every word and template; the meta says how
+    many words it has, how many of them are `split` into pieces, and the templates. Words and sentences that the encoder
+    cannot take are left out; AbsentError where these are most of a set."""
+    counts: dict[str, object] = {}
     reader = open_reader(source, "none")
     if "own" in source.data:
-        words, test = read_own_test(source.dataset, source.file("own"), templates)
-        of_words, listed = templates is None, list(chain(*examples_of(words).values()))
+        of_words = of_words or templates is None
+        words, test = read_own_test(source.dataset, source.file("own"), None if of_words else templates)
+        listed = list(chain(*examples_of(words).values()))
         split = split_words(reader.tokenizer.backend_tokenizer, listed)
-        counts = {"words": len(listed), "split": len(split)}
+        counts = {"words": len(listed), "split": len(split), "templates": templates or [*PAPERS_TEMPLATES]}
     else:
         (path,) = source.data.get("test", (None,))
         test, of_words = read_test(source.dataset, path)
     pooling = "target" if of_words else sentence_pooling
     reader = reader.reaching(words=of_words, sentence=pooling == SENTENCE)
     others = [] if of_words else list(others)
-    test = _measurable(reader, test, of_words=of_words)
-    vectors = embed_test(reader, test, pooling=pooling, others=others)
+    test = _measurable(reader, test, templates, of_words=of_words)
+    vectors = embed_test(reader, test, pooling=pooling, others=others, templates=templates)
     about = {} if of_words else {"about": {"X": test.X.about, "Y": test.Y.about}}
     kind = "weat" if of_words else "seat"
     save_arrays(output, vectors, reader.axis, kind=kind, pooling=pooling, others=others, **about, **counts)
     return {**reader.facts(), **counts}
 
 
-def _measurable(reader: Reader, test: AssociationTest, *, of_words: bool) -> AssociationTest:
+def _measurable(
+    reader: Reader, test: AssociationTest, templates: Sequence[str] | None, *, of_words: bool
+) -> AssociationTest:
     """The test without the words and sentences that the encoder cannot take, or its vocabulary lacks (`made_of`).
 
     AbsentError where these are most of a set."""
     words = list(chain(*examples_of(test).values()))
-    texts = list(chain(*examples_of(in_templates(test)).values())) if of_words else words
-    table = pd.DataFrame({"text": [_masked(reader.tokenizer, text) for text in texts]}, pd.Index(words))
+    texts = list(chain(*examples_of(in_templates(test, templates)).values())) if of_words else words
+    names = np.repeat(np.array(words, dtype=object), len(texts) // len(words))
+    table = pd.DataFrame({"text": [_masked(reader.tokenizer, text) for text in texts]}, pd.Index(names))
     reader.left_out.of = table.index.nunique()
 
     def check(row: tuple, encoding: Mapping[str, list]) -> None:
@@ -91,23 +96,37 @@ def _measurable(reader: Reader, test: AssociationTest, *, of_words: bool) -> Ass
 
 
 def embed_test(
-    reader: Reader, test: AssociationTest, *, pooling: Pooling, others: Sequence[Pooling] = ()
+    reader: Reader,
+    test: AssociationTest,
+    *,
+    pooling: Pooling,
+    others: Sequence[Pooling] = (),
+    templates: Sequence[str] | None = None,
 ) -> dict[str, np.ndarray]:
     """The vectors of a test's sets by role: X, Y, A, B -> float32 [methods, n, d], each distinct sentence read once;
     those of other poolings as mean.X and so on.
 
-    With pooling "target" the examples are words, which are put into paper A's templates. Errors as `embed`."""
-    words = examples_of(test)
-    sentences = examples_of(in_templates(test)) if pooling == "target" else words
-    pairs = {role: list(zip(sentences[role], words[role], strict=True)) for role in words}
+    With pooling "target" the examples are words, which are put into `templates` (None: paper A's); a word's vector is
+    the mean over these. Errors as `embed`."""
+    words, times = examples_of(test), len(templates or "-") if pooling == "target" else 1
+    sentences = examples_of(in_templates(test, templates)) if pooling == "target" else words
+    repeated = {role: [word for word in listed for _ in range(times)] for role, listed in words.items()}
+    pairs = {role: list(zip(sentences[role], repeated[role], strict=True)) for role in words}
     distinct = {pair: row for row, pair in enumerate(dict.fromkeys(pair for some in pairs.values() for pair in some))}
     texts, targets = zip(*distinct, strict=True)
     vectors = embed(reader, texts, (pooling, *others), targets if pooling == "target" else None)
     return {
-        role if name == pooling else f"{name}.{role}": vectors[name][:, [distinct[pair] for pair in some]]
+        role if name == pooling else f"{name}.{role}": _means(
+            vectors[name][:, [distinct[pair] for pair in some]], times
+        )
         for name in vectors
         for role, some in pairs.items()
     }
+
+
+def _means(vectors: np.ndarray, times: int) -> np.ndarray:
+    """The means of so many neighbouring vectors: [methods, n times, d] -> [methods, n, d]."""
+    return vectors if times == 1 else vectors.reshape(len(vectors), -1, times, vectors.shape[-1]).mean(axis=2)
 
 
 def embed(

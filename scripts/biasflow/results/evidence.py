@@ -31,11 +31,13 @@ COLUMNS = ["card", *KEYS, "evidence", "sentence", *NUMBERS]
 
 class Evidence(NamedTuple):
     """What calibrations say of a test of a measure: one of IN_ALL, IN_SOME, COULD_NOT_TELL, DID_NOT and NOT_TRIED, the
-    same in a sentence with its numbers, and in how many encoders it moved against the bias."""
+    same in a sentence with its numbers, and in how many encoders it moved against the bias, followed, and was tried."""
 
     evidence: str = NOT_TRIED
     sentence: str = "never tried in an encoder whose bias is known"
     against: int = 0
+    followed: int = 0
+    encoders: int = 0
 
     @property
     def green(self) -> bool:

@@ -61,16 +61,17 @@ def read_occupation_set(
     name: str,
     path: str | Path | None = None,
     *,
-    template: str | None = None,
+    templates: Sequence[str] | None = None,
     pronouns: Sequence[str] | None = None,
 ) -> OccupationSet:
     """Read the set of this name: one of OCCUPATIONS, from `path` if it has a file, or a user's set.
 
-    The file of one's own has an occupation a line, or is a table with the column occupation; `template` has [MASK] and
-    {occupation}, `pronouns` are the masculine and the feminine one. BiasflowError: a file without occupations, one that
-    is there twice, pronouns as `check_pronouns`."""
-    if template is not None:
-        return _own_set(name, path, template, pronouns)
+    The file of one's own has an occupation a line, or is a table with the column occupation; each of `templates` has
+    [MASK] and {occupation}, and every occupation stands in every one, the first first; `pronouns` are the masculine and
+    the feminine one. BiasflowError: a file without occupations, one that is there twice, pronouns as `check_pronouns`.
+    """
+    if templates is not None:
+        return _own_set(path, templates, pronouns)
     file, known = OCCUPATIONS[name]
     occupations = READERS[file](path) if file else list(load_world().occupations)
     return OccupationSet(occupations, occupation_sentences(occupations, known), PRONOUNS[known])
@@ -85,7 +86,7 @@ def check_pronouns(masculine: str, feminine: str) -> None:
         )
 
 
-def _own_set(name: str, path: str | Path, template: str, pronouns: Sequence[str]) -> OccupationSet:
+def _own_set(path: str | Path, templates: Sequence[str], pronouns: Sequence[str]) -> OccupationSet:
     check_pronouns(*pronouns)
     names = _occupations(path)
     refuse(path, names, names.duplicated(), "is there already; name it once")
@@ -94,9 +95,8 @@ def _own_set(name: str, path: str | Path, template: str, pronouns: Sequence[str]
     refuse(path, names, control, "holds a tab or another control character; write one occupation a line")
     if names.empty:
         raise BiasflowError(f"{path}: no occupation; write one a line.")
-    occupations = names.tolist()
-    sentences = [template.replace(OWN_SLOT, occupation) for occupation in occupations]
-    return OccupationSet(occupations, sentences, tuple(pronouns), pieces=True)
+    sentences = [template.replace(OWN_SLOT, occupation) for template in templates for occupation in names]
+    return OccupationSet(names.tolist() * len(templates), sentences, tuple(pronouns), pieces=True)
 
 
 def _occupations(path: str | Path) -> pd.Series:
@@ -128,15 +128,18 @@ def items(
     occupations: str | Path | None = None,
     *,
     name: str,
-    template: str | None = None,
+    templates: Sequence[str] | None = None,
     pronouns: Sequence[str] | None = None,
 ) -> pd.DataFrame:
-    """What a user's log-probabilities are joined to: both pronouns in the sentence of every occupation, the feminine
-    ones after the masculine ones. Columns set (its name), item (the occupation), sentence (with [MASK]), word, gender.
+    """What a user's log-probabilities are joined to: both pronouns in the sentences of every occupation, the feminine
+    ones after the masculine ones. Columns set (its name), item (the occupation), sentence (with [MASK]), template (its
+    number, from 0, if there are several), word, gender.
 
     Arguments and errors as of `read_occupation_set`."""
-    occupation_set = read_occupation_set(name, occupations, template=template, pronouns=pronouns)
+    occupation_set = read_occupation_set(name, occupations, templates=templates, pronouns=pronouns)
     table = pd.DataFrame({"set": name, "item": occupation_set.occupations, "sentence": occupation_set.sentences})
+    if templates and len(templates) > 1:
+        table["template"] = table.groupby("item").cumcount()
     pairs = zip(occupation_set.pronouns, OF_WORDS, strict=True)
     return pd.concat([table.assign(word=word, gender=gender) for word, gender in pairs], ignore_index=True)
 

@@ -39,6 +39,21 @@ def test_crows_pairs_of_one_type(file):
     assert table[["first", "second"]].to_numpy().tolist() == [["He won, then.", "She won."], ["C.", "D."]]
 
 
+def test_pairs_of_the_user_need_two_columns_alone(file):
+    path = file("sent_more;sent_less", "A nurse won.;A man won.", ";B.", "C.;C.", "D.;E.", name="own.csv")
+    with (left_out := LeftOut()).told():
+        table = crows_pairs.items(path, own=True)
+    assert table.to_dict("list") == {
+        "item": [0, 3],
+        "first": ["A nurse won.", "D."],
+        "second": ["A man won.", "E."],
+        "direction": ["stereo"] * 2,
+    }
+    assert left_out.reasons == {"line 3": "sent_more is empty", "line 4": "sent_less is sent_more, too"}
+    typed = crows_pairs.items(file("sent_more,sent_less,bias_type,stereo_antistereo", "A,B,caste,antistereo"), own=True)
+    assert typed[["bias_type", "direction"]].to_numpy().tolist() == [["caste", "antistereo"]]
+
+
 # GEST
 
 

@@ -65,6 +65,14 @@ def test_a_row_of_another_length_is_named(read, rows, place, length):
         read(written([*rows[:place], ["x"] * length, *rows[place:]]))
 
 
+def test_all_rows_of_another_length_are_counted_and_the_first_five_named(read):
+    table = [["1", "2", "3"], *[["x"] * n for n in (2, 3, 4, 1, 2, 3, 5, 2)], ["", "", ""]]
+    with pytest.raises(
+        BiasflowError, match=r"line 3: fewer .*\(6 lines are wrong; the others: 5, 6, 7, 9, \.\.\.\)\.$"
+    ):
+        read(written(table))
+
+
 def test_quotes_are_plain_characters_in_published_tables_with_tabs(read):
     text = 'a\tb\n"x, y\tno "z"\n\n"\t\n'
     table = read(text, quoted=lambda names: names != ["a", "b"])

@@ -9,7 +9,8 @@ import pytest
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.left_out import LeftOut
-from biasflow.corpora.stereoset import LABELS, align, changes, read_gender_swapped, read_stereoset
+from biasflow.corpora.stereoset import LABELS, align, changes, items, read_gender_swapped, read_stereoset
+from biasflow.stimuli.triples import own_stimuli
 
 
 def item(id, noun, *, bias_type="gender"):
@@ -256,3 +257,64 @@ def test_every_change_is_listed(tables):
     ]
     assert (found["original_context"] == found["authors_context"]).tolist() == [True] + 6 * [False]
     assert set(found.loc[found["change"] == "dropped", "authors_next_sentence"]) == {""}
+
+
+# A table of the user's
+
+OWN = [
+    "id,context,stereotype,anti-stereotype,unrelated,target",
+    "0,My sister is a BLANK.,nurse,pilot,table,sister",
+    "1,The BLANKed man,wait,fight,green,man",
+    "2,No blank here.,nurse,pilot,table,man",
+    "3,He was a BLANK.,,pilot,table,man",
+    "4,My sister is a BLANK.,nurse,pilot,table,sister",
+    "5,Two BLANK BLANK.,nurse,pilot,table,man",
+    "6,He was a BLANK.,pilot,nurse,table,he",
+    "7,She was a BLANK.,nurse,pilot,table,she",
+]
+
+
+def test_blanks_of_a_table_are_filled_and_rows_that_cannot_be_used_are_left_out(tmp_path):
+    (tmp_path / "own.csv").write_text("\n".join(OWN))
+    with (left_out := LeftOut()).told():
+        table = items(tmp_path / "own.csv", own=True)
+    assert left_out.reasons == {
+        "line 4": "context has not exactly one BLANK",
+        "line 5": "stereotype is empty",
+        "line 6": "context is there with the same texts already",
+        "line 7": "context has not exactly one BLANK",
+    }
+    once = table[table["filling"] == "together"]
+    words = [text[start:end] for text, start, end in once[["text", "start", "end"]].itertuples(index=False)]
+    assert words == ["nurse", "pilot", "table", "waited", "fighted", "greened", "pilot", "nurse", "table", *words[:3]]
+    assert once["label"].tolist() == [*LABELS] * 4 and once["target"].tolist()[::3] == ["sister", "man", "he", "she"]
+    assert once["text"].iloc[4] == "The fighted man" and once["item"].tolist()[::3] == ["2", "3", "8", "9"]
+    # by the authors' reading the whole word stands before what the context has of it
+    assert table.loc[table["filling"] == "one-mask", "text"].iloc[4] == "The fighted ed man"
+
+
+def test_triples_of_a_table_are_sentences_that_may_follow_in_the_order_of_the_file(tmp_path):
+    lines = [OWN[0].removesuffix(",target"), *(f"{n},She came.,S {n}.,A {n}.,U {n}." for n in range(12))]
+    (tmp_path / "own.csv").write_text("\n".join(lines))
+    table = items(tmp_path / "own.csv", own=True, part="intersentence")
+    assert table["item"].tolist()[::3] == table["target"].tolist()[::3] == [str(n + 2) for n in range(12)]
+    assert table["next_sentence"].tolist()[-3:] == ["S 11.", "A 11.", "U 11."] and set(table["context"]) == {
+        "She came."
+    }
+    with pytest.raises(BiasflowError, match=r"own\.csv: no column unrelated"):
+        (tmp_path / "own.csv").write_text("context,stereotype,anti-stereotype\na,b,c\n")
+        items(tmp_path / "own.csv", own=True)
+
+
+def test_triples_of_the_user_are_swapped_and_those_without_a_gender_left_out(tmp_path):
+    lines = [
+        "context,stereotype,anti-stereotype,unrelated",
+        "My sister came.,She is a nurse.,She is a pilot.,It rains.",
+        "It rains.,A nurse came.,A pilot came.,Tables are green.",
+    ]
+    (tmp_path / "own.csv").write_text("\n".join(lines))
+    with (left_out := LeftOut()).told():
+        table = own_stimuli(tmp_path / "own.csv")
+    assert left_out.reasons == {"item 3": "has no word of a gender"}
+    assert table["swapped_next_sentence"].tolist() == ["He is a nurse.", "He is a pilot.", "It rains."]
+    assert table["swapped_context"].tolist() == ["My brother came."] * 3 and table["label"].tolist() == [*LABELS]

@@ -8,7 +8,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.corpora import seat
 from biasflow.corpora.seat import in_sentences
 from biasflow.corpora.word_sets import read_family_pairs, read_word_pairs, read_word_sets, split_words
-from biasflow.stimuli.densray_sets import read_occupation_set
+from biasflow.stimuli.densray_sets import items, read_occupation_set
 from biasflow.stimuli.gendered_words import read_gendered_words, read_word_groups
 from tests.unit.fake_tokenizer import byte_tokenizer, word_tokenizer
 
@@ -90,7 +90,7 @@ def test_what_is_wrong_in_pairs_is_named(write, header, lines, said):
     assert "words.csv" in str(caught.value)
 
 
-OCCTMP = {"template": "[MASK] is a {occupation}.", "pronouns": ["he", "she"]}
+OCCTMP = {"templates": ["[MASK] is a {occupation}."], "pronouns": ["he", "she"]}
 
 
 def test_occupations_are_lines_or_a_column(write):
@@ -102,6 +102,19 @@ def test_occupations_are_lines_or_a_column(write):
         read_occupation_set("mine", write("nurse", header="job", name="jobs.csv"), **OCCTMP)
     with pytest.raises(BiasflowError, match=r"jobs\.txt: line 4: .*'nurse' is there already"):
         read_occupation_set("mine", write("nurse", "baker", "nurse", header="judge", name="jobs.txt"), **OCCTMP)
+
+
+def test_every_occupation_stands_in_every_template_and_says_in_which(write):
+    about = {"templates": ["[MASK] is a {occupation}.", "The {occupation} saw [MASK]."], "pronouns": ["he", "she"]}
+    listed = items(write("nurse", header="judge", name="jobs.txt"), name="mine", **about)
+    of_he = listed[listed["word"] == "he"]
+    assert of_he[["item", "template", "sentence"]].to_numpy().tolist() == [
+        ["judge", 0, "[MASK] is a judge."],
+        ["nurse", 0, "[MASK] is a nurse."],
+        ["judge", 1, "The judge saw [MASK]."],
+        ["nurse", 1, "The nurse saw [MASK]."],
+    ]
+    assert len(listed) == 8
 
 
 def test_words_without_a_piece_of_their_own():

@@ -21,6 +21,7 @@ from biasflow.metrics.log_odds import agreement
 from biasflow.metrics.log_odds import score as score_log_odds
 from biasflow.metrics.occtmp import occtmp
 from biasflow.metrics.occtmp import score as score_occtmp
+from biasflow.metrics.occtmp import summary as summary_of_occtmp
 from biasflow.metrics.winogender import score as score_winogender
 from biasflow.planted.world import load_world
 from biasflow.stimuli.densray_sets import occupation_sentences
@@ -213,6 +214,19 @@ def test_known_answer_of_occtmp():
     assert score.share_he == pytest.approx(1 / 3)  # a tie does not count
     assert score.share_pronoun == pytest.approx(1 / 3)  # sums of 0.9, 0.5 and 0.6
     assert score.n == 3
+
+
+def test_of_several_sentences_with_an_occupation_the_mean_counts():
+    """ln p(he) - ln p(she) of the nurse: -1 and -3, of the baker: 4 and 0; by hand |-2| and |2|."""
+    log_p = {"masculine": [-3, -1, -5, -4], "feminine": [-2, -5, -2, -4]}
+    items = pd.concat(
+        pd.DataFrame({"item": ["nurse", "baker"] * 2, "gender": gender, "log_p": of_gender, "pieces": 1})
+        for gender, of_gender in log_p.items()
+    )
+    found = summary_of_occtmp(items).set_index("metric")
+    assert found.loc["occtmp_diff", ["value", "n"]].tolist() == [2, 2]
+    assert found.loc["occtmp_signed_diff", "value"] == 0
+    assert found.loc["occtmp_p_he", "value"] == pytest.approx((math.exp(-4) + math.exp(-2.5)) / 2)
 
 
 @given(PAIRS)

@@ -35,6 +35,14 @@ def value_of(rows):
     return rows.set_index(["metric", "part", "variant"])["value"]
 
 
+def test_a_sum_that_is_0_in_the_data_may_be_as_large_as_the_error_of_its_gaps():
+    """Two classes, half of 45 and of 105 people right in each: the gap of a class has the standard error
+    sqrt(0.25 / 44 + 0.25 / 104) = 0.09, so a true gap of 0.1 in each is not ruled out, and one of 0.4 is."""
+    counts = np.array([[[22, 22], [22, 22]], [[52, 52], [52, 52]]])
+    found = occupation.intervals(Tables(counts), {})["tpr_gap_sum", "-", "-"]
+    assert found.low == 0 and 0.2 < found.high < 0.8
+
+
 @pytest.mark.parametrize(
     ("people", "gap"),
     [

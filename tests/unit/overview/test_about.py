@@ -8,6 +8,7 @@ import pytest
 from biasflow.encoders.described import COLUMNS
 from biasflow.metrics.training import TRAININGS
 from biasflow.overview.about import about, permutation_tests
+from biasflow.overview.notes import own_words
 from biasflow.results.scores import MODEL, concatenate, tidy
 from tests.unit.overview import made_up
 
@@ -120,3 +121,24 @@ def test_the_first_use_of_a_word_is_linked_and_nothing_else(words):
     assert ("TPR gap (P)", "word-tpr-gap-p") in words.pieces("the TPR gap (P) of it", "one")
     assert ("95 % intervals", "word-confidence-interval") in words.pieces("The 95 % intervals", "one")
     assert words.pieces("", "one") == [("", "")]
+
+
+def test_the_page_says_in_which_sentences_words_of_the_user_stand_and_how_many_are_split():
+    names = [
+        ("race", "dataset", "weat.templates", '"Das ist {word}."'),
+        ("jobs", "dataset", "occtmp.templates", '"[MASK]"'),
+    ]
+    names = pd.DataFrame([*names, ("none", "method", "places", "all")], columns=["name", "kind", "attribute", "value"])
+    rows = [("weat_split_words", "race", "-", 11, 48), ("ceat_split_words", "faith", "-", 0, 32)]
+    rows += [("occtmp_pieces", "jobs", gender, value, 9) for gender, value in (("masculine", 1), ("feminine", 1.25))]
+    scores = pd.DataFrame(rows, columns=["metric", "dataset", "part", "value", "n"]).assign(method="none")
+    alone = own_words(names, tidy(scores, encoder="bert"))
+    split = "words have several pieces, or are not in the vocabulary"
+    assert alone == [
+        f'WEAT (race): words stand in "Das ist {{word}}."; 11 of 48 {split}.',
+        'OCCTMP (jobs): words stand in "[MASK]"; pieces of the feminine pronoun: 1.25 on average; pieces of the '
+        "masculine pronoun: 1 on average.",
+        f"CEAT (faith): 0 of 32 {split}.",
+    ]
+    both = concatenate([tidy(scores, encoder=name) for name in ("bert", "more")])
+    assert f"11 of 48 {split} on bert; 11 of 48 {split} on more." in own_words(names, both)[0]

@@ -141,7 +141,8 @@ def test_scores_that_show_bias_are_those_of_the_rows(page):
         others = len(judged) - len(shown)
         who = "It" if len(judged) == 1 else large if large < others or not shown else f"The other{'s' * (others > 1)}"
         said_large = re.search(
-            r"(It|The others?|\d+)(?: of the others)? (?:is|are) too imprecise", words.split(" with less evidence,")[0]
+            r"(It|The others?|\d+)(?: of the \d+ others)? (?:is|are) too imprecise",
+            words.split(" with less evidence,")[0],
         )
         assert bool(said_large) == bool(large) and (not large or said_large[1] == str(who))
         if told in words and not judged:

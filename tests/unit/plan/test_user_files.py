@@ -2,11 +2,14 @@
 
 import json
 import os
+import re
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
+from biasflow.base.errors import BiasflowError
+from biasflow.corpora.catalogue import read_catalogue
 from biasflow.plan import user_files as module
 from biasflow.plan.listing import foreign
 from biasflow.plan.own_words import warnings
@@ -124,10 +127,99 @@ def test_own_tests_are_read_beside_the_others():
 def test_words_that_a_local_vocabulary_splits_are_said_with_their_number(lists):
     config = resolve(own(PAIRS), SCHEMA)
     said = warnings(setup_of(config), planned(config))
-    assert said == [
+    assert said[:2] == [
         "sets.csv: the vocabulary of real splits 1 of 8 words (Y2); WEAT takes the mean of the pieces, CEAT the last "
         "one",
         "pairs.csv: the vocabulary of real splits 1 of 4 words (quran); erasers are not fitted to these",
     ]
     (line,) = foreign(setup_of(config))
     assert line.startswith("encoders.real: its vocabulary splits 100% of common English words")
+
+
+@pytest.mark.parametrize(
+    ("words", "templates", "told"),
+    [
+        # of a vocabulary with the words alone: those of the sentences are split
+        (
+            ["x1", "x2", "y1", "Y2", "a1", "a2", "b1", "b2"],
+            None,
+            "12% of the words.*100% of common English words.*X, Y",
+        ),
+        (["x1", "x2", "y1", "a1", "a2", "b1", "b2"], ["Das ist {word}."], "12% .*100% of those of the templates"),
+        (["x1", "x2", "y1", "a1", "a2", "b1", "b2", "das", "ist"], ["Das ist {word}."], ""),
+        (["das", "ist"], ["Das ist {word}."], '100% of the words .* 0% of those.*"Das ist {word}."'),
+        (["das", "ist"], ["{word}"], ""),
+    ],
+)
+def test_words_in_sentences_of_another_language_are_told_in_one_line(lists, words, templates, told):
+    word_tokenizer(words).save_pretrained("somewhere")
+    test = {"file": "sets.csv", **({"templates": templates} if templates else {})}
+    block = {"encoders": ["real"], "metrics": ["weat", "seat"]}
+    config = resolve(asking(block, ("metrics.weat.own.race", test), ("metrics.seat.own.race", test)), SCHEMA)
+    lines = [line for line in warnings(setup_of(config), planned(config)) if ".templates: " in line]
+    assert len(lines) == (2 if told else 0)
+    for metric, line in zip(("weat", "seat"), lines, strict=False):
+        assert line.startswith(f"metrics.{metric}.own.race.templates: the vocabulary of real splits ")
+        assert re.search(told if metric == "weat" else told.replace("X, Y", "There is"), line)
+
+
+def test_occupations_of_another_language_than_their_sentences_are_told_in_a_sample_too(lists):
+    Path("jobs.txt").write_text("arzt\nlehrer")
+    word_tokenizer(["the", "saw"]).save_pretrained("somewhere")
+    jobs = {"file": "jobs.txt", "templates": ["The {occupation} saw [MASK]."], "pronouns": ["er", "sie"]}
+    changes = ("metrics.occtmp.own.jobs", jobs | {"encoders": ["real"]})
+    config = resolve(asking({"encoders": ["real"], "metrics": ["occtmp"], "limit": 50}, changes), SCHEMA)
+    (line,) = warnings(setup_of(config), planned(config))
+    assert line.startswith("metrics.occtmp.own.jobs.templates: ") and "100% of the words of jobs.txt, and 0%" in line
+
+
+TEXT = ["The church and the mosque .", "A bible , a church .", "Mosque churchyard quran"]
+
+
+@pytest.mark.parametrize(
+    ("n", "text", "told"),
+    [
+        (6, TEXT, "3 of either group.*text.txt has at most 3 of Christianity and 2 of Islam .*lower fitting.n to 4"),
+        (4, TEXT, ""),
+        (2, ["church"], "1 of either group.*at most 1 of Christianity and 0 of Islam.*more words .fitting.words.$"),
+    ],
+)
+def test_too_few_words_to_fit_to_in_a_text_are_told_before_the_first_job(lists, n, text, told):
+    """Counted by hand: Christianity church (2), bible; Islam mosque (2), as quran is split."""
+    Path("text.txt").write_text("\n".join(text))
+    fitting = {"words": PAIRS[1], "text": "text.txt", "n": n}
+    config = resolve(asking({"encoders": ["real"], "methods": ["none", "leace"], "metrics": ["occtmp"]}), SCHEMA)
+    config = resolve({**config, "fitting": {**config["fitting"], **fitting}}, SCHEMA)
+    if told:
+        with pytest.raises(BiasflowError, match=f"fitting.n': {n} occurrences are {told}"):
+            warnings(setup_of(config), planned(config))
+    else:
+        warnings(setup_of(config), planned(config))
+
+
+def test_words_are_counted_in_the_published_file_where_the_text_is_not_made_yet(lists, monkeypatch):
+    mirror = Path("mirror")
+    (file := mirror / read_catalogue().entry("wikitext-2-train").mirror_path).parent.mkdir(parents=True)
+    file.write_text(" \n = A title = \n \n The church and the mosque . \n")
+    (mirror / "MANIFEST.tsv").touch()
+    changes = (PAIRS, ("mirror", "mirror"), ("fitting.n", 4))
+    config = resolve(asking({"encoders": ["real"], "methods": ["leace"], "metrics": ["occtmp"]}, *changes), SCHEMA)
+    with pytest.raises(BiasflowError, match=r"at most 1 of Christianity and 1 of Islam.*lower fitting.n to 2"):
+        warnings(setup_of(config), planned(config))
+
+
+def test_own_pairs_and_triples_are_read_beside_the_published_ones_or_alone():
+    mine = {"own": {"mine": {"file": "own.csv"}}}
+    alone = {"strength": "stimuli", "intrasentence": "bias_types", "intersentence": "bias_types"}
+    changes = [(f"metrics.{metric}", mine | {key: []}) for metric, key in alone.items()]
+    metrics = ["crows_pairs", "sss", *alone]
+    found = read(planned(asking({"encoders": ["real"], "metrics": metrics}, ("metrics.crows_pairs", mine), *changes)))
+    published = {key for key in found if "mine" not in key[1]}
+    assert {name for _, name in published} == {"crows-pairs-gender", "stereoset-pairs"}
+    assert {key: files for key, files in found.items() if key not in published} == {
+        ("likelihoods", "pairs-mine"): {"pairs": ("own.csv",)},
+        ("pair_tokens", "pairs-mine"): {"pairs": ("own.csv",)},
+        ("next_sentence", "mine"): {"stimuli": ("results/test/data/stimuli/mine.csv",)},
+        ("masked_words", "blanks-mine"): {"stereoset": ("own.csv",)},
+        ("next_sentence", "sentences-mine"): {"stereoset": ("own.csv",)},
+    }

@@ -369,7 +369,7 @@ def test_the_first_line_tells_what_is_no_kind(folder, content, column, named):
 
 
 HE, SHE = "he", "she"
-OWN = {"name": "own", "template": "[MASK] is a {occupation}.", "pronouns": [HE, SHE]}
+OWN = {"name": "own", "templates": ["[MASK] is a {occupation}."], "pronouns": [HE, SHE]}
 JOBS = ["nurse", "taper", "cook"]
 LOG_P = {("nurse", HE): -3.0, ("nurse", SHE): -1.0, ("taper", HE): -0.5, ("taper", SHE): -2.0}
 LOG_P |= {("cook", HE): -1.0, ("cook", SHE): -1.5}

@@ -8,6 +8,7 @@ from biasflow.corpora.predictions import read_predictions
 from biasflow.metrics.occupation import score
 from biasflow.plan.configuration import resolve
 from biasflow.plan.facts import gather
+from biasflow.plan.listing import unused_columns
 from biasflow.readouts import external_predictions
 from biasflow.results.scores import OF_MEASURES
 from tests.unit.plan.configs import SCHEMA, asking, jobs_of, planned, setup_of
@@ -89,3 +90,28 @@ def test_predictions_without_weights_are_planned_for_each_pair_and_read_without_
     ((first, _),) = job.params["readouts"]
     assert first["options"] == {"pair": ["F", "M"], "groups": [["F", "M"], ["X", "M"]]}
     assert job.inputs[f"{first['inputs']}/given"] == [given["files"]]
+
+
+def test_a_label_that_one_group_alone_has_gives_no_gap_and_counts_in_the_accuracy(tmp_path):
+    """Five women of the label 2, three of them right, beside the people of above: no man has a rate to compare."""
+    more = pd.DataFrame({"label": "2", "prediction": ["2", "2", "2", "0", "1"], "group": "F", "id": range(1000, 1005)})
+    pd.concat([table(), more]).to_csv(tmp_path / "theirs.csv", index=False)
+    rows, _, _ = scores_of(tmp_path, ("F", "M"), [("F", "M")])
+    gaps = [abs(first - second) for first, second in zip(TPR["F"], TPR["M"], strict=True)]
+    assert rows.loc[("tpr_gap_sum", "-", "-"), "value"] == pytest.approx(sum(gaps))
+    assert rows.loc[("accuracy", "-", "-"), ["value", "n"]].tolist() == [
+        pytest.approx((30 + 20 + 40 + 45 + 3) / 205),
+        205,
+    ]
+    assert rows.loc[("undefined_cells", "tpr", "-"), "value"] == 1
+
+
+def test_a_probability_is_told_not_to_be_used_before_the_first_job(tmp_path):
+    table().to_csv(tmp_path / "theirs.csv", index=False)
+    given = {"predictions": [str(tmp_path / "theirs.csv")]}
+    block = {"encoders": ["theirs"], "metrics": ["fairness"], "methods": ["none"]}
+    config = resolve(asking(block, ("encoders.theirs", {"source": "external", **given})), SCHEMA)
+    (line,) = unused_columns(setup_of(config))
+    assert "theirs.csv: the column probability is not used" in line
+    table().drop(columns="probability").to_csv(tmp_path / "theirs.csv", index=False)
+    assert unused_columns(setup_of(config)) == []

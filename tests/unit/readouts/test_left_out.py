@@ -91,7 +91,7 @@ def test_a_readout_of_which_nothing_is_left_says_why(source, tmp_path):
 
 def test_an_occupation_that_is_too_long_is_left_out(source, folder, tmp_path):
     (folder / "jobs.txt").write_text("\n".join(["nurse", "nurse or " * 20 + "maid", "judge"]))
-    own = {"template": "[MASK] is a {occupation} .", "pronouns": ["he", "she"]}
+    own = {"templates": ["[MASK] is a {occupation} ."], "pronouns": ["he", "she"]}
     facts = masked_words.read(source("mine", ["none"], occupations="jobs.txt"), tmp_path / "p.parquet", **own)
     assert facts["left_out"]["of"] == 3 and len(facts["left_out"]["items"]) == 1
     table = pd.read_parquet(tmp_path / "p.parquet")
@@ -151,7 +151,7 @@ CASES_LIMITED = {
         masked_words,
         "mine",
         {"occupations": "occupations.txt"},
-        {"template": "[MASK] is a {occupation} .", "pronouns": ["he", "she"]},
+        {"templates": ["[MASK] is a {occupation} ."], "pronouns": ["he", "she"]},
         ["item", "word"],
         "item",
     ),

@@ -46,7 +46,7 @@ from tests.unit.plan.configs import SCHEMA, asked_of, asking
 from tests.unit.readouts.conftest import ORDINARY, fitted, own_log_p
 
 MODEL = {"encoder": "tiny", "dataset": "mine"}
-OWN = {"template": "[MASK] is a {occupation} .", "pronouns": ["he", "she is"]}
+OWN = {"templates": ["[MASK] is a {occupation} ."], "pronouns": ["he", "she is"]}
 # How to read and score each readout.
 CASES = {
     "next_sentence": (

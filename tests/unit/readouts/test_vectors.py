@@ -11,13 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
-from biasflow.corpora.seat import ROLES
+from biasflow.corpora.seat import ROLES, AssociationTest, ExampleSet
 from biasflow.encoders.edit import edited
 from biasflow.encoders.taps import last_state
 from biasflow.erasers.eraser import Eraser
 from biasflow.metrics.association import score, weat
 from biasflow.readouts.external_vectors import read
-from biasflow.readouts.vectors import TokenPooling, embed
+from biasflow.readouts.vectors import TokenPooling, embed, embed_test
 from tests.unit.conftest import HIDDEN, MODELS
 from tests.unit.fake_tokenizer import word_tokenizer
 from tests.unit.readouts.conftest import reader
@@ -100,6 +100,22 @@ def test_an_eraser_of_the_last_layer_acts_on_a_mean_as_on_each_token(bert_encode
         torch.testing.assert_close(torch.tensor(found["cls"][number]), torch.stack([h[0] for h in states]))
     assert all(report.change > 0 for report in read.reports.values())
     assert len(read.reports) == sum(map(len, methods.values()))
+
+
+def test_a_words_vector_is_the_mean_over_the_templates_of_the_user(bert_encoder):
+    model, tokenizer = bert_encoder
+    words = {"X": ("nurse", "bakers"), "Y": ("he", "she"), "A": ("john", "nursery"), "B": ("mask", "baker")}
+    test = AssociationTest("own", **{role: ExampleSet(role, listed) for role, listed in words.items()})
+    templates = ["the {word} was late .", "{word} is [MASK] ."]
+    found = embed_test(reader(model, tokenizer), test, pooling="target", templates=templates)
+    for role, listed in words.items():
+        for word, vector in zip(listed, found[role][0], strict=True):
+            pieces = len(tokenizer.tokenize(word))
+            states = [
+                last_layer(model, tokenizer, template.replace("{word}", word))[first : first + pieces].mean(axis=0)
+                for template, first in zip(templates, (2, 1), strict=True)
+            ]
+            assert np.allclose(vector, np.mean(states, axis=0), atol=1e-5), word
 
 
 @pytest.mark.parametrize(
