@@ -66,6 +66,22 @@ def test_each_pooling_takes_its_tokens(encoder, batch_size):
         assert np.allclose(found[pooling][0], vectors, atol=1e-5), pooling
 
 
+def test_a_words_vector_is_the_mean_over_the_templates_of_the_user(bert_encoder):
+    model, tokenizer = bert_encoder
+    words = {"X": ("nurse", "bakers"), "Y": ("he", "she"), "A": ("john", "nursery"), "B": ("mask", "baker")}
+    test = AssociationTest("own", **{role: ExampleSet(role, listed) for role, listed in words.items()})
+    templates = ["the {word} was late .", "{word} is [MASK] ."]
+    found = embed_test(reader(model, tokenizer), test, pooling="target", templates=templates)
+    for role, listed in words.items():
+        for word, vector in zip(listed, found[role][0], strict=True):
+            pieces = len(tokenizer.tokenize(word))
+            states = [
+                last_layer(model, tokenizer, template.replace("{word}", word))[first : first + pieces].mean(axis=0)
+                for template, first in zip(templates, (2, 1), strict=True)
+            ]
+            assert np.allclose(vector, np.mean(states, axis=0), atol=1e-5), word
+
+
 def eraser_of(seed: int, components: int) -> Eraser:
     """An oblique one about a centre, which takes out a part."""
     draw = torch.Generator().manual_seed(seed)
@@ -100,22 +116,6 @@ def test_an_eraser_of_the_last_layer_acts_on_a_mean_as_on_each_token(bert_encode
         torch.testing.assert_close(torch.tensor(found["cls"][number]), torch.stack([h[0] for h in states]))
     assert all(report.change > 0 for report in read.reports.values())
     assert len(read.reports) == sum(map(len, methods.values()))
-
-
-def test_a_words_vector_is_the_mean_over_the_templates_of_the_user(bert_encoder):
-    model, tokenizer = bert_encoder
-    words = {"X": ("nurse", "bakers"), "Y": ("he", "she"), "A": ("john", "nursery"), "B": ("mask", "baker")}
-    test = AssociationTest("own", **{role: ExampleSet(role, listed) for role, listed in words.items()})
-    templates = ["the {word} was late .", "{word} is [MASK] ."]
-    found = embed_test(reader(model, tokenizer), test, pooling="target", templates=templates)
-    for role, listed in words.items():
-        for word, vector in zip(listed, found[role][0], strict=True):
-            pieces = len(tokenizer.tokenize(word))
-            states = [
-                last_layer(model, tokenizer, template.replace("{word}", word))[first : first + pieces].mean(axis=0)
-                for template, first in zip(templates, (2, 1), strict=True)
-            ]
-            assert np.allclose(vector, np.mean(states, axis=0), atol=1e-5), word
 
 
 @pytest.mark.parametrize(
