@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from sentence_transformers import SentenceTransformer
@@ -18,6 +19,7 @@ from biasflow.encoders.sentence_encoder import sentence_encoder
 from biasflow.encoders.sentence_transformers import own_pooling, sentence_vector
 from biasflow.methods.fitted import Active, Fitted
 from biasflow.methods.fitting import fit_block
+from biasflow.readouts.document_similarities import similarities
 from biasflow.readouts.reader import Reader
 from tests.unit.conftest import HIDDEN, SIZES, random_eraser, save_random
 from tests.unit.fake_tokenizer import bos_tokenizer, word_tokenizer
@@ -99,6 +101,17 @@ def test_vectors_are_those_that_the_library_encodes(folder):
     assert own_pooling(folder) == (CASES[folder.name][0] if folder.name in PLAIN else "sentence")
     if folder.name == "prompts":
         assert said == 'mean pooling; prompt "query : ", prompt "text : " (document)'
+
+
+@pytest.mark.parametrize("case", ["prompts", "dot"])
+def test_queries_and_documents_have_their_prompts_and_are_compared_as_the_folder_says(tmp_path, plain, case):
+    folder = saved(tmp_path / "encoder", plain, case)
+    library = SentenceTransformer(str(folder), device="cpu")
+    table = pd.DataFrame({"query": [TEXTS[0], TEXTS[0], TEXTS[1]], "text": [TEXTS[2], TEXTS[0], TEXTS[2]]})
+    found = similarities(reading(folder), table, "sentence")[0]
+    queries, documents = library.encode_query(list(table["query"])), library.encode_document(list(table["text"]))
+    np.testing.assert_allclose(found, library.similarity_pairwise(queries, documents), rtol=0, atol=2e-5)
+    assert abs(found[1] - library.similarity_pairwise(queries, queries)[1]) > 1e-3 or case == "dot"
 
 
 @pytest.mark.parametrize("kind", ["llama", "qwen3"])
