@@ -113,8 +113,8 @@ def test_a_measure_followed_a_planted_bias_did_not_or_was_never_tried(stored, la
 
 
 def test_a_measure_that_moved_against_a_planted_bias_is_not_green():
-    assert known("SEAT", "sent-weat8", "head")[::2] == (IN_SOME, 1)
-    assert known("GEST rate", "gest", "head")[::2] == (IN_ALL, 0)
+    assert known("SEAT", "sent-weat8", "head")[:3:2] == (IN_SOME, 1)
+    assert known("GEST rate", "gest", "head")[:3:2] == (IN_ALL, 0)
     assert known("SEAT", "sent-weat8", "") == known("SEAT", "sent-weat8", "head")  # it needs no head
     cell = SimpleNamespace(measure="seat_effect_size", dataset="sent-weat8", value=1.0, low=0.5, high=1.5)
     (row,) = bias_rows([SimpleNamespace(is_bias=True, weak=False, cell=cell)], "head")
@@ -127,8 +127,8 @@ def test_an_encoder_that_was_calibrated_itself_has_its_own_verdict_alone():
         pd.DataFrame({"encoder": ["mine", "other", "external"], "sha256": weights}), [], []
     )
     assert list(own) == ["mine"] and set(own["mine"]["encoder"]) == {"splade-tiny"}
-    assert known("SEAT", "sent-weat8", "head", own["mine"])[::2] == (DID_NOT, 1)  # it followed in the other one
-    assert known("SEAT", "sent-weat6", "head", own["mine"])[::2] == (IN_SOME, 0)
+    assert known("SEAT", "sent-weat8", "head", own["mine"])[:3:2] == (DID_NOT, 1)  # it followed in the other one
+    assert known("SEAT", "sent-weat6", "head", own["mine"])[:3:2] == (IN_SOME, 0)
     assert known("GEST rate", "gest", "head", own["mine"]).green
 
 

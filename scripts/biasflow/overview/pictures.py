@@ -69,7 +69,7 @@ def bias_picture(rows: Sequence[BiasRow], planted: bool = False) -> Figure:
         biased = row.shown or row.by_interval_alone
         _score(axes, y, row, (VERMILION if biased else BLUE) if row.judged else GREY)
         doubts = DISPUTED * bool(row.shown and row.score.contrary) + WEAK_HEAD * row.score.weak
-        neutral = f" ({row.score.cell.neutral:g})" * bool(row.score.cell.neutral)
+        neutral = f" ({row.score.cell.neutral:.2g})" * bool(row.score.cell.neutral)
         axes.annotate(f"{brief(row.value)}{neutral}", (1, y), (5, 0), color=INK, fontsize=7, **beside)
         colour, mark = GREY if row.less_evidence else GREEN, row.known.mark if row.judged else ""
         if mark == MARKS[IN_SOME]:
