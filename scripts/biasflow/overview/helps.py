@@ -11,16 +11,19 @@ import pandas as pd
 
 from biasflow.matrix import RANDOM
 from biasflow.overview import costs
-from biasflow.overview.judgements import COST, FARTHER, HELPS, UNCOMPARED, VIABLE, compared, left, turned
+from biasflow.overview.bias import places
+from biasflow.overview.judgements import COST, FARTHER, HELPS, LARGE, UNCOMPARED, VIABLE, compared, left, turned
 from biasflow.overview.maps import UNTOUCHED, Map
 from biasflow.plan.methods import control_of
-from biasflow.results.comparison import has_width, with_items
+from biasflow.results.comparison import with_items
 from biasflow.results.draws import Beyond, beyond
+from biasflow.results.evidence import MEASURES
 from biasflow.results.matrix import LEAST_HELP, SCORED, drawn_distances, of_measures
 from biasflow.results.scores import NA
 from biasflow.results.statistics import t_interval
 
 MOST_LEFT = 1 - LEAST_HELP  # of the bias: a method that leaves more is not named
+MOVED_OFF = LARGE / 2  # of the largest distance from neutral: an effect size of 0.4
 LEAST_ENCODERS = 3  # that differ in their seed alone, for an interval over these
 
 
@@ -48,8 +51,8 @@ class MethodRow:
     weak_control: whether it moves vectors too little (`notes.Controls`); tried: the scores that make a claim and were
     measured under it; helped: those that are shown to be nearer to neutral than untouched and than under the control;
     farther: those that are shown to be farther; past: those by which methods are judged, and which are moved to the
-    other side of neutral; off: those that then lie off neutral, and did not before, farther than under all draws of the
-    control; same_as: the method whose changes it practically repeats (results.matrix), or ""; setting:
+    other side of neutral; off: those that are farther than under all draws of the control, and than untouched by
+    MOVED_OFF; same_as: the method whose changes it practically repeats (results.matrix), or ""; setting:
     whether it is a single setting of a method, which is no method."""
 
     name: str
@@ -112,7 +115,6 @@ def method_rows(
     that differ from it in their seed alone, over which shares and costs are averaged; draws: of `left_under_draws`;
     weak_controls: the names of those that move vectors too little."""
     cells = model_map.cells
-    untouched = {cell.header: cell for cell in cells[cells["name"] == UNTOUCHED].itertuples()}
     cells = cells[(cells["name"] != UNTOUCHED) & (cells["strategy"] != RANDOM)]
     prices = costs.over_encoders([costs.costs(other.cells) for other in alike])
     qualities, left = costs.quality(prices, cells["name"].unique()), _left(alike, judging)
@@ -148,7 +150,7 @@ def method_rows(
                 [_change(cell) for cell, says in claims if says == HELPS],
                 [_change(cell) for cell, says in claims if says == FARTHER],
                 [_change(cell) for cell in past],
-                [_change(cell) for cell, _ in claims if _newly_off(cell, untouched.get(cell.header))],
+                [_change(cell) for cell, says in claims if says != HELPS and _moved_off(cell)],
                 of["same_as"].max(),
                 bool(of["setting"].iloc[0] != NA),
             )
@@ -156,13 +158,13 @@ def method_rows(
     return sorted(rows, key=lambda row: (row.control_of is not None, np.nan_to_num(row.left[0], nan=np.inf)))
 
 
-def _newly_off(cell, untouched) -> bool:
-    """Whether the interval of a cell leaves neutral out, unlike that of the untouched model, and every draw of its
-    control is nearer to neutral."""
-    if untouched is None or pd.isna(cell.draws) or cell.beats or not has_width(cell.low, cell.high):
+def _moved_off(cell) -> bool:
+    """Whether a cell is farther from neutral than every draw of its control, and than untouched by MOVED_OFF of the
+    largest distance."""
+    if pd.isna(cell.draws) or cell.beats:
         return False
-    farther = cell.distance > cell.distance_untouched
-    return farther and untouched.low <= cell.neutral <= untouched.high and not cell.low <= cell.neutral <= cell.high
+    before, after = np.abs(places([cell.untouched, cell.value], MEASURES[cell.measure]))
+    return bool(after - before >= MOVED_OFF)
 
 
 def _change(cell) -> Change:

@@ -37,7 +37,7 @@ HOLLOW = {"markerfacecolor": "#FFFFFF"}
 HALF = {"marker": "o", "fillstyle": "left", "markerfacecoloralt": "#FFFFFF"}
 # What the marks of results.evidence say of a measure whose bias was planted in encoders.
 OF_MARKS = {IN_ALL: "followed planted bias", IN_SOME: "in k of n encoders", COULD_NOT_TELL: "could not tell"}
-OF_MARKS |= {NOT_TRIED: "not tried", DID_NOT: "did not follow"}
+OF_MARKS |= {NOT_TRIED: "not tried", DID_NOT: "failed, or reversed"}
 DISPUTED = "*"  # of a score that shows bias in one reading of its test and not in another
 WEAK_HEAD = "\u2020"  # of a score that is read from a weak head
 MARK = 48  # points to the right of the axes, where the marks stand
@@ -207,7 +207,8 @@ def _share(axes: Axes, height: float, row: MethodRow, share: str, control: Metho
         ends = [100 * max(row.against.low, 0), 100 * row.against.high]
         axes.plot(ends, [height + 0.22] * 2, color=GREY, linewidth=1.5, solid_capstyle="butt", zorder=1)
     elif control:
-        axes.plot(100 * getattr(control, share)[0], height, "|", color=INK, markersize=10, zorder=2)
+        of_control = control.left[0] if share == "left" else control.prices.get(row.cost, np.nan)  # of the same cost
+        axes.plot(100 * of_control, height, "|", color=INK, markersize=10, zorder=2)
     if np.isfinite(low):
         axes.plot([low, high], [height, height], color=colour, linewidth=2, zorder=1, solid_capstyle="butt")
     if share == "left" and len(row.left_of) > 1:
@@ -230,7 +231,7 @@ def _remark(row: MethodRow, judging: Collection[str], drawn: Collection[str]) ->
     it repeats of those that are drawn."""
     said = [f"worse: {row.farther[0].name}"] if row.farther else []
     said += [f"past neutral: {row.past[0].name}"] if row.past else []
-    said += [f"then off neutral: {row.off[0].name}"] if row.off else []
+    said += [f"side effect? {row.off[0].name}"] if row.off else []
     said += ["weak control"] if row.weak_control else []
     if np.isnan(row.left[0]) and (lacking := sorted({*judging} - {*row.left_of})):
         said += [f"without {lacking[0]}" + f" and {len(lacking) - 1} more" * (len(lacking) > 1)]

@@ -389,18 +389,18 @@ def test_a_score_that_leaves_neutral_under_a_method_has_no_share_left_and_ends_n
     assert hard.farther[0][:3] == ("CrowS-Pairs", 0.5, 0.8) and np.isinf(hard.farther[0].left[0])
 
 
-@pytest.mark.parametrize(("low", "of_draws", "off"), [(0.7, 0.52, True), (0.45, 0.52, False), (0.7, 0.9, False)])
-def test_a_score_that_leaves_neutral_under_a_method_and_under_no_random_edit_is_named(low, of_draws, off):
+@pytest.mark.parametrize(("value", "of_draws", "off"), [(0.8, 0.52, True), (0.55, 0.52, False), (0.8, 0.9, False)])
+def test_a_score_that_a_method_moves_far_off_neutral_and_no_random_edit_does_is_named(value, of_draws, off):
     about = {"metric": "crows_pairs_score", "part": "all", "variant": "exact", "n": 200}
-    ends = [("none", "-", 0.51, 0.45, 0.55), ("leace", "-", 0.8, low, 0.9)]
+    ends = [("none", "-", 0.51, 0.45, 0.55), ("leace", "-", value, 0.45, 0.9)]
     ends += [("leace-random-matched", f"draw{n}", of_draws + n / 1000, 0.45, 0.95) for n in range(9)]
     rows = [
-        about | {"method": name, "setting": draw, "value": value, "low": low, "high": high}
-        for name, draw, value, low, high in ends
+        about | {"method": name, "setting": draw, "value": score, "low": low, "high": high}
+        for name, draw, score, low, high in ends
     ]
     (model,) = contents(*made_up.run_of(tidy(pd.DataFrame(rows), encoder="bert", dataset="data"))).models
     leace = next(row for row in model.methods if row.name == "leace")
-    assert [one[:3] for one in leace.off] == [("CrowS-Pairs", 0.51, 0.8)] * off
+    assert [one[:3] for one in leace.off] == [("CrowS-Pairs", 0.51, value)] * off
 
 
 def test_methods_are_judged_by_the_scores_that_most_speaks_for():

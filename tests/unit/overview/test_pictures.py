@@ -20,7 +20,7 @@ def row(name, farther=(), past=(), helped=(), setting=False, control="", left=0.
         more.get("left_of", {"GEST rate": left}),
         "perplexity",
         (lost, lost - 0.02, lost + 0.01),
-        {},
+        {"perplexity": lost},
     )
     against = beyond(shares[0][0], [0.9, 1.0, 1.1, 1.0, 1.0], 1.0)
     of_control = control, against, more.get("control_left", 1.0), more.get("weak_control", False)
