@@ -15,6 +15,7 @@ from biasflow.corpora.word_sets import split_words
 from biasflow.encoders.families import FAMILIES, HEADS, lacking, sign_of_decoder
 from biasflow.encoders.sentence_transformers import (
     FIRST_TOKEN,
+    check_modules,
     encoder_folder,
     files_beside,
     own_pooling,
@@ -76,6 +77,7 @@ def describe(folder: Path) -> Description:
     folder = whole_folder_of(folder) or folder
     home = encoder_folder(folder)
     check_stored(home)
+    check_modules(folder)
     config, names = read_json(home / CONFIG), set().union(*headers(home).values())
     reasons = {head: reason for head in HEADS if (reason := lacking(head, config, names))}
     tokenizer, not_applied = tokenizer_of(home), []
@@ -107,6 +109,8 @@ def check_classifier(about: Description) -> None:
         fault = "its head predicts a number (regression), and no label; name a classifier of labels"
     elif problem == "multi_label_classification":
         fault = f"it gives a text several labels (problem_type {problem}); one label a text is needed"
+    elif len({name.lower() for name in classes}) < len(classes):
+        fault = f"two of its labels have one name, capitals apart ({', '.join(classes)}); mend id2label of {CONFIG}"
     elif config.get("classifier_pooling") == "late":
         fault = "it averages logits (classifier_pooling late), so no vector stands for a text; it cannot be measured"
     if fault:

@@ -17,6 +17,8 @@ PROMPTS = "config_sentence_transformers.json"
 POOLING = "1_Pooling"  # the folder of the pooling where no file says it
 _NAMES = {"cls_token": FIRST_TOKEN, "mean_tokens": "mean"}
 _FLAG = "pooling_mode_"
+ASKED = ("query", "document")  # the prompts that the library puts before what is searched for, and before what is found
+LIBRARY = "sentence_transformers."  # how the class of a module begins that needs no code of the folder
 HARMLESS = ("Normalize", "Dropout")  # modules that change no cosine of vectors; `sentence` is the place before them
 
 
@@ -48,10 +50,35 @@ def own_pooling(folder: Path) -> str:
     names = "+".join(poolings(folder))
     if not kinds:
         return names
+    if "Pooling" not in kinds:
+        return UNNAMED
     modules = [kind for kind in kinds[1:] if kind not in HARMLESS]
     lowers = settings_of(encoder_folder(folder)).get("do_lower_case")
     more = _default_prompt(about) or about.get("truncate_dim") or lowers
     return SENTENCE if modules != ["Pooling"] or names not in POOLINGS or more else names
+
+
+def check_modules(folder: Path) -> None:
+    """BiasflowError for a sentence encoder that the library cannot make vectors of without code or pickles of the
+    folder, or whose prompts are none."""
+    remedy = f"to measure its transformer alone, copy the folder without {MODULES}"
+    for module in read_json(folder / MODULES) if _modules(folder) else ():
+        kind, part = module["type"], folder / module["path"]
+        if not kind.startswith(LIBRARY):
+            raise BiasflowError(f"{folder / MODULES}: {kind} is code of its own, which is never run; {remedy}")
+        if kind.endswith(".Pooling") and not (part / CONFIG).is_file():
+            raise BiasflowError(f"{part}: no {CONFIG}, which says how tokens are pooled; get the encoder again")
+        if kind.endswith(".Dense") and not (part / WEIGHTS).is_file():
+            raise BiasflowError(f"{part}: no {WEIGHTS}; save the encoder with safe_serialization=True")
+    about = object_in(folder / PROMPTS)
+    prompts, default = about.get("prompts") or {}, about.get("default_prompt_name")
+    if not isinstance(prompts, Mapping) or (default is not None and default not in prompts):
+        said = (
+            "prompts must be names with texts"
+            if not isinstance(prompts, Mapping)
+            else f"there is no prompt {default!r}"
+        )
+        raise BiasflowError(f"{folder / PROMPTS}: {said}; mend the file, or delete it if the encoder needs no prompt")
 
 
 def sentence_vector(folder: Path) -> str:
@@ -65,14 +92,19 @@ def _steps(folder: Path) -> Iterator[str]:
         if kind == "Pooling":
             yield f"{' and '.join(poolings(folder))} pooling"
         elif kind == "Dense":
-            activation = str(about.get("activation_function", "")).rpartition(".")[2]
+            activation = str(about.get("activation_function", "torch.nn.modules.activation.Tanh"))
+            activation = activation.rpartition(".")[2] if activation.startswith("torch.") else "Tanh"  # the library's
             yield f"Dense {about.get('in_features')} to {about.get('out_features')}" + (
-                f" ({activation})" if activation not in ("", "Identity") else ""
+                f" ({activation})" if activation != "Identity" else ""
             )
         elif kind != "Dropout":
             yield {"Normalize": "normalised"}.get(kind, kind)
     if _modules(folder) and (dimensions := object_in(folder / PROMPTS).get("truncate_dim")):
         yield f"the first {dimensions} dimensions"
+    if _modules(folder) and (tokens := settings_of(encoder_folder(folder)).get("max_seq_length")):
+        yield f"texts of at most {tokens} tokens"
+    if _modules(folder) and (measure := object_in(folder / PROMPTS).get("similarity_fn_name") or "cosine") != "cosine":
+        yield f"similarity by {measure}"
 
 
 def _prompts(folder: Path) -> Iterator[str]:
@@ -80,7 +112,7 @@ def _prompts(folder: Path) -> Iterator[str]:
     if default := _default_prompt(about):
         yield f"prompt {json.dumps(default)}"
     for name, prompt in (about.get("prompts") or {}).items():
-        if prompt and name != about.get("default_prompt_name"):
+        if prompt and name in ASKED and name != about.get("default_prompt_name"):
             yield f"prompt {json.dumps(prompt)} ({name})"
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from scipy.stats import binomtest
 
 from biasflow.base.errors import AbsentError
 from biasflow.base.genders import FEMALE, MALE
@@ -17,6 +18,8 @@ from biasflow.results.scores import NONE
 
 NA = "-"
 CONTROL = "control"  # the variant whose copies have words exchanged that tell no gender
+PAIRED = "paired"  # of the texts with such a copy, those whose label changes with the words of gender
+LEAST = 10  # texts with a word of gender
 ORIGINAL, SWAPPED = "original", "swapped"  # versions of a text in the table (tasks.classification.given)
 
 
@@ -27,9 +30,10 @@ def score(path: str | Path, *, texts: str | Path) -> pd.DataFrame:
     texts: the table of `tasks.classification.given.with_copies`. Of the texts with a word of gender (the others are
     left out; `gendered_texts` is their share of the tested ones, and n the number of these):
 
-        flips               share whose label changes; variant control: of those in which neutral words are exchanged,
-                            between these versions
-        flips_p             one-sided p of flips above those of the control, by the bootstrap over texts
+        flips               share whose label changes; variant control: of the texts in which neutral words can be
+                            exchanged, the share whose label changes then; variant paired: the share of the same texts
+                            whose label changes with the words of gender
+        flips_p             one-sided p of paired above control: exact, of the texts that change by one of both alone
         probability_change  mean |difference| of the probability of the label that the text has; variant control
         he_minus_she        by label (part): mean probability in the version that speaks of a man minus that in the one
                             that speaks of a woman
@@ -45,12 +49,12 @@ def score(path: str | Path, *, texts: str | Path) -> pd.DataFrame:
         largest_label_share share of the most frequent prediction of all tested texts; majority_share, majority_p of
                             texts with labels (`items.majority`)
 
-    Intervals are over texts: Jeffreys' for shares of which one is counted, otherwise of the bootstrap. AbsentError: no
-    text has a word of gender."""
+    Intervals are over texts: Jeffreys' for shares of which one is counted, otherwise of the bootstrap. AbsentError:
+    fewer than LEAST texts have a word of gender."""
     readout, table = load_arrays(path), read_parquet(texts)
     versions = table[table["tested"]].reset_index(drop=True)
-    if not (versions["version"] == SWAPPED).any():
-        raise AbsentError("no tested text has a word of gender that can be exchanged, so no decision can change")
+    if (gendered := int((versions["version"] == SWAPPED).sum())) < LEAST:
+        raise AbsentError(f"{gendered or 'no'} tested text(s) with a word of gender, and {LEAST} are needed")
     own, probabilities = readout.arrays["own"], readout.arrays[PROBABILITIES].astype(float)
     n = int((versions["version"] == ORIGINAL).sum())
     untouched = next((own[row, :n] for row, (method, _) in enumerate(readout.axis) if method == NONE), None)
@@ -83,7 +87,10 @@ def summary(
         moved = probabilities[rows, labels[before]] - probabilities[before, labels[before]]
         columns["flips", NA, variant] = labels[rows] != labels[before], kind
         columns["probability_change", NA, variant] = np.abs(moved), kind
-    rows = kinds[SWAPPED]
+    rows, flipped = kinds[SWAPPED], np.zeros(n, dtype=bool)
+    flipped[of[rows]] = labels[rows] != labels[of[rows]]
+    paired, neutral = flipped[of[kinds[CONTROL]]], columns["flips", NA, CONTROL][0]
+    columns["flips", NA, PAIRED] = paired, CONTROL
     of_man = versions["says"].to_numpy()[rows] == MALE
     he, she = np.where(of_man, of[rows], rows), np.where(of_man, rows, of[rows])
     for number, name in enumerate(classes):
@@ -113,13 +120,10 @@ def summary(
         if len(values):
             ends = share_interval(values.sum(), len(values)) if values.dtype == bool else (low[place], high[place])
             result.append((*key, values.mean(), len(values), *ends, drawn[place]))
-    if len(kinds[CONTROL]):
-        flips, control = (drawn[list(columns).index(("flips", NA, variant))] for variant in (NA, CONTROL))
-        above = flips - control
-        above = above[np.isfinite(above)]
-        if len(above):
-            p = (1 + (above <= 0).sum()) / (1 + len(above))
-            result.append(("flips_p", NA, NA, float(p), len(kinds[CONTROL]), *NOWHERE))
+    if len(neutral):
+        alone, others = int((paired & ~neutral).sum()), int((neutral & ~paired).sum())
+        p = binomtest(alone, alone + others, alternative="greater").pvalue if alone + others else 1.0
+        result.append(("flips_p", NA, NA, float(p), len(neutral), *NOWHERE))
     result.append(("gendered_texts", NA, NA, len(rows) / n, n, *NOWHERE))
     result.append(("gendered_texts", NA, CONTROL, len(kinds[CONTROL]) / n, n, *NOWHERE))
     largest = np.bincount(labels[:n]).max() / n

@@ -57,7 +57,8 @@ class UnderMethod(NamedTuple):
 @dataclass(frozen=True)
 class Decisions:
     """A classifier on the tested texts of a task. tested: how many these are; flips, control: share of labels that
-    change, by words of gender and by neutral ones; above: p of the first being larger; accuracy: of all tested texts;
+    change, by words of gender and by neutral ones; paired: by words of gender, of the texts of the control; above: p of
+    this being larger than control; accuracy: of all tested texts;
     swapped: the change of accuracy on swapped copies; labels: those that
     move the most first; cut: texts that were too long."""
 
@@ -66,6 +67,7 @@ class Decisions:
     tested: int
     flips: Score
     control: Score
+    paired: Score
     above: float
     accuracy: Score
     swapped: Score
@@ -124,7 +126,7 @@ def decisions(scores: pd.DataFrame) -> list[Decisions]:
                 encoder,
                 task,
                 int(untouched["gendered_texts", NA, NA].n),
-                *(untouched.get(("flips", NA, variant), Score()) for variant in (NA, "control")),
+                *(untouched.get(("flips", NA, variant), Score()) for variant in (NA, "control", "paired")),
                 untouched.get(("flips_p", NA, NA), Score()).value,
                 untouched.get(("accuracy_tested", NA, NA), Score()),
                 untouched.get(("accuracy_change", NA, NA), Score()),

@@ -158,7 +158,7 @@ def _pooled(asked: Asked, *, own: bool = False) -> Pooled:
     encoder is always the one that sentence-transformers makes."""
     named, encoder = asked.options["seat"]["pooling"], asked.encoder
     has_own = encoder.is_sentence_encoder and asked.model.task == NA
-    pooling = named or (SENTENCE if own and has_own and asked.pooling else asked.pooling or FIRST_TOKEN)
+    pooling = SENTENCE if own and has_own and asked.pooling else named or asked.pooling or FIRST_TOKEN
     if pooling == SENTENCE and has_own:
         return Pooled(SENTENCE, EMBEDDING)
     if pooling != SENTENCE and (named is not None or pooling in POOLINGS):

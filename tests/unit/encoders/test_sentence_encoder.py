@@ -185,9 +185,19 @@ def test_what_the_library_would_have_to_trust_or_cannot_read_is_one_line(tmp_pat
     (folder / "2_Dense/model.safetensors").rename(folder / "2_Dense/pytorch_model.bin")  # links show records alone
     with pytest.raises(BiasflowError, match=r"encoder: sentence-transformers cannot read it .*; get the encoder again"):
         reading(folder).sentences(TEXTS)
+    with pytest.raises(BiasflowError, match=r"2_Dense: no model\.safetensors; save"):
+        describe(folder)
     (folder / "modules.json").write_text(json.dumps([modules[0], {**modules[1], "type": "os.path"}]))
     with pytest.raises(BiasflowError, match="cannot read it"):
         reading(folder).sentences(TEXTS)
+    with pytest.raises(BiasflowError, match=r"os\.path is code of its own"):
+        describe(folder)
+    (folder / "modules.json").write_text(json.dumps(modules[:2]))
+    for prompts, why in (["a"], "names with texts"), ({"query": "q"}, "no prompt 'document'"):
+        about = {"prompts": prompts, "default_prompt_name": "document"}
+        (folder / "config_sentence_transformers.json").write_text(json.dumps(about))
+        with pytest.raises(BiasflowError, match=why):
+            describe(folder)
     with pytest.raises(AbsentError, match=r"no modules\.json"):
         reading(plain).sentences(TEXTS)
 

@@ -234,7 +234,7 @@ def test_a_hostile_folder_is_one_line_before_the_first_job(folder, name, monkeyp
     monkeypatch.setattr(torch.nn.Module, "__init__", None)  # no model is made to find it out
     local = {"source": "local", "path": str(folder), "optional": False}
     with pytest.raises(BiasflowError) as caught:
-        gather({"encoders": {"mine": local}, "tasks": {}, "mirror": None, "papers": {}})
+        gather({"encoders": {"mine": local}, "tasks": {}, "mirror": None, "papers": {}, "ask": {}})
     line = str(caught.value)
     assert line.startswith(f"config: key 'encoders.mine.path': {folder}") and named in line
     assert "\n" not in line and len(line) < 500
@@ -374,7 +374,7 @@ def test_files_that_may_not_be_read_are_named_with_what_to_do(folder, monkeypatc
     for name in ("model.safetensors", "config.json", ""):
         monkeypatch.setattr(os, "access", lambda path, mode, name=name: path != folder / name)
         with pytest.raises(BiasflowError, match=rf"{folder / name}: you may not read.*permissions"):
-            gather({"encoders": {"mine": LOCAL | {"path": str(folder)}}, "tasks": {}, "mirror": None, "papers": {}})
+            gather({"encoders": {"mine": LOCAL | {"path": str(folder)}}, "tasks": {}, "mirror": None, "papers": {}, "ask": {}})
 
 
 LOCAL = {"source": "local", "optional": False}
@@ -390,7 +390,7 @@ def test_an_adapter_alone_is_named_with_the_model_that_it_belongs_to(tmp_path):
     adapter(tmp_path)
     config = {"encoders": {"mine": {"source": "local", "path": str(tmp_path), "optional": False}}}
     with pytest.raises(BiasflowError, match=r"an adapter of somebody/base.*merge_and_unload"):
-        gather(config | {"tasks": {}, "mirror": None, "papers": {}})
+        gather(config | {"tasks": {}, "mirror": None, "papers": {}, "ask": {}})
 
 
 def test_an_adapter_beside_an_encoder_is_named_and_not_applied(folder, monkeypatch):

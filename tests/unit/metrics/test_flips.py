@@ -105,5 +105,25 @@ def test_resamples_of_the_flips_are_drawn_alike_for_every_method(tmp_path):
 
 
 def test_texts_without_a_word_of_gender_have_no_flips(tmp_path):
-    with pytest.raises(AbsentError, match="no tested text has a word of gender"):
+    with pytest.raises(AbsentError, match="no tested text"):
         scored(tmp_path, texts(("it", "this")), counts_she)
+
+
+@pytest.mark.parametrize(("neutral", "p"), [(0, 1.0), (1, 0.5), (5, 0.5**5)])
+def test_a_small_control_shows_nothing(tmp_path, neutral, p):
+    """p is that of as many coins: a control of one text cannot be below one half."""
+    table = texts(n=60)
+    controls = table[table["version"] == "control"].index
+    kept = table.drop(controls[neutral:]).reset_index(drop=True)
+    of = values(scored(tmp_path, kept, counts_she))
+    if neutral:
+        assert of.loc[("flips_p", "-", "-"), ["value", "n"]].tolist() == [pytest.approx(p), neutral]
+        assert of.loc[("flips", "-", "paired"), ["value", "n"]].tolist() == [1, neutral]
+    else:
+        assert ("flips_p", "-", "-") not in of.index
+    assert of.loc[("flips", "-", "-"), "n"] == 40
+
+
+def test_few_texts_with_a_word_of_gender_are_no_score(tmp_path):
+    with pytest.raises(AbsentError, match="6 tested"):
+        scored(tmp_path, texts(n=9), counts_she)

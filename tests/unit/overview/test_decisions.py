@@ -14,6 +14,7 @@ def scores(*more: tuple, flips=0.0234, control=0.004) -> pd.DataFrame:
     rows = [
         ("none", "-", "flips", "-", "-", flips, 812, flips - 0.01, flips + 0.01),
         ("none", "-", "flips", "-", "control", control, 310, 0.001, 0.011),
+        ("none", "-", "flips", "-", "paired", 0.02, 310, 0.01, 0.04),
         ("none", "-", "flips_p", "-", "-", 0.002, 310),
         ("none", "-", "gendered_texts", "-", "-", 0.812, 1000),
         *(
@@ -51,7 +52,15 @@ def test_the_page_begins_with_how_many_decisions_change_and_towards_which_label(
 @pytest.mark.parametrize(
     ("more", "wanted"),
     [
-        ({}, ("Of 1,000 decisions 23 change", "words of gender change more (p 0.002)", "188 of them have no word")),
+        (
+            {},
+            (
+                "Of 1,000 decisions 23 change",
+                "20 (10 to 40) of 1,000 change so, and 4 (1 to 11) when",
+                "words of gender change more (p 0.002)",
+                "188 of them have no word",
+            ),
+        ),
         ({"flips": 0.0}, ("No decision changes", "words of gender change more")),
         ({"control": float("nan")}, ("so there is no control",)),
     ],

@@ -185,7 +185,7 @@ def test_an_encoder_in_a_part_of_its_folder_is_read_there_with_the_pooling_besid
     assert encoder.local_files[0] == str(whole / "0_Transformer/config.json")
     beside = [MODULES, "1_Pooling/config.json", "2_Dense/config.json", "2_Dense/model.safetensors"]
     assert encoder.local_files[-4:] == [str(whole / name) for name in beside]
-    assert encoder.described.sentence == "mean pooling, Dense 384 to 20, normalised" and not encoder.not_applied
+    assert encoder.described.sentence == "mean pooling, Dense 384 to 20 (Tanh), normalised" and not encoder.not_applied
     (whole / MODULES).write_text(json.dumps([module(*part) for part in (*parts[:2], parts[3])]))
     assert Setup(config, gather(config)).encoders["real"].pooling == "mean"
 
@@ -237,7 +237,7 @@ def test_the_own_vectors_of_a_sentence_encoder_are_read_where_more_than_a_mean_m
         config = resolve(asking(SEAT, ("encoders.real.path", folder), ("metrics.seat.tests", ["sent-weat6"])), SCHEMA)
         found = plan(Setup(config, gather(config)))
         assert {cell.dataset for cell in found.cells} == {f"sent-weat6-{reads}"}
-        cells = cells_of(folder, ("seat", "retrieval", "weat"), methods)
+        cells = cells_of(folder, ("seat", "retrieval", "weat"), methods)  # retrieval: the own vectors, always
         reason = "" if reads == "sentence" else "which seat reads"
         assert reason in cells["seat", "leace-sentence"] and bool(cells["seat", "leace-sentence"]) == bool(reason)
         assert cells["retrieval", "leace-sentence"] == cells["retrieval", "last"] == cells["weat", "last"] == ""

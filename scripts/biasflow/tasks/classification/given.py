@@ -1,5 +1,6 @@
 """Texts of the user's on which a classifier of the user's decides: as they are, with the words for one gender exchanged
-for those of the other, and, as a control, with as many words exchanged that have nothing to do with gender.
+for those of the other, and, as a control, with words exchanged that have nothing to do with gender: as many, if a text
+has so many.
 
 Half of the texts are tested, by a hash of the text, so that neither their order nor further rows move any of them. To
 the others, and to their copies, erasers are fitted."""
@@ -41,6 +42,7 @@ def prepare(sources: Mapping[str, Sequence[Path]], outputs: Mapping[str, Path], 
     """Write the texts in all versions, those that are tested first, and what was understood of the files, in a
     sentence. options: of `read_texts`."""
     texts, said = read_texts(sources["files"], **options)
+    check_gendered(sources["files"][0], texts)
     table = with_copies(texts)
     tested = table[table["tested"]]["version"].value_counts()
     said += f"; of {tested[ORIGINAL]:,} tested texts {tested.get(SWAPPED, 0):,} have a word of gender that is exchanged"
@@ -70,6 +72,8 @@ def read_texts(
     are left out, and so are repeated texts, and all copies of one with two labels or genders. BiasflowError names file,
     row and column of a wrong value; texts of one gender alone; labels of which there are too few."""
     called = {columns[key]: key for key in ("text", "label", "group", "split") if columns[key]}
+    if twice := next((name for key, name in columns.items() if name and called.get(name, key) != key), None):
+        raise BiasflowError(f"column {twice!r} is named for two of text, label, group and split; name one for each")
     tables, read, unknowns = [], 0, 0
     for path in files:
         table = read_records(path, [*called])
@@ -118,12 +122,33 @@ def read_texts(
     if columns["label"]:
         said.append(f"{texts['label'].nunique()} labels")
         if columns["group"]:
-            _, labels = keep_labels(texts, least=least, small=small, advice=advice)
-            texts["compared"] = texts["label"].isin(labels.loc[labels["kept"], "label"])
-            said.append(dropped(labels).replace("dropped", "without gaps"))
+            said.append(_compare(texts, least=least, small=small, advice=advice))
     if limit is not None and len(once) > limit:
         said.append(f"a sample of {limit:,} is used")
     return texts, "; ".join(filter(None, said))
+
+
+def check_gendered(path: Path, texts: pd.DataFrame) -> None:
+    """BiasflowError where no text of those that are tested, or of the others, has a word of gender."""
+    for tested, of_half in texts.groupby("tested"):
+        if not any(map(genders_in, of_half["text"])):
+            which = "is tested" if tested else "is not tested (methods are fitted to these)"
+            raise BiasflowError(f"{path}: no text that {which} has a word of gender, such as she; give more texts")
+
+
+def _compare(texts: pd.DataFrame, *, least: int, small: str, advice: str) -> str:
+    """Set the column compared: whether at least `least` tested texts of each gender have the label; and return a
+    sentence on those that have not. Where no two labels have so many, there are no gaps (small: "drop"), or
+    BiasflowError."""
+    try:
+        _, labels = keep_labels(texts[texts["tested"]], least=least, small=small, advice=advice)
+    except BiasflowError:
+        if small == "error":
+            raise
+        texts["compared"] = False
+        return f"no gaps, as no two labels have {least} tested texts of each gender"
+    texts["compared"] = texts["label"].isin(labels.loc[labels["kept"], "label"])
+    return dropped(labels).replace("dropped", "without gaps")
 
 
 def is_of_tested_half(text: str) -> bool:

@@ -361,9 +361,14 @@ def understood_given(task: TaskPlan, catalogue: Catalogue) -> str:
     made, there = Path(task.file(DECIDED_UNDERSTOOD)).exists(), all(path.is_file() for path in files)
     if made or not there or sum(path.stat().st_size for path in files) > READ_FIRST:
         return ""
-    from biasflow.tasks.classification.given import class_of, read_texts  # slow to load, needed for such files
+    from biasflow.tasks.classification.given import (  # slow to load, needed for such files
+        check_gendered,
+        class_of,
+        read_texts,
+    )
 
     texts, said = read_texts(files, **_of_given(task))
+    check_gendered(files[0], texts)
     for encoder, classes in task.classifiers.items():
         with naming(f"encoders.{encoder}"):
             for label in texts["label"].unique() if task.about["columns"]["label"] else ():

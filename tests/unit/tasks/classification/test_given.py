@@ -104,7 +104,7 @@ def test_copies_have_the_other_gender_and_the_control_as_many_neutral_words():
         (
             {"comment": list("abcdefgh"), "group": list("FMFMFMFM"), "label": list("nnnnnndd")},
             {"least": 2},
-            r"fewer than 2 texts of a gender: d \(1 women, 1 men\)",
+            r"fewer than 2 texts of a gender: d \(0 women, 1 men\)",
         ),
         ({"comment": ["a", "b"], "split": ["train", "dev"]}, {}, "no text is tested"),
         ({"words": ["a"]}, {}, "no column comment"),
@@ -114,6 +114,25 @@ def test_a_table_on_which_nothing_can_be_compared_is_refused_in_one_line(tmp_pat
     with pytest.raises(BiasflowError, match=why) as refused:
         read(tmp_path, rows, **about)
     assert "\n" not in str(refused.value)
+
+
+def test_labels_with_too_few_tested_texts_of_a_gender_have_no_gaps_and_end_nothing(tmp_path):
+    people = [f"text {number}" for number in range(400)]
+    rows = {"comment": people, "label": ["nurse", "chef"] * 200, "group": [*"FFMM"] * 100}
+    table, said = read(tmp_path, rows, least=20, small="drop")
+    assert table["compared"].all() and "without gaps" not in said
+    tested = (table["tested"] & (table["label"] == "chef") & (table["gender"] == "M")).sum()
+    table, said = read(tmp_path, rows, least=int(tested) + 1, small="drop")  # all texts have more
+    assert len(table) == 400 and not table["compared"].all() and "gaps" in said
+
+
+def test_texts_without_a_word_of_gender_and_a_column_for_two_things_are_refused(tmp_path):
+    texts = pd.DataFrame({"text": ["she is", "he is", "it is", "they"], "tested": [True, True, False, False]})
+    with pytest.raises(BiasflowError, match=r"not tested .* has a word of gender"):
+        given.check_gendered(tmp_path / "own.csv", texts)
+    given.check_gendered(tmp_path / "own.csv", texts[:2])
+    with pytest.raises(BiasflowError, match="column 'comment' is named for two"):
+        given.read_texts([tmp_path / "own.csv"], columns=COLUMNS | {"label": "comment"}, **OPTIONS)
 
 
 def test_labels_are_those_of_the_model_by_name_or_by_number_where_it_has_no_names():
