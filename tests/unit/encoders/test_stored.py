@@ -374,7 +374,15 @@ def test_files_that_may_not_be_read_are_named_with_what_to_do(folder, monkeypatc
     for name in ("model.safetensors", "config.json", ""):
         monkeypatch.setattr(os, "access", lambda path, mode, name=name: path != folder / name)
         with pytest.raises(BiasflowError, match=rf"{folder / name}: you may not read.*permissions"):
-            gather({"encoders": {"mine": LOCAL | {"path": str(folder)}}, "tasks": {}, "mirror": None, "papers": {}, "ask": {}})
+            gather(
+                {
+                    "encoders": {"mine": LOCAL | {"path": str(folder)}},
+                    "tasks": {},
+                    "mirror": None,
+                    "papers": {},
+                    "ask": {},
+                }
+            )
 
 
 LOCAL = {"source": "local", "optional": False}

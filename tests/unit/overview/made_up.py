@@ -112,5 +112,11 @@ def about_them(encoders):
     """What is known of these encoders."""
     training = Training("bios", 3, {"train": (280, 300), "validation": (60, 60), "test": None, "cut": (0, 0)})
     row = {"architecture": "BertModel <small>", "layers": "2", "width": "128", "parameters": "4416698", "sha256": ""}
-    row |= {"masked_lm_head": "ours", "next_sentence_head": "no", "head_loss_before": "9.1", "head_loss_after": "3.2"}
+    row |= {
+        "masked_lm_head": "ours",
+        "next_sentence_head": "no",
+        "head_loss_before": "9.1",
+        "head_loss_after": "3.2",
+        "sentence_vector": "",
+    }
     return {name: About("", "local: path <small>", "", row, [], [training]) for name in encoders}
