@@ -14,6 +14,7 @@ from snakemake.utils import update_config
 from biasflow.corpora.catalogue import read_catalogue
 from biasflow.encoders.described import Description
 from biasflow.encoders.families import HEADS, head_weights
+from biasflow.encoders.places import SENTENCE
 from biasflow.matrix import Block, Model
 from biasflow.plan.cells import Plan, plan
 from biasflow.plan.compiled import compiled
@@ -127,7 +128,9 @@ def facts_of(config: Mapping, heads: Collection[str] = HEADS, **architecture) ->
     """What lies on disk, as if every local encoder were a small BERT with these heads."""
     folders = {name: Path(about["path"]) for name, about in config["encoders"].items() if about["source"] == "local"}
     lacking = {head: "the weights lack it" for head in HEADS if head not in heads}
-    return Facts({name: Description(BERT | architecture, lacking, folder=path) for name, path in folders.items()})
+    sentence = "mean pooling" * (config["metrics"]["seat"]["pooling"] == SENTENCE)  # as such a run needs them
+    about = {"lacking": lacking, "sentence": sentence}
+    return Facts({name: Description(BERT | architecture, folder=path, **about) for name, path in folders.items()})
 
 
 def folder_of(path: Path, *heads: str, tokenizer: Mapping = {}, weights: Mapping = {}, **about) -> str:

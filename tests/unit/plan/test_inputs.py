@@ -13,6 +13,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.paths import CORPORA, package_file
 from biasflow.corpora.labour import read_labour
 from biasflow.encoders.families import HEADS
+from biasflow.encoders.places import SENTENCE
 from biasflow.encoders.recipes import RECIPES
 from biasflow.matrix import RANDOM, RUN
 from biasflow.plan.cells import Plan, plan
@@ -76,9 +77,20 @@ def found(name: str, folder: Path) -> Run:
     for encoder, about in config["encoders"].items():
         if about["source"] == "local":
             path = folder_of(folder / encoder, *HEADS, weights=CLASSIFIER)
+            if config.get("metrics", {}).get("seat", {}).get("pooling") == SENTENCE:
+                _with_pooling(folder / encoder)
             config = changed((f"encoders.{encoder}.path", path), config=config)
     config = resolve(config, SCHEMA)
     return run_of(Setup(config, gather(config)))
+
+
+def _with_pooling(folder: Path) -> None:
+    """As sentence-transformers saves an encoder."""
+    (folder / "1_Pooling").mkdir()
+    (folder / "1_Pooling/config.json").write_text(json.dumps({"pooling_mode": "mean"}))
+    kinds = {"Transformer": "", "Pooling": "1_Pooling"}
+    modules = [{"type": f"sentence_transformers.models.{kind}", "path": path} for kind, path in kinds.items()]
+    (folder / "modules.json").write_text(json.dumps(modules))
 
 
 @pytest.fixture(scope="module", params=[*RUNS, EVERYTHING])

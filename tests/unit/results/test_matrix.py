@@ -362,7 +362,7 @@ def test_what_stands_beside_a_measure_is_scored_by_the_same_metric():
     """A misspelt name would stand beside nothing, and never forbid a claim."""
     known = {"largest_label_share", "occtmp_p_sum", "control_compression", "nli_parity", "nli_accuracy"}
     known |= {"weat_spread", "seat_spread", "conll_f1", "pronoun_accuracy", "mlp_control_compression"}
-    known |= {"majority_share", "majority_p", "smallest_gap_seen", "trait_ratings_r2"}
+    known |= {"majority_share", "majority_p", "smallest_gap_seen", "trait_ratings_r2", "flips_p"}
     besides = [(entry, other) for entry in METRICS.values() for one in entry.measures.values() for other in one.beside]
     assert {other.metric for entry, other in besides if other.metric not in entry.measures} == known
 
