@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from scipy.stats import binomtest
+from scipy.special import bdtrc
 
 from biasflow.base.errors import AbsentError
 from biasflow.base.genders import FEMALE, MALE
@@ -122,7 +122,7 @@ def summary(
             result.append((*key, values.mean(), len(values), *ends, drawn[place]))
     if len(neutral):
         alone, others = int((paired & ~neutral).sum()), int((neutral & ~paired).sum())
-        p = binomtest(alone, alone + others, alternative="greater").pvalue if alone + others else 1.0
+        p = bdtrc(alone - 1, alone + others, 0.5) if alone else 1.0  # of as many heads of as many fair coins
         result.append(("flips_p", NA, NA, float(p), len(neutral), *NOWHERE))
     result.append(("gendered_texts", NA, NA, len(rows) / n, n, *NOWHERE))
     result.append(("gendered_texts", NA, CONTROL, len(kinds[CONTROL]) / n, n, *NOWHERE))
