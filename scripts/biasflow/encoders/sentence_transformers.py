@@ -50,9 +50,9 @@ def own_pooling(folder: Path) -> str:
     names = "+".join(poolings(folder))
     if not kinds:
         return names
-    if "Pooling" not in kinds:
-        return UNNAMED
     modules = [kind for kind in kinds[1:] if kind not in HARMLESS]
+    if not modules:
+        return UNNAMED
     lowers = settings_of(encoder_folder(folder)).get("do_lower_case")
     more = _default_prompt(about) or about.get("truncate_dim") or lowers
     return SENTENCE if modules != ["Pooling"] or names not in POOLINGS or more else names
