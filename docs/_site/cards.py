@@ -18,7 +18,8 @@ from reference import DIRECTIONS, GROUPS, ROOT, markdown_table
 from biasflow.base.tabular import write_csv
 from biasflow.overview.calibrated import CARDS, rows_of, runs, stored, units_of
 from biasflow.overview.cards import NOT_RUN, NOT_SHOWN, card, in_short
-from biasflow.registry import COST, METRICS, Measure
+from biasflow.plan.cells import name_of_head
+from biasflow.registry import COST, INSIDE, METRICS, READOUTS, Measure
 from biasflow.results.evidence import BY_LABEL, LEVEL, label_of
 from biasflow.studies.planted.plan import BESIDE
 
@@ -44,7 +45,7 @@ BESIDE_EACH_OTHER = {  # metric -> the one on whose card it stands
 }
 COLUMNS = (  # of the table of a card
     "measure",
-    "neutral value",
+    "neutral value, better",
     "real encoders",
     "[smallest dose, artificial text](../findings/planted.md)",
     "[published models](../conformance.md#how-published-models-score)",
@@ -76,21 +77,16 @@ def _measures(names: Iterable[str]) -> dict[str, Measure]:
 def _index(sections: dict[str, list[str]]) -> str:
     text = """# A card for every measure
 
-This page lists the cards. A card says what a measure means, what it needs, and what is known of it: it helps you
-choose.
+This page lists the cards, which help you choose: what a measure means, what it needs, and what is known of it.
 
 * **Which one?** `biasflow measure` runs all that your encoder allows. Only GEST
   [followed in all](../trust.md#what-is-calibrated-and-what-is-not) encoders that we calibrated, in agreeing size. For a
   fine-tuned classifier take TPR gaps, for your own words [WEAT or SEAT](../howto/own_data.md#word-lists).
 * *Real encoders*: whether the measure followed a planted bias in [those that we
   calibrated](../findings/calibrated.md), with the number of tests in brackets. [Calibrate yours](../howto/calibrate.md)
-  before you rely on it. A cost should not change. –: no such run is stored
-  ([trait ratings](../findings/calibrated.md#what-follows-the-dose) were run apart).
+  before you rely on it. A cost should not change. –: no such run is stored.
 * *Artificial text*: the smallest dose that differs from none in [the study of planted bias](../findings/planted.md),
   one for each row of the study.
-
-Slopes with intervals are in [calibration.csv](../../scripts/biasflow/data/cards/calibration.csv), and which measures
-move together in [calibration_agreement.csv](../../scripts/biasflow/data/cards/calibration_agreement.csv).
 
 *Made by `make cards` from [these runs](../../scripts/biasflow/data/cards/runs.yaml).*
 """
@@ -99,13 +95,20 @@ move together in [calibration_agreement.csv](../../scripts/biasflow/data/cards/c
         for file, names in sections.items():
             measures = {key: one for key, one in _measures(names).items() if one.group == group}
             if measures:
-                meaning = re.split("[:;]", next(iter(measures.values())).meaning)[0]
                 label = _names(measures) if len(measures) <= 4 else _title(names)
-                rows.append((f"[{label}]({file}.md)", meaning, _in_real(measures)))
-        table = pd.DataFrame(rows, columns=["measures", "what the first one measures", "real encoders"])
+                rows.append((f"[{label}]({file}.md)", _reads(measures), _in_real(measures)))
+        table = pd.DataFrame(rows, columns=["measures", "what they read", "real encoders"])
         table = table.loc[:, (table != NO_TEST).any()]  # not a column in which no measure was tested
         text += f"\n## Measures of {title}\n\n{markdown_table(table.columns, table.itertuples(index=False))}"
     return text
+
+
+def _reads(measures: dict[str, Measure]) -> str:
+    """What the readouts of measures read, such as a head."""
+    readouts = dict.fromkeys(METRICS[name].readout for key in measures for name in _metrics_of(key)[:1])
+    heads = dict.fromkeys(READOUTS[name].head for name in readouts if name in READOUTS)
+    said = [f"{name_of_head(head)} head" for head in heads if head != "none"]
+    return " or ".join(said) or ("vectors" if {one.group for one in measures.values()} == {INSIDE} else NO_TEST)
 
 
 def _names(measures: dict[str, Measure]) -> str:
@@ -165,7 +168,7 @@ def _evidence(measures: dict[str, Measure]) -> str:
     for key, measure in measures.items():
         short = in_short(key)
         followed = (short.real, short.embedded) if measure.group != COST else (NO_TEST, NO_TEST)  # it follows no bias
-        neutral = f"{measure.neutral:.3g}; {DIRECTIONS[measure.better]} is {_better(measure)}"
+        neutral = f"{measure.neutral:.3g}, {DIRECTIONS[measure.better].removesuffix(' to neutral')}"
         labels.setdefault((neutral, *followed, _published(key)), []).append(measure.label)
     rows = [(", ".join(names), *cells) for cells, names in labels.items()]
     table = pd.DataFrame(rows, columns=COLUMNS).loc[:, lambda table: (table != NO_TEST).any()]
@@ -193,7 +196,12 @@ def _shared(said: dict[str, str]) -> list[str]:
 def _problems(known: dict[str, dict[str, str]]) -> list[str]:
     """Every sentence of the known problems once. Those that begin with the name of a test need no other name."""
     sentences = {
-        name: re.split(r"(?<=[.])\s+(?=[A-Z])", _known(fields["known problems"])) for name, fields in known.items()
+        name: [
+            sentence.partition(", so a distance")[0].removesuffix(".") + "."
+            for sentence in re.split(r"(?<=[.])\s+(?=[A-Z])", _known(fields["known problems"]))
+            if sentence and not sentence.startswith("No claim where")  # docs/scores says it
+        ]
+        for name, fields in known.items()
     }
     tests: dict[str, list[str]] = {}  # sentence -> of which tests it says so
     for sentence in dict.fromkeys(sentence for those in sentences.values() for sentence in those):
@@ -234,10 +242,6 @@ def _definition(name: str) -> str:
         if f"\n## `{name}`\n" in page.read_text(encoding="utf-8"):
             return f"[{name}](../scores/{page.name}#{name})"
     raise LookupError(f"docs/scores has no section `{name}`")
-
-
-def _better(measure: Measure) -> str:
-    return "better" if measure.group == COST else "less biased"
 
 
 def card_of(name: str) -> str | None:
