@@ -29,7 +29,8 @@ LEAST_ENCODERS = 3  # that differ in their seed alone, for an interval over thes
 
 class Change(NamedTuple):
     """A score before and after a method, which is nearer to neutral than `beats` of `draws` draws of its control; p: of
-    this help, after correction (results.matrix); left: the share of the distance that is left, with its interval."""
+    this help, after correction (results.matrix); left: the share of the distance that is left, with its interval; ends:
+    the interval of the score after it."""
 
     name: str
     before: float
@@ -38,6 +39,7 @@ class Change(NamedTuple):
     draws: int = 0
     p: float = np.nan
     left: tuple[float, float, float] = (np.nan,) * 3
+    ends: tuple[float, float] = (np.nan, np.nan)
 
 
 @dataclass(frozen=True)
@@ -51,9 +53,10 @@ class MethodRow:
     weak_control: whether it moves vectors too little (`notes.Controls`); tried: the scores that make a claim and were
     measured under it; helped: those that are shown to be nearer to neutral than untouched and than under the control;
     farther: those that are shown to be farther; past: those by which methods are judged, and which are moved to the
-    other side of neutral; off: those that are farther than under all draws of the control, and than untouched by
-    MOVED_OFF; same_as: the method whose changes it practically repeats (results.matrix), or ""; setting:
-    whether it is a single setting of a method, which is no method."""
+    other side of neutral; off: further ones that are farther than under all draws of the control, and than untouched
+    by MOVED_OFF; same_as: the method whose changes it practically repeats (results.matrix), or ""; setting:
+    whether it is a single setting of a method, which is no method; nearly: the least p of a help that is not shown, of
+    the scores that judge."""
 
     name: str
     method: str
@@ -75,6 +78,7 @@ class MethodRow:
     off: Sequence[Change]
     same_as: str
     setting: bool
+    nearly: float = np.nan
 
     @property
     def control_of(self) -> str | None:
@@ -150,9 +154,15 @@ def method_rows(
                 [_change(cell) for cell, says in claims if says == HELPS],
                 [_change(cell) for cell, says in claims if says == FARTHER],
                 [_change(cell) for cell in past],
-                [_change(cell) for cell, says in claims if says != HELPS and _moved_off(cell)],
+                [_change(cell) for cell, says in claims if says not in (HELPS, FARTHER) and _moved_off(cell)],
                 of["same_as"].max(),
                 bool(of["setting"].iloc[0] != NA),
+                float(
+                    min(
+                        (cell.helps_p for cell, says in claims if says != HELPS and cell.header in judging),
+                        default=np.nan,
+                    )
+                ),
             )
         )
     return sorted(rows, key=lambda row: (row.control_of is not None, np.nan_to_num(row.left[0], nan=np.inf)))
@@ -171,7 +181,8 @@ def _change(cell) -> Change:
     draws = (0, 0) if pd.isna(cell.draws) else (cell.beats, cell.draws)
     ends = left(cell.distance_untouched + np.array([cell.change_low, cell.change_high]), cell.distance_untouched)
     shares = tuple(map(float, (cell.left, *np.maximum(ends, 0))))
-    return Change(cell.header, cell.untouched, cell.value, *draws, cell.helps_p, shares)
+    ends_after = (float(cell.low), float(cell.high))
+    return Change(cell.header, cell.untouched, cell.value, *draws, cell.helps_p, shares, ends_after)
 
 
 def left_under_draws(cells: pd.DataFrame, headers: Collection[str], scores: pd.DataFrame) -> dict[str, np.ndarray]:

@@ -18,7 +18,7 @@ from biasflow.overview.beside import Beside
 from biasflow.overview.bias import BiasRow
 from biasflow.overview.helps import MethodRow
 from biasflow.overview.judgements import LIMIT, brief, percent
-from biasflow.results.evidence import COULD_NOT_TELL, DID_NOT, IN_ALL, IN_SOME, MARKS, NOT_TRIED
+from biasflow.results.evidence import COULD_NOT_TELL, DID_NOT, IN_ALL, IN_SOME, MARKS, NOT_TRIED, THIS
 from biasflow.results.figures import (
     BLUE,
     GREEN,
@@ -36,8 +36,9 @@ INK = "#1A1A1A"
 HOLLOW = {"markerfacecolor": "#FFFFFF"}
 HALF = {"marker": "o", "fillstyle": "left", "markerfacecoloralt": "#FFFFFF"}
 # What the marks of results.evidence say of a measure whose bias was planted in encoders.
-OF_MARKS = {IN_ALL: "followed planted bias", IN_SOME: "in k of n encoders", COULD_NOT_TELL: "could not tell"}
-OF_MARKS |= {NOT_TRIED: "not tried", DID_NOT: "failed, or reversed"}
+OF_MARKS = {IN_ALL: "in all encoders", IN_SOME: "in k of n encoders", COULD_NOT_TELL: "could not tell"}
+OF_MARKS |= {NOT_TRIED: "not tried", DID_NOT: "did not"}
+UNLIKE = "\u2260"  # it followed in all, in sizes that do not agree
 DISPUTED = "*"  # of a score that shows bias in one reading of its test and not in another
 WEAK_HEAD = "\u2020"  # of a score that is read from a weak head
 MARK = 48  # points to the right of the axes, where the marks stand
@@ -72,10 +73,13 @@ def bias_picture(rows: Sequence[BiasRow], planted: bool = False) -> Figure:
         neutral = f" ({row.score.cell.neutral:.2g})" * bool(row.score.cell.neutral)
         axes.annotate(f"{brief(row.value)}{neutral}", (1, y), (5, 0), color=INK, fontsize=7, **beside)
         colour, mark = GREY if row.less_evidence else GREEN, row.known.mark if row.judged else ""
+        mark = f"({mark})" if mark == MARKS[IN_ALL] and row.less_evidence else mark  # it followed, with a better head
         if mark == MARKS[IN_SOME]:
-            mark += f"{row.known.followed}/{row.known.encoders}"
+            mark += f"{row.known.followed}/{row.known.encoders}" + UNLIKE * row.known.unlike
         axes.annotate(f"{mark}{doubts}", (1, y), (MARK, 0), color=colour, fontsize=8, **beside)
-    headers = {5: "score" + "\n(neutral)" * any(row.score.cell.neutral for row in rows), MARK: "measure\ntested"}
+    own = any(THIS in row.known.sentence for row in rows)  # its own calibration, which counts alone
+    headers = {5: "score" + "\n(neutral)" * any(row.score.cell.neutral for row in rows)}
+    headers |= {MARK: "followed\nplanted bias"}
     above = beside | {"xycoords": "axes fraction", "va": "bottom", "color": GREY, "fontsize": 6.5}
     for offset, header in headers.items():
         axes.annotate(header, (1, 1), (offset, 3), **above)
@@ -88,7 +92,8 @@ def bias_picture(rows: Sequence[BiasRow], planted: bool = False) -> Figure:
         label.set_color(GREY if row.less_evidence else INK)
     claimed = [row for row in rows if row.judged]
     marks = {row.known.mark for row in claimed}
-    of_marks = OF_MARKS | {IN_ALL: "followed, in artificial text"} if planted else OF_MARKS
+    of_marks = OF_MARKS | {IN_ALL: "in artificial text"} if planted else OF_MARKS
+    of_marks = of_marks | {DID_NOT: "not in this model"} if own else of_marks
     entries = [
         ("bias shown", any(row.shown for row in rows), {"marker": "o", "color": VERMILION}),
         (
@@ -108,6 +113,7 @@ def bias_picture(rows: Sequence[BiasRow], planted: bool = False) -> Figure:
         ),
         ("published models", any(row.published and not row.score.weak for row in rows), {"marker": "|", "color": GREY}),
         *((f"{MARKS[kind]} {says}", MARKS[kind] in marks, {}) for kind, says in of_marks.items()),
+        (f"{UNLIKE} in unlike sizes", any(row.known.unlike for row in claimed), {}),
         (f"{DISPUTED} disputed", any(row.shown and row.score.contrary for row in rows), {}),
         (f"{WEAK_HEAD} weak head", any(row.score.weak for row in rows), {}),
     ]
@@ -120,9 +126,9 @@ def _group(row: BiasRow) -> int:
     return int(row.less_evidence) if row.judged else len(HEADINGS) - 1
 
 
-def _place(row: BiasRow) -> tuple[int, bool, int]:
-    """Where it stands: what has more evidence first, then what shows bias without doubts."""
-    return _group(row), not row.undoubted, [*MARKS.values()].index(row.known.mark)
+def _place(row: BiasRow) -> tuple[int, bool, bool, int]:
+    """Where it stands: what has more evidence first, and of these what shows bias."""
+    return _group(row), not row.partial, not row.shown, [*MARKS.values()].index(row.known.mark)
 
 
 @style()
@@ -152,11 +158,14 @@ def methods_picture(rows: Sequence[MethodRow], over: str = "", first: Sequence[s
             shares = [100 * getattr(row, share)[0] for row in rows if row.setting and row.method == method]
             axes.plot(shares, [height] * len(shares), ".", color=GREY, markersize=3)
         _plain(axes)
-    columns[1].axvspan(-1e6, 100 * LIMIT, color=GREEN, alpha=0.12, linewidth=0)
-    columns[1].tick_params(axis="y", length=0)
-    columns[0].set_title(f"bias left\n({_short(over, 28) or 'untouched: 100 %'})", color=INK, fontsize=8)
     alone = {row.cost for row in lines if row.costs == (1, 1)}
-    columns[1].set_title(f"price\n({alone.pop() + '; no task' if alone else 'worst cost'})", color=INK, fontsize=8)
+    if not alone:  # one cost says little of quality
+        columns[1].axvspan(-1e6, 100 * LIMIT, color=GREEN, alpha=0.12, linewidth=0)
+    columns[1].tick_params(axis="y", length=0)
+    columns[0].set_title(f"bias left\n({over or 'untouched: 100 %'})", color=INK, fontsize=8)
+    for axes, unit in zip(columns, ("% left", "% worse (below 0: better)"), strict=True):
+        axes.set_xlabel(unit, color=INK, fontsize=7)
+    columns[1].set_title(f"price\n({min(alone) + '; no task' if alone else 'worst cost'})", color=INK, fontsize=8)
     columns[0].set_yticks(heights, [_short(name, 24) for name in (*(row.name for row in lines), *settings)])
     beside = {"xycoords": ("axes fraction", "data"), "ha": "right", "annotation_clip": False, "fontsize": 6.5}
     if judged < len(heights):
@@ -172,7 +181,7 @@ def methods_picture(rows: Sequence[MethodRow], over: str = "", first: Sequence[s
     grey = {"marker": "o", "color": GREY}
     entries = [
         ("help, or loss, shown", shown, grey),
-        ("not shown on average" if several else "not shown on it", not_shown, grey | HOLLOW),
+        ("not shown on average" if several else "not shown here", not_shown, grey | HOLLOW),
         ("no control", judged < len(lines), grey | HOLLOW | {"marker": "s"}),
         ("random edits (95 %)", any(np.isfinite(row.against.low) for row in lines), {"marker": "_", "color": GREY}),
         ("control (random)", bool(controls), {"marker": "|", "color": INK, "markersize": 8}),
@@ -180,7 +189,7 @@ def methods_picture(rows: Sequence[MethodRow], over: str = "", first: Sequence[s
         ("goes past neutral", any(row.past and not row.farther for row in controlled), grey | {"marker": "D"}),
         ("one score", several, grey | HOLLOW | {"markersize": 2.5}),
         ("single setting", bool(settings), grey | {"marker": "."}),
-        ("at most 5 % worse", True, {"marker": "s", "color": GREEN, "alpha": 0.3}),
+        (f"\u2264 {100 * LIMIT:.0f} % worse", not alone, {"marker": "s", "color": GREEN, "alpha": 0.3}),
     ]
     _legend(figure, entries)
     return figure
@@ -231,7 +240,9 @@ def _remark(row: MethodRow, judging: Collection[str], drawn: Collection[str]) ->
     it repeats of those that are drawn."""
     said = [f"worse: {row.farther[0].name}"] if row.farther else []
     said += [f"past neutral: {row.past[0].name}"] if row.past else []
-    said += [f"side effect? {row.off[0].name}"] if row.off else []
+    if row.off:
+        more = f" and {len(row.off) - 1} more" * (len(row.off) > 1)
+        said += [f"side effect{'s' * bool(more)}? {row.off[0].name}{more}"]
     said += ["weak control"] if row.weak_control else []
     if np.isnan(row.left[0]) and (lacking := sorted({*judging} - {*row.left_of})):
         said += [f"without {lacking[0]}" + f" and {len(lacking) - 1} more" * (len(lacking) > 1)]
