@@ -51,12 +51,12 @@ class MethodRow:
     worst, and how many the map has; control: the name of its control, "" without one; against: what is left, compared
     with what each draw of the control leaves (results.draws); control_left: the mean of the draws, or NaN;
     weak_control: whether it moves vectors too little (`notes.Controls`); tried: the scores that make a claim and were
-    measured under it; helped: those that are shown to be nearer to neutral than untouched and than under the control;
-    farther: those that are shown to be farther; past: those by which methods are judged, and which are moved to the
-    other side of neutral; off: further ones that are farther than under all draws of the control, and than untouched
-    by MOVED_OFF; same_as: the method whose changes it practically repeats (results.matrix), or ""; setting:
-    whether it is a single setting of a method, which is no method; nearly: the least p of a help that is not shown, of
-    the scores that judge."""
+    measured under it; helped: those that are shown to be nearer to neutral than untouched and than under the control,
+    and unhelped: all others; farther: those that are shown to be farther; past: those that are moved to the other
+    side of neutral; off: further ones that are farther than under all draws of the
+    control, and than untouched by MOVED_OFF; same_as: the method whose changes it practically repeats (results.matrix),
+    or ""; setting: whether it is a single setting of a method, which is no method; nearly: the least p of a help that
+    is not shown, of the scores that judge."""
 
     name: str
     method: str
@@ -73,6 +73,7 @@ class MethodRow:
     weak_control: bool
     tried: Sequence[str]
     helped: Sequence[Change]
+    unhelped: Sequence[Change]
     farther: Sequence[Change]
     past: Sequence[Change]
     off: Sequence[Change]
@@ -134,7 +135,7 @@ def method_rows(
         )
         claims = [(cell, compared(cell)) for cell in biases if cell.header in claiming]
         drawn = draws.get(name, np.array([]))
-        past = [cell for cell, says in claims if says != UNCOMPARED and cell.header in judging and turned(cell)]
+        past = [cell for cell, says in claims if says != UNCOMPARED and turned(cell)]
         rows.append(
             MethodRow(
                 name,
@@ -152,6 +153,7 @@ def method_rows(
                 control in weak_controls,
                 [cell.header for cell, _ in claims if not np.isnan(cell.value)],
                 [_change(cell) for cell, says in claims if says == HELPS],
+                [_change(cell) for cell, says in claims if says != HELPS and not np.isnan(cell.value)],
                 [_change(cell) for cell, says in claims if says == FARTHER],
                 [_change(cell) for cell in past],
                 [_change(cell) for cell, says in claims if says not in (HELPS, FARTHER) and _moved_off(cell)],

@@ -18,7 +18,7 @@ from biasflow.overview.beside import Beside
 from biasflow.overview.bias import BiasRow
 from biasflow.overview.helps import MethodRow
 from biasflow.overview.judgements import LIMIT, brief, percent
-from biasflow.results.evidence import COULD_NOT_TELL, DID_NOT, IN_ALL, IN_SOME, MARKS, NOT_TRIED, THIS
+from biasflow.results.evidence import COULD_NOT_TELL, DID_NOT, IN_ALL, IN_SOME, MARKS, NOT_TRIED
 from biasflow.results.figures import (
     BLUE,
     GREEN,
@@ -37,7 +37,7 @@ HOLLOW = {"markerfacecolor": "#FFFFFF"}
 HALF = {"marker": "o", "fillstyle": "left", "markerfacecoloralt": "#FFFFFF"}
 # What the marks of results.evidence say of a measure whose bias was planted in encoders.
 OF_MARKS = {IN_ALL: "in all encoders", IN_SOME: "in k of n encoders", COULD_NOT_TELL: "could not tell"}
-OF_MARKS |= {NOT_TRIED: "not tried", DID_NOT: "did not"}
+OF_MARKS |= {NOT_TRIED: "not tried", DID_NOT: "no, or reversed"}
 UNLIKE = "\u2260"  # it followed in all, in sizes that do not agree
 DISPUTED = "*"  # of a score that shows bias in one reading of its test and not in another
 WEAK_HEAD = "\u2020"  # of a score that is read from a weak head
@@ -45,7 +45,7 @@ MARK = 48  # points to the right of the axes, where the marks stand
 WIDTH = 3.9  # inches: as wide as a phone shows letters of this size
 # Colour and mark of each of several models; more begin again.
 OF_MODELS = tuple(zip((BLUE, VERMILION, GREEN, PURPLE, INK, "#E69F00", "#56B4E9"), "osD^vPX", strict=True))
-FIRST, HEADINGS = 0, ("", "less evidence:", "cannot be judged:")  # groups of scores, from the top
+FIRST, HEADINGS = 0, ("", "evidence in part:", "less evidence:", "cannot be judged:")  # groups of scores, from the top
 MOST = 125  # percent of bias left, up to which the axis reaches at least
 FARTHEST = 200, 20  # percent of bias left and of quality lost, beyond which an arrow stands at the end of the axis
 IN_PAGE = {INK: "ink", BLUE: "near", LIGHT_GREY: "line", GREY: "quiet", "#FFFFFF": "paper"}  # colours of base.css
@@ -60,7 +60,7 @@ def bias_picture(rows: Sequence[BiasRow], planted: bool = False) -> Figure:
     rows = sorted(rows, key=_place)
     groups = sorted(set(map(_group, rows)) - {FIRST})  # each below a line of text
     heights = [place + sum(group <= _group(row) for group in groups) for place, row in enumerate(rows)]
-    figure = Figure(figsize=(WIDTH, 0.8 + 0.24 * max(len(rows), 4)), layout="constrained")
+    figure = Figure(figsize=(WIDTH, 1.0 + 0.24 * max(len(rows) + len(groups), 4)), layout="constrained")
     axes = figure.subplots()
     axes.axvline(0, color=INK, linewidth=0.8)
     beside = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "va": "center"}
@@ -77,9 +77,8 @@ def bias_picture(rows: Sequence[BiasRow], planted: bool = False) -> Figure:
         if mark == MARKS[IN_SOME]:
             mark += f"{row.known.followed}/{row.known.encoders}" + UNLIKE * row.known.unlike
         axes.annotate(f"{mark}{doubts}", (1, y), (MARK, 0), color=colour, fontsize=8, **beside)
-    own = any(THIS in row.known.sentence for row in rows)  # its own calibration, which counts alone
     headers = {5: "score" + "\n(neutral)" * any(row.score.cell.neutral for row in rows)}
-    headers |= {MARK: "followed\nplanted bias"}
+    headers |= {MARK: "followed bias\nin test models"}
     above = beside | {"xycoords": "axes fraction", "va": "bottom", "color": GREY, "fontsize": 6.5}
     for offset, header in headers.items():
         axes.annotate(header, (1, 1), (offset, 3), **above)
@@ -93,7 +92,6 @@ def bias_picture(rows: Sequence[BiasRow], planted: bool = False) -> Figure:
     claimed = [row for row in rows if row.judged]
     marks = {row.known.mark for row in claimed}
     of_marks = OF_MARKS | {IN_ALL: "in artificial text"} if planted else OF_MARKS
-    of_marks = of_marks | {DID_NOT: "not in this model"} if own else of_marks
     entries = [
         ("bias shown", any(row.shown for row in rows), {"marker": "o", "color": VERMILION}),
         (
@@ -123,12 +121,12 @@ def bias_picture(rows: Sequence[BiasRow], planted: bool = False) -> Figure:
 
 def _group(row: BiasRow) -> int:
     """Its place in HEADINGS."""
-    return int(row.less_evidence) if row.judged else len(HEADINGS) - 1
+    return int(row.less_evidence) * (1 if row.partial else 2) if row.judged else len(HEADINGS) - 1
 
 
-def _place(row: BiasRow) -> tuple[int, bool, bool, int]:
+def _place(row: BiasRow) -> tuple[int, bool, int]:
     """Where it stands: what has more evidence first, and of these what shows bias."""
-    return _group(row), not row.partial, not row.shown, [*MARKS.values()].index(row.known.mark)
+    return _group(row), not row.shown, [*MARKS.values()].index(row.known.mark)
 
 
 @style()
@@ -181,12 +179,12 @@ def methods_picture(rows: Sequence[MethodRow], over: str = "", first: Sequence[s
     grey = {"marker": "o", "color": GREY}
     entries = [
         ("help, or loss, shown", shown, grey),
-        ("not shown on average" if several else "not shown here", not_shown, grey | HOLLOW),
+        ("not shown on average" if several else "not shown (this score)", not_shown, grey | HOLLOW),
         ("no control", judged < len(lines), grey | HOLLOW | {"marker": "s"}),
         ("random edits (95 %)", any(np.isfinite(row.against.low) for row in lines), {"marker": "_", "color": GREY}),
         ("control (random)", bool(controls), {"marker": "|", "color": INK, "markersize": 8}),
         ("makes a score worse", any(row.farther for row in controlled), grey | {"marker": "v"}),
-        ("goes past neutral", any(row.past and not row.farther for row in controlled), grey | {"marker": "D"}),
+        ("goes past neutral", any(_turned(row) and not row.farther for row in controlled), grey | {"marker": "D"}),
         ("one score", several, grey | HOLLOW | {"markersize": 2.5}),
         ("single setting", bool(settings), grey | {"marker": "."}),
         (f"\u2264 {100 * LIMIT:.0f} % worse", not alone, {"marker": "s", "color": GREEN, "alpha": 0.3}),
@@ -225,13 +223,18 @@ def _share(axes: Axes, height: float, row: MethodRow, share: str, control: Metho
         axes.plot(single, [height] * len(single), "o", color=colour, **HOLLOW, markersize=2.5, zorder=2, clip_on=False)
     shown, mark = low > 0, "o"
     if share == "left":
-        shown, mark = row.leaves_less, "s" if not row.control else "v" if row.farther else "D" if row.past else "o"
+        shown, mark = row.leaves_less, "s" if not row.control else "v" if row.farther else "D" if _turned(row) else "o"
     mark = "<" if value < least else ">" if value > most else mark
     face, place = colour if shown else "#FFFFFF", np.clip(value, 0.97 * least, 0.97 * most)
     axes.plot(place, height, mark, color=colour, markerfacecolor=face, markersize=6, zorder=3)
     known = shown or share == "lost"
     number = percent(value / 100) if known else f"({percent(value / 100)})"
     axes.annotate(number, (1.03, height), color=INK if known else GREY, **beside)
+
+
+def _turned(row: MethodRow) -> bool:
+    """Whether a score that judges goes past neutral."""
+    return any(one.name in row.left_of for one in row.past)
 
 
 def _remark(row: MethodRow, judging: Collection[str], drawn: Collection[str]) -> str:
@@ -298,7 +301,7 @@ def _scale(axes: Axes, heights: Sequence[int], named: Sequence[BiasRow | Beside]
     axes.set_yticks(heights, [_wrapped(row.name, 26) for row in named], linespacing=0.95)
     least = min([0.0, *(min(row.place, *np.nan_to_num([row.low])) for row in drawn)])
     axes.set(xlim=(max(least - 0.04, -1.02), 1.02), ylim=(max(heights) + 0.5, -0.5))
-    axes.set_xlabel("distance from neutral (own scales; bars: 95 %)", color=INK)
+    axes.set_xlabel("distance from neutral (right: stereotyped)\neach score on its own scale; bars: 95 %", color=INK)
 
 
 def _legend(figure: Figure, entries: Sequence[tuple[str, bool, Mapping]], columns: int = 3) -> None:
