@@ -112,8 +112,8 @@ def made() -> set[str]:
 
 
 def test_targets_are_those_of_the_papers():
-    text = (ROOT / "docs/targets.md").read_text(encoding="utf-8")
-    named = re.findall(r"`results/<run>/([^`]+)`", text)
+    text = (ROOT / "docs/howto/papers.md").read_text(encoding="utf-8")
+    named = re.findall(r"`((?:tables|figures)/[^`]+)`", text)
     assert sorted(named) == sorted(made())
 
 
