@@ -138,8 +138,9 @@ as its file, without folder and suffix ([how to make one](../howto/papers.md)).
 {GENERATED}
 """
     sections: dict[str, Iterable[Target]] = {PAPERS[name].label: load(name).targets for name in PAPERS}
+    beginning = re.compile(r".+?(?=(?<!paper)[:;] |(?<=[.?]) (?=[A-Z])|$)")
     for title, listed in (sections | {"The ledger": load_tables(CAPTIONS).values()}).items():
-        rows = [(f"`{target.files[0]}`", re.split(r"(?<!paper)[:;] |(?<=[.?]) (?=[A-Z])", target.caption)[0]) for target in listed]
+        rows = [(f"`{target.files[0]}`", beginning.match(target.caption)[0]) for target in listed]
         text += f"\n## {title}\n\n{markdown_table(('file', 'what it has'), rows)}"
     return text
 
