@@ -15,7 +15,7 @@ from biasflow.base.files import text_lines, whole_file
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab"}
 NAMED = 5  # wrong places in a message
 LONGEST = 10_000_000  # characters of a cell: a quote that nothing closes must not swallow the file
-_PRINTED = re.compile(r"-\d[\d.]*( \u00b1 \d[\d.]*)?\*?( \([\d, ]+\))? \[[^\[\]]*\]")  # a number beside a printed one
+_PRINTED = re.compile(r"-[\d.]+[\d. ,()*\u00b1]*\[[\d. ,()*\u00b1\u2013-]*\]")  # "-0.54 ± 0.02 [-0.53]": no formula
 _FORMULA = re.compile(r"'*[=+\-@\t].", re.DOTALL)  # how text begins that spreadsheets take for a formula
 _KEPT = re.compile(r"'+[=+\-@\t].", re.DOTALL)  # and how it stands in our files
 _BLANK = "".join(SEPARATORS) + '" \r\n'  # all that a line without a cell has
