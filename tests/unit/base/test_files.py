@@ -249,6 +249,11 @@ def test_a_formula_of_somebodys_file_stands_as_text_in_every_csv(tmp_path, text)
     assert row["part"] == f"'{text}" and row["value"] == "-0.5"
 
 
+@pytest.mark.parametrize(("text", "safe"), [("-0.548* [-0.53 ± 0.1]", True), ("-1 [=A1]", False), ("-2+3 [1]", False)])
+def test_a_number_beside_a_printed_one_is_no_formula(text, safe):
+    assert without_formulas(pd.DataFrame({"x": [text]}))["x"].tolist() == [text if safe else f"'{text}"]
+
+
 def test_a_carriage_return_ends_no_row(tmp_path):
     write_csv(pd.DataFrame({"x": ["\r=1", "a\rb", "a\r\nb"]}), tmp_path / "a.csv")
     assert read_text_csv(tmp_path / "a.csv")["x"].tolist() == [" =1", "a b", "a\nb"]
