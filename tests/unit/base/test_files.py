@@ -346,7 +346,8 @@ def test_the_modules_and_the_data_that_a_script_reaches(project):
 
 
 def digest(project):
-    code_digest.__globals__["_sha256"].cache_clear()
+    for remembered in ("_sha256", "_reached"):
+        code_digest.__globals__[remembered].cache_clear()
     return code_digest([project / "scripts/run.py"], project)
 
 
@@ -355,6 +356,12 @@ def test_it_follows_every_file_that_is_reached(project, file):
     before = digest(project)
     path = project / "scripts" / file
     path.write_text(path.read_text() + "\n")
+    assert digest(project) != before
+
+
+def test_it_follows_the_names_of_data(project):
+    before, words = digest(project), project / "scripts/biasflow/data/words"
+    (words / "she.csv").rename(words / "woman.csv")
     assert digest(project) != before
 
 

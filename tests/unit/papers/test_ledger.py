@@ -88,6 +88,7 @@ def test_the_encoders_are_those_of_the_papers_own_configuration():
         ("0.3069", "", 0.30694, REPRODUCED, ""),
         ("0.3069", "", 0.3079, OFF, "10.0 units of the last decimal"),
         ("0.001", "0.000", 0.0014, REPRODUCED, ""),  # a deviation that is rounded to 0 is no reason to be stricter
+        ("4.1", "0.01", 4.14, REPRODUCED, ""),  # nor is one that is smaller than the rounding
         ("0.3840", "", 0.3844, OFF, "4.0 units of the last decimal"),  # its last 0 is printed, too
         ("24", "", 23.0, OFF, "1.0 units of the last decimal"),
     ],

@@ -203,10 +203,13 @@ def test_a_metric_of_another_kind_of_model_has_a_reason():
     assert by_model["strength", "bios"].reason.startswith("ask.block.metrics: strength is for pretrained encoders")
     assert by_model["nli_fairness", "-"].reason.startswith("ask.block.metrics: nli_fairness")
     assert by_model["compression", "-"].status == by_model["fairness", "bios"].status == "run"
-    assert planned(asking({"encoders": ["own"], "metrics": ["compression"]})).cells[0].reason == (
-        "ask.block.task: compression needs a task of kind occupation or classification or coreference; define one "
-        "under tasks, such as {occupation: {kind: occupation}}, and name it here"
-    )
+    without_task = planned(asking({"encoders": ["own"], "metrics": ["compression", "flips"]})).cells
+    assert {cell.metric: cell.reason for cell in without_task} == {
+        "compression": "ask.block.task: compression needs a task of kind occupation or classification or coreference; "
+        "define one under tasks, such as {occupation: {kind: occupation}}, and name it here",
+        "flips": "ask.block.task: flips needs a task of kind classification; define one under tasks, such as "
+        "{classification: {kind: classification}}, and name it here",
+    }
 
 
 @pytest.mark.parametrize(

@@ -225,6 +225,28 @@ def test_items_of_the_users_in_place_of_a_published_file_are_named_after_their_f
     _is_published.cache_clear()
 
 
+PAIR = "first,second,log_p_first,log_p_second"
+
+
+@pytest.mark.parametrize(
+    ("readout", "metric", "rows", "why"),
+    [
+        ("likelihoods", "crows_pairs", [f"{PAIR},masking", "a,b,-1,-2,none"], "line 2: column masking: 'none' is none"),
+        ("likelihoods", "crows_pairs", [f"{PAIR},masking", "a,b,-1,-2,"], "line 2: column masking: '' is none of"),
+        ("likelihoods", "crows_pairs", [PAIR, "a,b,1,-2"], "line 2: column log_p_first: '1' is above 0"),
+        ("likelihoods", "gest", ["first,second,score,masking", "a,b,1,nothing"], "line 1: the column masking is for"),
+        ("masked_words", "occtmp", ["sentence,word,score", "a,he,0.3"], "line 2: column score: '0.3' is above 0"),
+        ("next_sentence", "strength", ["context,next_sentence,score", "a,b,-2"], "line 2: column score: '-2.0' is no"),
+        ("next_sentence", "intersentence", ["id,score", "a,x", "b,"], "line 2: column score: 'x' is no finite"),
+    ],
+)
+def test_a_wrong_row_of_scores_is_named_before_the_first_job(readout, metric, rows, why, tmp_path):
+    (tmp_path / "given.csv").write_text("\n".join(rows))
+    theirs = ("encoders", {"theirs": {"source": "external", readout: {metric: str(tmp_path / "given.csv")}}})
+    with pytest.raises(BiasflowError, match=rf"encoders\.theirs\.{readout}\.{metric}': .*given\.csv: {why}"):
+        gather(resolve(asking({"encoders": ["theirs"], "metrics": [metric]}, theirs), SCHEMA))
+
+
 def test_vectors_of_words_and_sentences_are_read_by_test(tmp_path):
     for name in ("words.txt", "sentences.npz"):
         (tmp_path / name).write_text("he 1 2")
