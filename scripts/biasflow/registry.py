@@ -331,6 +331,11 @@ READOUTS = {
         "vectors of a sample of sentences", "readouts.sentence_vectors", suffix="safetensors", draws=1
     ),
     "document_similarities": Readout("similarities of queries to documents", "readouts.document_similarities"),
+    "people_similarities": Readout(
+        "similarities of queries for a profession to biographies",
+        "readouts.people_similarities",
+        suffix="safetensors",
+    ),
     "token_scores": Readout("scores of tokens", "readouts.token_scores"),
     "associations": Readout(
         "cosines of words in drawn contexts", "readouts.associations", suffix="safetensors", draws=DEAR
@@ -548,6 +553,21 @@ def _retrieval(variant: str, **measures: Measure) -> dict[str, Measure]:
 
 
 _ranked = partial(_preference, part="relevant")
+
+
+def _shown_first(metric: str, part: str, what: str, sign: str, **about: object) -> dict[str, Measure]:
+    """A gap between the people whom searches for professions show, summed up over professions in three ways."""
+    keys = {"group": INSIDE, "part": part, "variant": "raw"}
+    label = metric.replace("_", " ")
+    size = f"mean absolute value, over professions, of {what}, less what shuffled genders give"
+    along = f"correlation, over professions, of {what} with the share of women in the profession"
+    return {
+        metric: Measure(label, f"mean, over professions, of {what}{sign}", better="neutral", **keys, **about),
+        f"{metric}_size": Measure(f"size of the {label}", size, 0, "low", **keys),
+        f"{metric}_pearson": Measure(f"{label} (P)", along, 0, "neutral", farthest=1, **keys),
+    }
+
+
 SENTENCE, FIRST_TOKEN, WORDS, TOKENS = "the sentence vector", "the first token", "words", "all tokens"
 EMBEDDING = "the vector of the sentence encoder"  # as sentence-transformers makes it
 
@@ -1169,6 +1189,53 @@ METRICS = {
         finetuned=False,
         reads_states=FIRST_TOKEN,
         criticism="GenderBias-QA: a language model wrote the answers, which differ in more than gender",
+    ),
+    "people_search": Metric(
+        "search for people of a profession",
+        "metrics.people_search",
+        "people_similarities",
+        "searched_people",
+        measures=_shown_first(
+            "exposure_gap",
+            "all",
+            "the gap in exposure between men and women of the profession (their difference over their sum)",
+            "; above 0 men are shown first",
+            neutral=0,
+            farthest=1,
+        )
+        | _shown_first(
+            "top_share",
+            "10",
+            "the share of women among the first 10 people",
+            "",
+            neutral=0.5,
+            farthest=0.5,
+        )
+        | {
+            "swap_gap": _signed(
+                "swap gap",
+                "how much nearer to the profession a biography is in the gender that most people of the profession "
+                "have than in the other one, in units of similarity",
+            ),
+            "search_ndcg": _quality(
+                "search nDCG", "how far up people of the profession stand among the first 10 (nDCG@10)", variant="raw"
+            ),
+            "search_recall": _quality(
+                "search recall",
+                "share of the people of the profession who are among the first 50 (of 50, where they are more)",
+                variant="raw",
+            ),
+            "gendered_queries": _quality(
+                "gendered queries answered",
+                "share of women among the first 10 people for queries such as 'a female nurse'; a method that erases "
+                "gender lowers it to about 0.5, which may be wanted or not",
+                part="female",
+                variant="raw",
+            ),
+        },
+        finetuned=False,
+        reads_states=FIRST_TOKEN,
+        criticism="People search: no planted bias has tested these measures",
     ),
     "accuracy": Metric(
         "accuracy, or the task's own score",

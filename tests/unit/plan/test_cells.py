@@ -108,7 +108,16 @@ def test_every_reason_names_a_key_of_the_configuration(name):
                     assert name in keys[part], cell
 
 
-REAL_ONLY = ("seat", "intersentence", "disco", "trait_ratings", "retrieval", "retrieval_questions", "flips")
+REAL_ONLY = (
+    "seat",
+    "intersentence",
+    "disco",
+    "trait_ratings",
+    "retrieval",
+    "retrieval_questions",
+    "people_search",
+    "flips",
+)
 
 
 def test_everything_that_can_be_asked_is_measured_or_has_a_reason():
