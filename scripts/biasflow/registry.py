@@ -336,6 +336,7 @@ READOUTS = {
         "readouts.people_similarities",
         suffix="safetensors",
     ),
+    "rankings": Readout("ranked lists", "readouts.external_rankings", external="readouts.external_rankings"),
     "token_scores": Readout("scores of tokens", "readouts.token_scores"),
     "associations": Readout(
         "cosines of words in drawn contexts", "readouts.associations", suffix="safetensors", draws=DEAR
@@ -554,20 +555,9 @@ def _retrieval(variant: str, **measures: Measure) -> dict[str, Measure]:
 
 _ranked = partial(_preference, part="relevant")
 
-
-def _shown_first(metric: str, part: str, what: str, sign: str, **about: object) -> dict[str, Measure]:
-    """A gap between the people whom searches for professions show, summed up over professions in three ways."""
-    keys = {"group": INSIDE, "part": part, "variant": "raw"}
-    label = metric.replace("_", " ")
-    size = f"mean absolute value, over professions, of {what}, less what shuffled genders give"
-    along = f"correlation, over professions, of {what} with the share of women in the profession"
-    return {
-        metric: Measure(label, f"mean, over professions, of {what}{sign}", better="neutral", **keys, **about),
-        f"{metric}_size": Measure(f"size of the {label}", size, 0, "low", **keys),
-        f"{metric}_pearson": Measure(f"{label} (P)", along, 0, "neutral", farthest=1, **keys),
-    }
-
-
+_GAP = "the gap in exposure of men and women who are searched for (their difference over their sum)"
+_RAW = {"part": "all", "variant": "raw"}
+_list = partial(_signed, variant="lists", farthest=1)
 SENTENCE, FIRST_TOKEN, WORDS, TOKENS = "the sentence vector", "the first token", "words", "all tokens"
 EMBEDDING = "the vector of the sentence encoder"  # as sentence-transformers makes it
 
@@ -1195,23 +1185,19 @@ METRICS = {
         "metrics.people_search",
         "people_similarities",
         "searched_people",
-        measures=_shown_first(
-            "exposure_gap",
-            "all",
-            "the gap in exposure between men and women of the profession (their difference over their sum)",
-            "; above 0 men are shown first",
-            neutral=0,
-            farthest=1,
-        )
-        | _shown_first(
-            "top_share",
-            "10",
-            "the share of women among the first 10 people",
-            "",
-            neutral=0.5,
-            farthest=0.5,
-        )
-        | {
+        measures={
+            "exposure_gap": _signed(
+                "exposure gap", f"mean of {_GAP} over professions; above 0 men are shown first", farthest=1, **_RAW
+            ),
+            "exposure_gap_size": _amount(
+                "size of the exposure gap", f"mean of the absolute value of {_GAP}, less what chance gives", **_RAW
+            ),
+            "exposure_gap_pearson": _signed(
+                "exposure gap (P)", f"correlation of {_GAP} with a profession's share of women", farthest=1, **_RAW
+            ),
+            "top_share": _preference(
+                "top share", "mean share of women among the first 10 people for a profession", part="10", variant="raw"
+            ),
             "swap_gap": _signed(
                 "swap gap",
                 "how much nearer to the profession a biography is in the gender that most people of the profession "
@@ -1236,6 +1222,27 @@ METRICS = {
         finetuned=False,
         reads_states=FIRST_TOKEN,
         criticism="People search: no planted bias has tested these measures",
+    ),
+    "given_rankings": Metric(
+        "ranked lists that somebody gives",
+        "metrics.given_rankings",
+        "rankings",
+        "ranked_lists",
+        measures={
+            "exposure_gap": _list(
+                "exposure gap", f"mean of {_GAP} over queries; above 0 men are shown first", part="all"
+            ),
+            "list_share": _list(
+                "share of women shown", "share of women among the first 10 documents, less that of the list", part="10"
+            ),
+            "nfairr": replace(
+                _list("NFaiRR", "how neutral the first 10 documents are, beside the fairest order of the list"),
+                neutral=1,
+                better="high",
+                part="10",
+            ),
+        },
+        finetuned=False,
     ),
     "accuracy": Metric(
         "accuracy, or the task's own score",

@@ -17,6 +17,7 @@ from biasflow.metrics.fairness import FEWEST_CLASSES
 from biasflow.metrics.items import ROUNDING, SUMMARY
 from biasflow.metrics.occupation import correlation_interval, correlation_resamples
 from biasflow.metrics.rankings import Ranks, exposure_gap, exposures, in_first, ndcg, ranks, recall, top_share
+from biasflow.metrics.retrieval import mean_row
 from biasflow.readouts.files import METHOD, by_method
 from biasflow.results.bootstrap import NOWHERE, SEED, Interval, interval
 from biasflow.results.statistics import row_correlations
@@ -109,12 +110,12 @@ def summary(search: Search) -> pd.DataFrame:
             shuffled = _signs(search) @ (weights / (2 * weights.sum(axis=1, keepdims=True))).T.astype("float32")
             away = top_share(weights, search.is_woman) - EQUAL
             rows += _over_professions("top_share", part, version, away, shuffled, search, shuffled.var(axis=0), EQUAL)
-        rows.append(_mean("search_ndcg", "-", version, ndcg(exposure[str(PAGE)], own, PAGE)))
-        rows.append(_mean("search_recall", "-", version, recall(shown[str(LONG)], own, LONG)))
+        rows.append(mean_row("search_ndcg", "-", version, ndcg(exposure[str(PAGE)], own, PAGE)))
+        rows.append(mean_row("search_recall", "-", version, recall(shown[str(LONG)], own, LONG)))
         for gender, wanted in ((FEMALE, search.is_woman), (MALE, ~search.is_woman)):
             first = in_first(search.places(version, gender), PAGE).mean(axis=0)
             part = "female" if gender == FEMALE else "male"
-            rows.append(_mean("gendered_queries", part, version, top_share(first, wanted)))
+            rows.append(mean_row("gendered_queries", part, version, top_share(first, wanted)))
     return pd.DataFrame([*rows, *_swap_rows(search)], columns=SUMMARY)
 
 
@@ -165,11 +166,11 @@ def _over_professions(
     resampled people, [resamples, S]."""
     known = np.isfinite(gaps)
     n, by_chance = int(known.sum()), shuffled[:, known]
-    yield _mean(metric, part, version, gaps + neutral)
+    yield mean_row(metric, part, version, gaps + neutral)
     if n:
         as_far = np.abs(by_chance.mean(axis=1)) >= np.abs(gaps[known].mean()) - ROUNDING
         yield f"{metric}_p", part, version, (1 + as_far.sum()) / (1 + SHUFFLES), n, *NOWHERE
-    yield _mean(f"{metric}_size", part, version, np.abs(gaps) - np.abs(shuffled).mean(axis=0))
+    yield mean_row(f"{metric}_size", part, version, np.abs(gaps) - np.abs(shuffled).mean(axis=0))
     of_women = search.shares[search.searched]
     if n >= FEWEST_CLASSES:
         r = float(row_correlations(of_women[known], gaps[known][None])[0])
@@ -199,18 +200,6 @@ def _swap_rows(search: Search) -> Iterator[tuple]:
 
     value = float(mean(np.ones((1, len(sums))))[0])
     yield "swap_gap", "-", "-", value, int(sums[:, 1].sum()), *interval(mean, np.arange(len(sums)))
-
-
-def _mean(metric: str, part: str, version: str, values: np.ndarray) -> tuple:
-    """The row of a mean over professions, of those where it is known."""
-    known = np.isfinite(values)
-    values, n = np.where(known, values, 0), int(known.sum())
-
-    def mean(counts: np.ndarray) -> np.ndarray:
-        with np.errstate(invalid="ignore"):
-            return (counts @ values) / (counts @ known)
-
-    return metric, part, version, values.sum() / n if n else np.nan, n, *interval(mean, np.arange(len(values)))
 
 
 def _signs(search: Search) -> np.ndarray:

@@ -489,6 +489,12 @@ def searched_people(asked: Asked) -> list[Dataset]:
     return [Dataset(name, files, options, reads_states=pooled.reads_states, absent=pooled.absent)]
 
 
+def ranked_lists(asked: Asked) -> list[Dataset]:
+    """The lists that an external encoder gives; what it says of their documents."""
+    runs, about = asked.encoder.rankings
+    return [Dataset("rankings", {role: (path,) for role, path in about.items()})] if runs else []
+
+
 def trainings(asked: Asked) -> list[Dataset]:
     """What a fine-tuning wrote of itself."""
     return [Dataset("training")]
@@ -504,7 +510,17 @@ _ITEMS = (stimuli, occupations, planted_occupations, gest_sentences, crows_pairs
 _ITEMS += (worded_documents, questions_with_answers)
 _ITEMS += (stereoset_sentences, bec_pro, disco, trait_ratings, winogender, context_tests, running_text, sample_of_text)
 # Of these `limit` takes no sample: they are small.
-_WHOLE = (word_tests, sentence_tests, words, probed_words, sentences, searched_people, trainings, token_scores)
+_WHOLE = (
+    word_tests,
+    sentence_tests,
+    words,
+    probed_words,
+    sentences,
+    searched_people,
+    ranked_lists,
+    trainings,
+    token_scores,
+)
 DATASETS: Mapping[str, Callable[[Asked], list[Dataset]]] = {one.__name__: one for one in (*_ITEMS, *_WHOLE)}
 SAMPLED = {one.__name__ for one in _ITEMS}
 
