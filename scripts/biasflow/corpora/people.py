@@ -62,7 +62,7 @@ def pool_of(
     return Pool(table.reset_index(drop=True), shares.to_dict(), searched)
 
 
-def queries(professions: Sequence[str], templates: Sequence[str]) -> np.ndarray:
+def filled_queries(professions: Sequence[str], templates: Sequence[str]) -> np.ndarray:
     """Return what is searched for: [asked, templates, professions], "a female nurse" of the template "a {profession}"
     where women are asked for. An article before the profession is the one that a speaker uses."""
     words = {PLAIN: ""} | {gender: f"{word} " for gender, word in zip(GENDERS, SPELT_OUT, strict=True)}

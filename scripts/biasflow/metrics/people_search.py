@@ -98,8 +98,8 @@ def summary(search: Search) -> pd.DataFrame:
     search_recall     share of them among the first 50 (of 50, where they are more)
     gendered_queries  share of the first 10 that have the gender that is asked for (part female, male)
 
-    Several templates: exposures and places are means over them. low, high: bootstrap over professions; of one
-    profession over its people; of correlations `occupation.correlation_interval`."""
+    Several queries for a profession: exposures and places are means over them. low, high: bootstrap over professions;
+    of one profession over its people; of correlations `occupation.correlation_interval`."""
     rows: list[tuple] = []
     for version in (name for name in search.similarities if name != SWAPPED):
         places, own = search.places(version), search.is_own

@@ -8,7 +8,7 @@ import torch
 from torch.nn.functional import normalize
 
 from biasflow.base.genders import FEMALE
-from biasflow.corpora.people import RAW, SIMILARITIES, SWAPPED, pool_of, queries
+from biasflow.corpora.people import RAW, SIMILARITIES, SWAPPED, filled_queries, pool_of
 from biasflow.encoders.places import SENTENCE
 from biasflow.readouts.files import array_on_disk
 from biasflow.readouts.reader import open_reader
@@ -20,7 +20,7 @@ def read(
     source: Source,
     output: Path,
     *,
-    templates: Sequence[str],
+    queries: Sequence[str],
     people: int | None,
     least: int,
     seed: int,
@@ -30,21 +30,22 @@ def read(
     """Write how near every query is to every text under every method: array "similarities" [methods, queries, texts],
     float32, by the measure of `document_similarities`.
 
-    The pool of the data "people" and its options: corpora.people.pool_of. Queries are in the order of
-    corpora.people.queries for the searched professions, texts are all people in one of `versions`, then in the next.
-    meta: versions, templates; professions, all of the pool in order, with their shares of women, and those `searched`;
-    of each person the number of the profession, whether it is a woman, and whether the swapped text is another.
+    The pool of the data "people" and its options: corpora.people.pool_of. Queries are in the order of its
+    `filled_queries` for the searched professions, texts are all people in one of `versions`, then in the next. meta:
+    versions, templates (the queries without a profession); professions, all of the pool in order, with their shares of
+    women, and those `searched`; of each person the number of the profession, whether it is a woman, and whether the
+    swapped text is another.
 
     Each distinct text is read once for all queries and methods; what acts at the end of the encoder acts on kept
     vectors. A text that is longer than the encoder takes is cut."""
     reader = open_reader(source, "none").reaching(sentence=pooling == SENTENCE)
     pool = pool_of(source.data["people"], people=people, least=least, seed=seed, versions=versions)
-    asked, table = queries(pool.searched, templates).ravel().tolist(), pool.people
+    asked, table = filled_queries(pool.searched, queries).ravel().tolist(), pool.people
     texts, distinct = pd.factorize(pd.concat([table[version] for version in versions]))
     numbers, professions = pd.factorize(table["profession"])
     about = {
         "versions": [*versions],
-        "templates": [*templates],
+        "templates": [*queries],
         "professions": [*professions],
         "searched": [*pool.searched],
         "shares": [pool.shares[name] for name in professions],

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from biasflow.base.errors import AbsentError
-from biasflow.corpora.people import pool_of, queries
+from biasflow.corpora.people import filled_queries, pool_of
 
 COUNTS = {("nurse", "F"): 9, ("nurse", "M"): 4, ("yoga_teacher", "F"): 2, ("yoga_teacher", "M"): 3, ("dj", "M"): 5}
 
@@ -41,7 +41,7 @@ def test_no_profession_with_enough_people_is_said_in_one_line(file):
 
 
 def test_queries_have_the_article_of_the_word_behind_it():
-    found = queries(
+    found = filled_queries(
         ["architect", "yoga_teacher"], ["a {profession}", "find an {profession} near me", "{profession} cv"]
     )
     assert found[0].tolist() == [

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from biasflow.corpora.people import pool_of, queries
+from biasflow.corpora.people import filled_queries, pool_of
 from biasflow.metrics import people_search
 from biasflow.readouts import people_similarities, vectors
 from biasflow.readouts.files import load_arrays
@@ -23,14 +23,14 @@ def test_people_are_searched_in_one_reading_of_each_text_for_all_queries_and_met
     ]
     pd.DataFrame(rows).to_csv(folder / "people.csv", index=False)
     test = source("people", ["none", "hard", "densray"], people="people.csv")
-    about = {"templates": ["a {profession}", "{profession}"], "versions": ["raw", "swapped"], "pooling": "mean"}
+    about = {"queries": ["a {profession}", "{profession}"], "versions": ["raw", "swapped"], "pooling": "mean"}
     asked = {"people": 3, "least": 2, "seed": 0}
     facts = people_similarities.read(test, tmp_path / "p", **about, **asked)
     file = load_arrays(tmp_path / "p")
     assert file.arrays["similarities"].shape == (3, 3 * 2 * 3, 2 * 18)
     reader = open_reader(test, "none")
     pool = pool_of([folder / "people.csv"], **asked, versions=["raw", "swapped"])
-    asked_for, table = queries(pool.searched, about["templates"]).ravel().tolist(), pool.people
+    asked_for, table = filled_queries(pool.searched, about["queries"]).ravel().tolist(), pool.people
     distinct = {*asked_for}, {*table["raw"], *table["swapped"]}
     assert facts["people"] == len(table) == 18 and facts["texts"] == sum(map(len, distinct)) < 18 + 36
     query, text = vectors.embed(reader, ["a female nurse", table["swapped"][4]], ["mean"])["mean"][1]
