@@ -109,6 +109,7 @@ def test_every_reason_names_a_key_of_the_configuration(name):
 
 
 REAL_ONLY = ("seat", "intersentence", "disco", "trait_ratings", "retrieval", "retrieval_questions", "flips")
+REAL_ONLY += ("people_search",)
 
 
 def test_everything_that_can_be_asked_is_measured_or_has_a_reason():
@@ -119,6 +120,7 @@ def test_everything_that_can_be_asked_is_measured_or_has_a_reason():
             assert any(cell.status == "run" for cell in cells) or (encoder, metric) in [
                 *(("own", metric) for metric in REAL_ONLY),  # none for an encoder of the embedded corpus
                 ("real", "log_odds"),  # there are no such occupations for any other
+                *((encoder, "given_rankings") for encoder in ("own", "real")),  # of lists that somebody gives
             ]
 
 

@@ -10,7 +10,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.corpora.catalogue import Entry
 from biasflow.plan.configuration import resolve
 from biasflow.plan.datasets import _is_published
-from biasflow.plan.external import files_read
+from biasflow.plan.external import check_files, files_read
 from biasflow.plan.facts import gather
 from biasflow.plan.jobs import Job
 from biasflow.plan.readings import LISTINGS
@@ -54,6 +54,27 @@ def test_what_a_job_takes():
     assert dataset["options"] == {} and "methods" not in dataset
     assert dataset["module"] in job.modules
     assert dataset["module"] == "biasflow.readouts.predicted_clusters"
+
+
+def test_ranked_lists_are_read_before_the_first_job_and_scored_with_what_is_known_of_documents(tmp_path):
+    runs, genders = tmp_path / "run.trec", tmp_path / "genders.csv"
+    runs.write_text("q1 Q0 d1 1 9 x\nq1 Q0 d2 2 8 x\n")
+    genders.write_text("document,gender\nd1,F\nd2,M\n")
+    theirs = {"source": "external", "rankings": {"runs": str(runs), "genders": str(genders)}}
+    block = {"encoders": ["theirs"], "trainings": ["pretrained"], "metrics": ["given_rankings", "people_search"]}
+    config = resolve(asking(block, ("encoders.theirs", theirs)), SCHEMA)
+    check_files(config, SCHEMA, CATALOGUE)
+    (job,) = external_jobs(setup_of(config))
+    ((dataset,),) = job.params["readouts"]
+    inputs = {role.removeprefix(f"{dataset['inputs']}/"): files for role, files in job.inputs.items()}
+    assert inputs == {"given": [str(runs)], "genders": [str(genders)]} and dataset["options"] == {}
+    cells = {cell.metric: cell for cell in planned(config).cells}
+    assert cells["given_rankings"].status == "run" and "gives no people_similarities" in cells["people_search"].reason
+    genders.write_text("document,gender\nd1,F\n")
+    with pytest.raises(BiasflowError, match=r"encoders\.theirs\.rankings.*no document of the lists has gender M"):
+        check_files(config, SCHEMA, CATALOGUE)
+    own = asking({"encoders": ["real"], "metrics": ["given_rankings"]})
+    assert "has no dataset for encoders.real" in planned(own).cells[0].reason
 
 
 @pytest.mark.parametrize(
