@@ -105,13 +105,10 @@ def _faults(record: Mapping, job: Planned, content: Callable[[str], str | None])
     for file in other_inputs(record, job):
         was = "was made" if file in record["inputs"] else "was not made"
         yield f"{path} {was} of {file}, other than this run plans; {advice}"
-    recorded, now = (
-        {name: value for name, value in of.items() if name != CODE} for of in (record["params"], job.params)
-    )
-    for difference in differences(recorded, now):
-        yield f"{path} was made with {difference}, which this run does not plan; {advice}"
     if record["params"].get(CODE) != job.params.get(CODE):  # Snakemake did not see it: its own records are not here
         yield f"{path} {EDITED}"
+    for difference in differences(record["params"], job.params):
+        yield f"{path} was made with {difference}, which this run does not plan; {advice}"
 
 
 def edited_inputs(record: Mapping, content: Callable[[str], str | None]) -> list[str]:

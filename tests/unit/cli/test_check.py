@@ -171,7 +171,7 @@ def test_results_of_other_code_that_snakemake_does_not_know_are_made_again_by_on
     ) as told:
         check_finished(edited, lambda file: None)
     assert str(told.value).endswith(" --forcerun finetune read score")
-    edited[SCRUBBING] = edited[SCRUBBING]._replace(params=edited[SCRUBBING].params | {"training": {}})
+    edited[SCRUBBING] = edited[SCRUBBING]._replace(params=jobs()[SCRUBBING].params | {"training": {}})
     del edited[PLAIN]
     with pytest.raises(BiasflowError, match=rf"^{SCRUBBING} was made with training.recipe.*; delete it and run again"):
         check_finished(edited, lambda file: None)
