@@ -14,7 +14,7 @@ from biasflow.overview.agreement import Conflict, InShort, agreement, conflicts,
 from biasflow.overview.beside import Beside, of_encoders
 from biasflow.overview.bias import BiasRow, bias_rows, judging_rows
 from biasflow.overview.calibrated import learnt
-from biasflow.overview.decisions import Decisions, decisions
+from biasflow.overview.decisions import Answers, Decisions, decisions
 from biasflow.overview.helps import MOST_LEFT, MethodRow, common, left_under_draws, method_rows
 from biasflow.overview.judgements import COST, NO_CLAIM, compared, turned
 from biasflow.overview.maps import GROUPS, UNTOUCHED, Map, maps
@@ -185,13 +185,15 @@ def contents(
     calibrations: Mapping[str, pd.DataFrame] = MappingProxyType({}),
     dropped: Sequence[str] = (),
     apart: pd.DataFrame = NOTHING_APART,
+    answers: Answers = MappingProxyType({}),
 ) -> Contents:
     """What the page says: matrix (results.matrix), the plan with reasons (results.scores) and the table of scores.
 
     kinds: encoder -> its kind (`calibrated.kind_of`), of those with weights. calibrations: encoder -> its calibration
     in this run (calibrated_calibration.csv). dropped: what the data of tasks leave out, in sentences. families
     (results.power): of encoders that differ in their seed alone the first is shown, as one page cannot hold dozens;
-    agreement, ranks and contradictions are those of all. apart: how far encoders are (`differences.between`)."""
+    agreement, ranks and contradictions are those of all. apart: how far encoders are (`differences.between`). answers:
+    of several classifiers that are given (`decisions.answers_of`)."""
     observed = observations(claimable(scores))
     pairs, contradictions, ranks = agreement(observed), conflicts(observed), mean_ranks(observed)
     all_maps = list(maps(matrix))
@@ -246,7 +248,7 @@ def contents(
         _shares(shown_scores),
         _not_run(plan),
         of_encoders(apart, _biases(models)),
-        decisions(shown_scores),
+        decisions(shown_scores, answers),
     )
 
 
