@@ -33,8 +33,9 @@ with rule(snakemake):
     calibrations = own_calibrations(encoders, snakemake.params.calibrated, snakemake.input.calibration)
     apart = between_encoders(scores, map(read_parquet, snakemake.input.get("resamples", [])), groups)
     dropped = dropped_of_tasks(snakemake.input.drops) + own_words(names, scores)
+    keepable = methods_of_last_layer(names)
     answers = {(encoder, task): answers_of(Path(*file)) for encoder, task, *file in snakemake.params.decided}
-    overview = contents(matrix_table, plan, scores, groups, kinds, calibrations, dropped, apart, answers)
+    overview = contents(matrix_table, plan, scores, groups, kinds, calibrations, dropped, apart, keepable, answers)
     write_csv(all_cells.merge(overview.verdicts, "left", on=ROW), snakemake.output.matrix)
     tables = {name: first_table(matrix_table, task) for name, task in snakemake.params.tables.items()}
     tables["power"] = FirstTable(power.power(scores, groups), {}, power.CAPTION)
@@ -56,7 +57,6 @@ with rule(snakemake):
         tables={name: os.path.relpath(of[-1], Path(snakemake.output.page).parent) for name, of in paths.items()},
         files=remark(files),
         differing=differing(files),
-        keepable=methods_of_last_layer(names),
         ledger=read_text_csv(*snakemake.input.ledger).to_dict("records") if snakemake.input.ledger else [],
     )
     write_pictures(overview, snakemake.output.pictures)

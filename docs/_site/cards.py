@@ -16,23 +16,40 @@ import yaml
 from reference import DIRECTIONS, GROUPS, ROOT, markdown_table
 
 from biasflow.base.tabular import write_csv
-from biasflow.overview.calibrated import CARDS, LABELS, rows_of, runs, stored, units_of
+from biasflow.overview.calibrated import CARDS, rows_of, runs, stored, units_of
 from biasflow.overview.cards import NOT_RUN, NOT_SHOWN, card, in_short
-from biasflow.registry import COST, METRICS, Measure
+from biasflow.plan.cells import name_of_head
+from biasflow.registry import COST, INSIDE, METRICS, READOUTS, Measure
 from biasflow.results.evidence import BY_LABEL, LEVEL, label_of
 from biasflow.studies.planted.plan import BESIDE
 
 FOLDER = ROOT / "docs/measures"
 NO_TEST = "–"  # in the list of measures
 BESIDE_EACH_OTHER = {  # metric -> the one on whose card it stands
-    "jsdivs": "kldivs",
+    "log_odds": "occtmp",
+    "winogender": "occtmp",
+    "seat": "weat",
+    "ceat": "weat",
+    "kldivs": "sss",
+    "jsdivs": "sss",
     "intersentence": "intrasentence",
     "lpbs": "bec_pro",
     "prediction_quality": "sss",
     "probe_mlp": "compression",
+    "adversary": "compression",
     "word_families": "probe_families",
     "pseudo_perplexity": "perplexity",
+    "similarity": "perplexity",
+    "coreference": "winobias",
+    "retrieval_questions": "retrieval",
 }
+COLUMNS = (  # of the table of a card
+    "measure",
+    "neutral value, better",
+    "real encoders",
+    "[smallest dose, artificial text](../findings/planted.md)",
+    "[published models](../conformance.md#how-published-models-score)",
+)
 AGREEMENT = "calibration_agreement"  # the pairs of measures that are shown to agree, each from both sides
 
 
@@ -60,21 +77,16 @@ def _measures(names: Iterable[str]) -> dict[str, Measure]:
 def _index(sections: dict[str, list[str]]) -> str:
     text = """# A card for every measure
 
-**Which one?** `biasflow measure` runs all that your encoder allows. Only GEST
-[followed in all](../trust.md#what-is-calibrated-and-what-is-not) encoders that we calibrated, in agreeing size. For a
-fine-tuned classifier take TPR gaps, for your own words [WEAT or SEAT](../howto/own_data.md#word-lists).
+This page lists the cards, which help you choose: what a measure means, what it needs, and what is known of it.
 
-*Real encoders*: how the measures fared in [those that we calibrated](../findings/calibrated.md), by further training
-with known doses of bias; the number of tests stands in brackets. A cost should not change. –: no such run is stored
-([trait ratings](../findings/calibrated.md#what-follows-the-dose) were run apart). Models that are trained on a task are
-not calibrated. The cards have the smallest dose that differs from none in [the study of planted
-bias](../findings/planted.md), one for each row of the study. All but Distance and LPBS also detect the full bias in
-[other words](../findings/planted.md#other-words).
-
-This holds for those encoders: [calibrate the measures on yours](../howto/calibrate.md) before you rely on one. A dose
-also moves the general preference for one pronoun, so no measure of a masked-LM head is shown to tell bias from it.
-Slopes with intervals are in [calibration.csv](../../scripts/biasflow/data/cards/calibration.csv), and which measures
-move together in [calibration_agreement.csv](../../scripts/biasflow/data/cards/calibration_agreement.csv).
+* **Which one?** `biasflow measure` runs all that your encoder allows. Only GEST
+  [followed in all](../trust.md#what-is-calibrated-and-what-is-not) encoders that we calibrated, in agreeing size. For a
+  fine-tuned classifier take TPR gaps, for your own words [WEAT or SEAT](../howto/own_data.md#word-lists).
+* *Real encoders*: whether the measure followed a planted bias in [those that we
+  calibrated](../findings/calibrated.md), with the number of tests in brackets. [Calibrate yours](../howto/calibrate.md)
+  before you rely on it. A cost should not change. –: no such run is stored.
+* *Artificial text*: the smallest dose that differs from none in [the study of planted bias](../findings/planted.md),
+  one for each row of the study.
 
 *Made by `make cards` from [these runs](../../scripts/biasflow/data/cards/runs.yaml).*
 """
@@ -83,12 +95,20 @@ move together in [calibration_agreement.csv](../../scripts/biasflow/data/cards/c
         for file, names in sections.items():
             measures = {key: one for key, one in _measures(names).items() if one.group == group}
             if measures:
-                meaning = next(iter(measures.values())).meaning
-                rows.append((f"[{_names(measures)}]({file}.md)", meaning, _in_real(measures)))
-        table = pd.DataFrame(rows, columns=["measures", "what the first one measures", "real encoders"])
+                label = _names(measures) if len(measures) <= 4 else _title(names)
+                rows.append((f"[{label}]({file}.md)", _reads(measures), _in_real(measures)))
+        table = pd.DataFrame(rows, columns=["measures", "what they read", "real encoders"])
         table = table.loc[:, (table != NO_TEST).any()]  # not a column in which no measure was tested
         text += f"\n## Measures of {title}\n\n{markdown_table(table.columns, table.itertuples(index=False))}"
     return text
+
+
+def _reads(measures: dict[str, Measure]) -> str:
+    """What the readouts of measures read, such as a head."""
+    readouts = dict.fromkeys(METRICS[name].readout for key in measures for name in _metrics_of(key)[:1])
+    heads = dict.fromkeys(READOUTS[name].head for name in readouts if name in READOUTS)
+    said = [f"{name_of_head(head)} head" for head in heads if head != "none"]
+    return " or ".join(said) or ("vectors" if {one.group for one in measures.values()} == {INSIDE} else NO_TEST)
 
 
 def _names(measures: dict[str, Measure]) -> str:
@@ -107,35 +127,54 @@ def _card(names: Sequence[str]) -> str:
     """A card: what a person who chooses needs of a metric and of its variants."""
     measures = _measures(names)
     known = {key: dict(card(key)) for key in measures}
-    for key in known:
-        if measures[key].group == COST:
-            del known[key]["in short"]  # a cost should follow no bias
 
     def of_all(field: str) -> str:
-        """A field of every measure of which it is known; once where all have the same."""
+        """A field of every measure of which it is known; once where all have the same, by metric where it differs by
+        metric alone."""
         said = {measures[key].label: _known(fields[field]) for key, fields in known.items() if field in fields}
+        of_metrics = {f"`{name}`": {said[one.label] for one in _measures([name]).values()} for name in names}
+        if len(said) > 4 and all(len(those) == 1 for those in of_metrics.values()):
+            said = {name: those.pop() for name, those in of_metrics.items()}
         return "; ".join(_shared(said))
 
-    labels = [METRICS[name].label for name in names]
-    labels = [labels[0], *(label for label in labels[1:] if not label.startswith(labels[0]))]
-    title = _names(measures) if len(measures) <= 3 else " and ".join(labels)
+    title = _title(names)
     text = f"# {title[0].upper()}{title[1:]}\n\n"
     for key, measure in measures.items():
         text += f"* **{measure.label}** ({_in_results(key)}): {measure.meaning.rstrip('.')}\n"
-    neutral = {one.label: f"{one.neutral:g} ({DIRECTIONS[one.better]} is {_better(one)})" for one in measures.values()}
+    text += f"\n{_evidence(measures)}"
     fields = {
-        "neutral value": "; ".join(_shared(neutral)),
         "needs": of_all("needs"),
         "time": re.sub(r" \(computed[^)]*\)", "", of_all("price")),
-        "followed a planted bias": re.sub(r"; other words: [^;]+", "", of_all("in short")).replace(
-            "artificial text:", "[artificial text](../findings/planted.md):", 1
-        ),
-        "published models": "; ".join(filter(None, map(_published, measures))),
         "printed numbers reproduced": of_all("printed numbers reproduced"),
         "known problems": " ".join(_problems({measures[key].label: fields for key, fields in known.items()})),
     }
-    text += "\n" + "".join(f"* **{field}**: {' '.join(about.split())}\n" for field, about in fields.items() if about)
+    text += "".join(f"* **{field}**: {' '.join(about.split())}\n" for field, about in fields.items() if about)
     return f"{text}\nDefinition: {', '.join(map(_definition, names))}\n"
+
+
+def _title(names: Sequence[str]) -> str:
+    """What the metrics of a card are called together: their measures, if these are few."""
+    measures = _measures(names)
+    if len(measures) <= 3:
+        return _names(measures)
+    labels = [METRICS[name].label for name in names]
+    return ", ".join([labels[0], *(label for label in labels[1:] if not label.startswith(labels[0]))])
+
+
+def _evidence(measures: dict[str, Measure]) -> str:
+    """The table of a card: neutral values, and what planted biases and published models showed; measures of which it
+    says the same share a row, and a column of which nothing is known is left out."""
+    labels: dict[tuple[str, ...], list[str]] = {}
+    for key, measure in measures.items():
+        short = in_short(key)
+        followed = (short.real, short.embedded) if measure.group != COST else (NO_TEST, NO_TEST)  # it follows no bias
+        neutral = f"{measure.neutral:.3g}, {DIRECTIONS[measure.better].removesuffix(' to neutral')}"
+        labels.setdefault((neutral, *followed, _published(key)), []).append(measure.label)
+    rows = [(", ".join(names), *cells) for cells, names in labels.items()]
+    table = pd.DataFrame(rows, columns=COLUMNS).loc[:, lambda table: (table != NO_TEST).any()]
+    if table.shape == (1, 2):
+        return f"* **{COLUMNS[1]}**: {table.iloc[0, 1]}\n"
+    return f"{markdown_table(table.columns, table.itertuples(index=False))}\n"
 
 
 def _known(about: str) -> str:
@@ -157,14 +196,22 @@ def _shared(said: dict[str, str]) -> list[str]:
 def _problems(known: dict[str, dict[str, str]]) -> list[str]:
     """Every sentence of the known problems once. Those that begin with the name of a test need no other name."""
     sentences = {
-        name: re.split(r"(?<=[.])\s+(?=[A-Z])", _known(fields["known problems"])) for name, fields in known.items()
+        name: [
+            sentence.partition(", so a distance")[0].removesuffix(".") + "."
+            for sentence in re.split(r"(?<=[.])\s+(?=[A-Z])", _known(fields["known problems"]))
+            if sentence and not sentence.startswith("No claim where")  # docs/scores says it
+        ]
+        for name, fields in known.items()
     }
-    each = dict.fromkeys(sentence for those in sentences.values() for sentence in those)
-    return [
-        sentence if re.match(r"[\w -]{1,20}: ", sentence) else line
-        for sentence in each
-        for line in _shared({name: sentence if sentence in those else "" for name, those in sentences.items()})
-    ]
+    tests: dict[str, list[str]] = {}  # sentence -> of which tests it says so
+    for sentence in dict.fromkeys(sentence for those in sentences.values() for sentence in those):
+        test, about = re.match(r"(?:([\w -]{1,20}): )?(.*)", sentence).groups()
+        if test or sentence.startswith(tuple(known)):
+            tests.setdefault(about, []).extend([test] * bool(test))
+        else:
+            shared = _shared({name: sentence if sentence in those else "" for name, those in sentences.items()})
+            tests |= {line: [] for line in shared}
+    return [f"{', '.join(names)}{': ' * bool(names)}{about}" for about, names in tests.items()]
 
 
 def _metrics_of(key: str) -> list[str]:
@@ -183,9 +230,10 @@ def _in_results(key: str) -> str:
 
 def _published(key: str) -> str:
     values = rows_of("published", key)["value"]
-    models = f"[{len(values)} model{'s' * (len(values) > 1)}](../findings/published.md)"
-    values = dict.fromkeys(f"{value:.2f}" for value in (values.min(), values.max()))
-    return f"{LABELS[key]} {' to '.join(values)} ({models})" if models[1] != "0" else ""
+    if values.empty:
+        return NO_TEST
+    ends = dict.fromkeys(f"{value:.2f}" for value in (values.min(), values.max()))
+    return f"{' to '.join(ends)} ({len(values)} model{'s' * (len(values) > 1)})"
 
 
 def _definition(name: str) -> str:
@@ -194,10 +242,6 @@ def _definition(name: str) -> str:
         if f"\n## `{name}`\n" in page.read_text(encoding="utf-8"):
             return f"[{name}](../scores/{page.name}#{name})"
     raise LookupError(f"docs/scores has no section `{name}`")
-
-
-def _better(measure: Measure) -> str:
-    return "better" if measure.group == COST else "less biased"
 
 
 def card_of(name: str) -> str | None:

@@ -44,7 +44,7 @@ def same_but_names(ours, theirs):
 
 @pytest.mark.parametrize(("file", "equal"), [("gender_swapped_dev.csv", 0.965), ("gender_swapped_test.csv", 0.9)])
 def test_most_sentences_are_swapped_as_the_authors_do(file, equal):
-    """905 of the 937 distinct sentences of the development file (docs/findings/swapper.md)."""
+    """905 of the 937 distinct sentences of the development file (docs/findings/checks.md#the-gender-swapper)."""
     if not (DATA / "stereoset" / file).is_file():
         pytest.skip(f"{file} is not there")
     theirs = read_gender_swapped(DATA / "stereoset" / file)

@@ -8,6 +8,7 @@ import contextlib
 import csv
 import errno
 import logging
+import os
 import re
 import shutil
 import signal
@@ -30,6 +31,7 @@ from biasflow.corpora.verified import PAGE, VERIFIED_BY, DownloadError, Origin, 
 
 log = logging.getLogger(__name__)
 
+CACHE = "BIASFLOW_CACHE"  # names the folder in which downloads are kept for the runs of all folders
 BLOCK = 1 << 16  # the most bytes that are written at once
 PASSING = {408, 425, 429, 500, 502, 503, 504}  # statuses that a later attempt may mend
 
@@ -73,10 +75,11 @@ def fetch(
 ) -> Origin:
     """Put the file at `target` and say where it came from.
 
-    Order of sources: local_files[entry.name], then mirror/entry.mirror_path, then entry.url. A mirror's copy must agree
-    with the mirror's MANIFEST.tsv, a download with the catalogue's size and sha256; where no sha256 is known, with the
-    one that the host states, with the form that the catalogue describes, and with the lock file. A local file is the
-    user's word: one that differs from upstream is used, with a warning.
+    Order of sources: local_files[entry.name], then mirror/entry.mirror_path, then the folder that CACHE names, then
+    entry.url; a download of known sha256 is kept there. A mirror's copy must agree with the mirror's MANIFEST.tsv, a
+    download with the catalogue's size and sha256; where no sha256 is known, with the one that the host states, with the
+    form that the catalogue describes, and with the lock file. A local file is the user's word: one that differs from
+    upstream is used, with a warning.
     BiasflowError on any failure; then `target` is as it was before and nothing is left beside it."""
     limits = limits or Limits()
     source, path = nearby(entry, local_files, mirror)
@@ -88,7 +91,9 @@ def fetch(
             late = DownloadError(f"not complete after {limits.deadline:g} s; run again")
             with _raised_by(signal.SIGALRM, late, after=limits.deadline):
                 stated = download(entry, part, limits)
-            return _verified(entry, part, stated, lock_file)
+            origin = _verified(entry, part, stated, lock_file)
+            _keep(entry, part)
+            return origin
         except NoNetworkError as failure:
             raise _without_network([entry], mirror, failure) from failure
         except DownloadError as failure:
@@ -144,7 +149,25 @@ def nearby(entry: Entry, local_files: Mapping | None, mirror: str | Path | None)
         path = Path(mirror) / entry.mirror_path
         if path.is_file():
             return "mirror", path
-    return "upstream", None
+    kept = _in_cache(entry)
+    return ("cache", kept) if kept and kept.is_file() else ("upstream", None)
+
+
+def _keep(entry: Entry, part: Path) -> None:
+    """Copy a verified download into the cache, if there is one; that this cannot be done ends no run."""
+    if kept := _in_cache(entry):
+        try:
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            with whole_file(kept) as copy:
+                shutil.copyfile(part, copy)
+        except (OSError, BiasflowError) as error:
+            log.warning("%s is not kept in %s: %s", entry.name, kept.parent, error)
+
+
+def _in_cache(entry: Entry) -> Path | None:
+    """Where an entry lies in the folder that CACHE names; None without one, and of files whose sha256 is not known."""
+    folder = os.environ.get(CACHE)
+    return Path(folder).expanduser() / entry.sha256.lower() if folder and entry.sha256 else None
 
 
 def at_hand(
@@ -155,7 +178,7 @@ def at_hand(
 
 
 def _copied(entry: Entry, source: str, path: Path, part: Path, mirror: str | Path | None) -> Origin:
-    """The origin of a local file or of a mirror's, which is copied to `part`."""
+    """The origin of a local file, of a mirror's or of the cache's, which is copied to `part`."""
     try:
         shutil.copyfile(path, part)
     except PermissionError as error:  # without this, whole_file would blame the target's folder
@@ -164,10 +187,11 @@ def _copied(entry: Entry, source: str, path: Path, part: Path, mirror: str | Pat
     row = _row_of_mirror(entry, Path(mirror)) if source == "mirror" else {}
     if row and (difference := _difference(size, digest, row.get("bytes") or "no", row.get("sha256") or "none")):
         raise DownloadError(f"{difference} (its {MANIFEST} says what is expected); mend the mirror")
-    must_be_equal = source == "mirror" and entry.mirror_exact
+    must_be_equal = source == "cache" or (source == "mirror" and entry.mirror_exact)
     difference = _difference(size, digest, entry.bytes, entry.sha256)
     if difference and must_be_equal:
-        raise DownloadError(f"not byte-equal to upstream: {difference}; mend the mirror")
+        mend = "delete it" if source == "cache" else "mend the mirror"
+        raise DownloadError(f"not byte-equal to upstream: {difference}; {mend}")
     if difference:
         said = "%s: %s is not byte-equal to upstream: %s. It is used all the same, and its provenance says so."
         log.warning(said, entry.name, path, difference)

@@ -40,15 +40,22 @@ class BiasRow:
         return self.score.verdict == DIFFERS
 
     @property
-    def undoubted(self) -> bool:
-        """Whether it shows bias, and nothing speaks against it: no weak head, no other reading, no failed measure."""
-        return self.shown and not (self.score.weak or self.score.contrary or self.known.failed)
+    def partial(self) -> bool:
+        """Whether there is evidence in part: its measure followed a planted bias in every encoder that was tried, by as
+        much in each or not, its head is not weak, and no other reading denies the bias that it shows."""
+        denied = self.score.weak or (self.shown and self.score.contrary)
+        return bool(not denied and self.known.followed == self.known.encoders > 0 == self.known.against)
 
     @property
     def by_interval_alone(self) -> bool:
         """Whether its interval lies on the biased side, and its permutation test shows no bias."""
         cell = self.score.cell
         return self.score.verdict == SAME and verdict(cell.low, cell.high, cell.neutral, cell.better) == DIFFERS
+
+    @property
+    def by_test_alone(self) -> bool:
+        """Whether its permutation test is significant, and its interval shows no bias."""
+        return self.score.verdict == SAME and self.score.significant
 
     @property
     def judged(self) -> bool:
@@ -110,7 +117,7 @@ def bias_rows(measured: Sequence[Measured], kind: str | None, calibration: pd.Da
 
 
 def judging_rows(rows: Sequence[BiasRow]) -> list[BiasRow]:
-    """The rows by which methods are judged: those that show bias and have evidence; without any, those that nothing
-    speaks against; all that show bias if there are none of these either."""
+    """The rows by which methods are judged: those that show bias and have evidence; without any, those that have it in
+    part; all that show bias if there are none of these either."""
     shown = [row for row in rows if row.shown]
-    return [row for row in shown if not row.less_evidence] or [row for row in shown if row.undoubted] or shown
+    return [row for row in shown if not row.less_evidence] or [row for row in shown if row.partial] or shown

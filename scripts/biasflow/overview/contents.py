@@ -1,6 +1,6 @@
 """The contents of the overview, ready for its templates: rows of scores and methods, tables and numbers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
@@ -46,7 +46,8 @@ class Model:
     """What the page shows first of a model. measured: all its untouched scores; biases: those of bias; judging: those
     of them by which methods are judged; learnt: False where the run's own calibration says nothing; planted: whether
     it was pre-trained on text with a planted bias; encoders: how many that differ in their seed alone the methods were
-    measured on; task: on which it was fine-tuned."""
+    measured on; task: on which it was fine-tuned; keepable: the methods that `biasflow debias` can write into
+    weights."""
 
     title: str
     encoder: str
@@ -58,6 +59,7 @@ class Model:
     planted: bool
     encoders: int
     task: str = NA
+    keepable: Collection[str] = ()
 
     @property
     def biased(self) -> list[str]:
@@ -71,10 +73,10 @@ class Model:
 
     @property
     def over(self) -> str:
-        """What the bias left is a mean over, or the one score that it is of."""
+        """What the bias left is a mean over."""
         judging, biased = len(self.judging), len(self.biased)
         of = f" of {biased} biased scores" if judging < biased else " scores"
-        return f"mean of {judging}{of}" if biased > 1 else "".join(self.biased)
+        return f"mean of {judging}{of}" if biased > 1 else "one score"
 
     @property
     def helpful(self) -> list[MethodRow]:
@@ -84,10 +86,14 @@ class Model:
     @property
     def effective(self) -> list[MethodRow]:
         """The helpful methods that leave clearly less than all of the bias: those that keep quality first, and of these
-        those without a weak control, then those that help the most scores, then those that leave the least."""
+        those without a weak control, then those that can be kept in the weights, then those that help the most scores,
+        then those that leave the least."""
         less = [row for row in self.helpful if not row.left[0] > MOST_LEFT]
         helped = {row.name: len({*self.biased} & {one.name for one in row.helped}) for row in less}
-        return sorted(less, key=lambda row: (not row.keeps_quality, row.weak_control, -helped[row.name]))
+        kept = {row.name: row.method in self.keepable for row in less}
+        return sorted(
+            less, key=lambda row: (not row.keeps_quality, row.weak_control, not kept[row.name], -helped[row.name])
+        )
 
     def helped_by(self, name: str) -> str:
         """How many of the biased scores that were measured under a method it helps: "helps 2 of 5", "" for none, NA
@@ -185,6 +191,7 @@ def contents(
     calibrations: Mapping[str, pd.DataFrame] = MappingProxyType({}),
     dropped: Sequence[str] = (),
     apart: pd.DataFrame = NOTHING_APART,
+    keepable: Collection[str] = (),
     answers: Answers = MappingProxyType({}),
 ) -> Contents:
     """What the page says: matrix (results.matrix), the plan with reasons (results.scores) and the table of scores.
@@ -192,7 +199,8 @@ def contents(
     kinds: encoder -> its kind (`calibrated.kind_of`), of those with weights. calibrations: encoder -> its calibration
     in this run (calibrated_calibration.csv). dropped: what the data of tasks leave out, in sentences. families
     (results.power): of encoders that differ in their seed alone the first is shown, as one page cannot hold dozens;
-    agreement, ranks and contradictions are those of all. apart: how far encoders are (`differences.between`). answers:
+    agreement, ranks and contradictions are those of all. apart: how far encoders are (`differences.between`); keepable:
+    the methods that can be written into the weights of a pre-trained encoder (`about.methods_of_last_layer`); answers:
     of several classifiers that are given (`decisions.answers_of`)."""
     observed = observations(claimable(scores))
     pairs, contradictions, ranks = agreement(observed), conflicts(observed), mean_ranks(observed)
@@ -227,6 +235,7 @@ def contents(
                 kind == "embedded",
                 len(alike),
                 model_map.task,
+                keepable if model_map.task == NA else (),
             )
         )
     shown_scores = scores[scores["encoder"].isin(first.values())]

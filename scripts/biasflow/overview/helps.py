@@ -29,7 +29,8 @@ LEAST_ENCODERS = 3  # that differ in their seed alone, for an interval over thes
 
 class Change(NamedTuple):
     """A score before and after a method, which is nearer to neutral than `beats` of `draws` draws of its control; p: of
-    this help, after correction (results.matrix); left: the share of the distance that is left, with its interval."""
+    this help, after correction (results.matrix); left: the share of the distance that is left, with its interval; ends:
+    the interval of the score after it."""
 
     name: str
     before: float
@@ -38,6 +39,7 @@ class Change(NamedTuple):
     draws: int = 0
     p: float = np.nan
     left: tuple[float, float, float] = (np.nan,) * 3
+    ends: tuple[float, float] = (np.nan, np.nan)
 
 
 @dataclass(frozen=True)
@@ -49,11 +51,12 @@ class MethodRow:
     worst, and how many the map has; control: the name of its control, "" without one; against: what is left, compared
     with what each draw of the control leaves (results.draws); control_left: the mean of the draws, or NaN;
     weak_control: whether it moves vectors too little (`notes.Controls`); tried: the scores that make a claim and were
-    measured under it; helped: those that are shown to be nearer to neutral than untouched and than under the control;
-    farther: those that are shown to be farther; past: those by which methods are judged, and which are moved to the
-    other side of neutral; off: those that are farther than under all draws of the control, and than untouched by
-    MOVED_OFF; same_as: the method whose changes it practically repeats (results.matrix), or ""; setting:
-    whether it is a single setting of a method, which is no method."""
+    measured under it; helped: those that are shown to be nearer to neutral than untouched and than under the control,
+    and unhelped: all others; farther: those that are shown to be farther; past: those that are moved to the other
+    side of neutral; off: further ones that are farther than under all draws of the
+    control, and than untouched by MOVED_OFF; same_as: the method whose changes it practically repeats (results.matrix),
+    or ""; setting: whether it is a single setting of a method, which is no method; nearly: the least p of a help that
+    is not shown, of the scores that judge."""
 
     name: str
     method: str
@@ -70,11 +73,13 @@ class MethodRow:
     weak_control: bool
     tried: Sequence[str]
     helped: Sequence[Change]
+    unhelped: Sequence[Change]
     farther: Sequence[Change]
     past: Sequence[Change]
     off: Sequence[Change]
     same_as: str
     setting: bool
+    nearly: float = np.nan
 
     @property
     def control_of(self) -> str | None:
@@ -130,7 +135,7 @@ def method_rows(
         )
         claims = [(cell, compared(cell)) for cell in biases if cell.header in claiming]
         drawn = draws.get(name, np.array([]))
-        past = [cell for cell, says in claims if says != UNCOMPARED and cell.header in judging and turned(cell)]
+        past = [cell for cell, says in claims if says != UNCOMPARED and turned(cell)]
         rows.append(
             MethodRow(
                 name,
@@ -148,11 +153,18 @@ def method_rows(
                 control in weak_controls,
                 [cell.header for cell, _ in claims if not np.isnan(cell.value)],
                 [_change(cell) for cell, says in claims if says == HELPS],
+                [_change(cell) for cell, says in claims if says != HELPS and not np.isnan(cell.value)],
                 [_change(cell) for cell, says in claims if says == FARTHER],
                 [_change(cell) for cell in past],
-                [_change(cell) for cell, says in claims if says != HELPS and _moved_off(cell)],
+                [_change(cell) for cell, says in claims if says not in (HELPS, FARTHER) and _moved_off(cell)],
                 of["same_as"].max(),
                 bool(of["setting"].iloc[0] != NA),
+                float(
+                    min(
+                        (cell.helps_p for cell, says in claims if says != HELPS and cell.header in judging),
+                        default=np.nan,
+                    )
+                ),
             )
         )
     return sorted(rows, key=lambda row: (row.control_of is not None, np.nan_to_num(row.left[0], nan=np.inf)))
@@ -171,7 +183,8 @@ def _change(cell) -> Change:
     draws = (0, 0) if pd.isna(cell.draws) else (cell.beats, cell.draws)
     ends = left(cell.distance_untouched + np.array([cell.change_low, cell.change_high]), cell.distance_untouched)
     shares = tuple(map(float, (cell.left, *np.maximum(ends, 0))))
-    return Change(cell.header, cell.untouched, cell.value, *draws, cell.helps_p, shares)
+    ends_after = (float(cell.low), float(cell.high))
+    return Change(cell.header, cell.untouched, cell.value, *draws, cell.helps_p, shares, ends_after)
 
 
 def left_under_draws(cells: pd.DataFrame, headers: Collection[str], scores: pd.DataFrame) -> dict[str, np.ndarray]:

@@ -34,7 +34,7 @@ class Measured:
     """A score of an untouched model. cell: its row of `Map.cells`; task: on which it was fine-tuned; caution: why there
     is no claim, or the matrix's caution; test: what a permutation test says, of measures that have one; contrary: the
     readings of the same test (`registry.Measure`) whose verdict is the other one; words: how many target words the test
-    divides, 0 where that is not known."""
+    divides, 0 where that is not known; significant: whether its permutation test is, in the direction of the score."""
 
     cell: NamedTuple
     task: str
@@ -43,6 +43,7 @@ class Measured:
     test: str = ""
     contrary: Sequence[str] = ()
     words: int = 0
+    significant: bool = False
 
     @property
     def is_bias(self) -> bool:
@@ -122,7 +123,7 @@ def with_test(measured: Measured, value: float, test: PermutationTest | None) ->
         return measured
     p = test.corrected if value > 0 else test.opposite
     says = SAME if measured.verdict == DIFFERS and p >= 0.05 else measured.verdict
-    return replace(measured, test=test.text, verdict=says, words=test.words)
+    return replace(measured, test=test.text, verdict=says, words=test.words, significant=p < 0.05)
 
 
 def judged(row, task: str, test: PermutationTest | None, readings: Mapping[str, str]) -> Measured:

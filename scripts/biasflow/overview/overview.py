@@ -57,7 +57,6 @@ def write_page(
     files: str,
     differing: Mapping[str, str] = MappingProxyType({}),
     ledger: Sequence[Mapping[str, str]],
-    keepable: Collection[str] = (),
 ) -> None:
     """Write the page, whole or not at all; nothing in it is fetched from elsewhere.
 
@@ -66,7 +65,7 @@ def write_page(
     publishers offer them, and what is said of the copy (`verified.differing`); papers: what the page says of each
     (`PaperText.on_page`); ledger: a row per paper of its summary
     (papers.ledger.summary), as texts, none without a paper that prints numbers; commit: of the code, or "" where it is
-    not known; keepable: the methods that `biasflow debias` can write into a model."""
+    not known."""
     named = _named(contents, about, run)
     names = dict(zip(contents.encoders, named.encoders, strict=True))
     text = _TEMPLATES.get_template("page.html").render(
@@ -83,7 +82,6 @@ def write_page(
         differing=differing,
         ledger=ledger,
         picture=_inline,
-        keepable=keepable,
         apart=verdicts(named.beside, [*named.encoders]) if named.beside else [],
         of_all=inline(beside_picture(named.beside, [*named.encoders]), "How biased is each encoder?", "all-")
         if named.beside

@@ -36,15 +36,16 @@ INK = "#1A1A1A"
 HOLLOW = {"markerfacecolor": "#FFFFFF"}
 HALF = {"marker": "o", "fillstyle": "left", "markerfacecoloralt": "#FFFFFF"}
 # What the marks of results.evidence say of a measure whose bias was planted in encoders.
-OF_MARKS = {IN_ALL: "followed planted bias", IN_SOME: "in k of n encoders", COULD_NOT_TELL: "could not tell"}
-OF_MARKS |= {NOT_TRIED: "not tried", DID_NOT: "failed, or reversed"}
+OF_MARKS = {IN_ALL: "in all encoders", IN_SOME: "in k of n encoders", COULD_NOT_TELL: "could not tell"}
+OF_MARKS |= {NOT_TRIED: "not tried", DID_NOT: "no, or reversed"}
+UNLIKE = "\u2260"  # it followed in all, in sizes that do not agree
 DISPUTED = "*"  # of a score that shows bias in one reading of its test and not in another
 WEAK_HEAD = "\u2020"  # of a score that is read from a weak head
 MARK = 48  # points to the right of the axes, where the marks stand
 WIDTH = 3.9  # inches: as wide as a phone shows letters of this size
 # Colour and mark of each of several models; more begin again.
 OF_MODELS = tuple(zip((BLUE, VERMILION, GREEN, PURPLE, INK, "#E69F00", "#56B4E9"), "osD^vPX", strict=True))
-FIRST, HEADINGS = 0, ("", "less evidence:", "cannot be judged:")  # groups of scores, from the top
+FIRST, HEADINGS = 0, ("", "evidence in part:", "less evidence:", "cannot be judged:")  # groups of scores, from the top
 MOST = 125  # percent of bias left, up to which the axis reaches at least
 FARTHEST = 200, 20  # percent of bias left and of quality lost, beyond which an arrow stands at the end of the axis
 IN_PAGE = {INK: "ink", BLUE: "near", LIGHT_GREY: "line", GREY: "quiet", "#FFFFFF": "paper"}  # colours of base.css
@@ -59,7 +60,7 @@ def bias_picture(rows: Sequence[BiasRow], planted: bool = False) -> Figure:
     rows = sorted(rows, key=_place)
     groups = sorted(set(map(_group, rows)) - {FIRST})  # each below a line of text
     heights = [place + sum(group <= _group(row) for group in groups) for place, row in enumerate(rows)]
-    figure = Figure(figsize=(WIDTH, 0.8 + 0.24 * max(len(rows), 4)), layout="constrained")
+    figure = Figure(figsize=(WIDTH, 1.0 + 0.24 * max(len(rows) + len(groups), 4)), layout="constrained")
     axes = figure.subplots()
     axes.axvline(0, color=INK, linewidth=0.8)
     beside = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "va": "center"}
@@ -72,10 +73,12 @@ def bias_picture(rows: Sequence[BiasRow], planted: bool = False) -> Figure:
         neutral = f" ({row.score.cell.neutral:.2g})" * bool(row.score.cell.neutral)
         axes.annotate(f"{brief(row.value)}{neutral}", (1, y), (5, 0), color=INK, fontsize=7, **beside)
         colour, mark = GREY if row.less_evidence else GREEN, row.known.mark if row.judged else ""
+        mark = f"({mark})" if mark == MARKS[IN_ALL] and row.less_evidence else mark  # it followed, with a better head
         if mark == MARKS[IN_SOME]:
-            mark += f"{row.known.followed}/{row.known.encoders}"
+            mark += f"{row.known.followed}/{row.known.encoders}" + UNLIKE * row.known.unlike
         axes.annotate(f"{mark}{doubts}", (1, y), (MARK, 0), color=colour, fontsize=8, **beside)
-    headers = {5: "score" + "\n(neutral)" * any(row.score.cell.neutral for row in rows), MARK: "measure\ntested"}
+    headers = {5: "score" + "\n(neutral)" * any(row.score.cell.neutral for row in rows)}
+    headers |= {MARK: "followed bias\nin test models"}
     above = beside | {"xycoords": "axes fraction", "va": "bottom", "color": GREY, "fontsize": 6.5}
     for offset, header in headers.items():
         axes.annotate(header, (1, 1), (offset, 3), **above)
@@ -88,7 +91,7 @@ def bias_picture(rows: Sequence[BiasRow], planted: bool = False) -> Figure:
         label.set_color(GREY if row.less_evidence else INK)
     claimed = [row for row in rows if row.judged]
     marks = {row.known.mark for row in claimed}
-    of_marks = OF_MARKS | {IN_ALL: "followed, in artificial text"} if planted else OF_MARKS
+    of_marks = OF_MARKS | {IN_ALL: "in artificial text"} if planted else OF_MARKS
     entries = [
         ("bias shown", any(row.shown for row in rows), {"marker": "o", "color": VERMILION}),
         (
@@ -108,6 +111,7 @@ def bias_picture(rows: Sequence[BiasRow], planted: bool = False) -> Figure:
         ),
         ("published models", any(row.published and not row.score.weak for row in rows), {"marker": "|", "color": GREY}),
         *((f"{MARKS[kind]} {says}", MARKS[kind] in marks, {}) for kind, says in of_marks.items()),
+        (f"{UNLIKE} in unlike sizes", any(row.known.unlike for row in claimed), {}),
         (f"{DISPUTED} disputed", any(row.shown and row.score.contrary for row in rows), {}),
         (f"{WEAK_HEAD} weak head", any(row.score.weak for row in rows), {}),
     ]
@@ -117,12 +121,12 @@ def bias_picture(rows: Sequence[BiasRow], planted: bool = False) -> Figure:
 
 def _group(row: BiasRow) -> int:
     """Its place in HEADINGS."""
-    return int(row.less_evidence) if row.judged else len(HEADINGS) - 1
+    return int(row.less_evidence) * (1 if row.partial else 2) if row.judged else len(HEADINGS) - 1
 
 
 def _place(row: BiasRow) -> tuple[int, bool, int]:
-    """Where it stands: what has more evidence first, then what shows bias without doubts."""
-    return _group(row), not row.undoubted, [*MARKS.values()].index(row.known.mark)
+    """Where it stands: what has more evidence first, and of these what shows bias."""
+    return _group(row), not row.shown, [*MARKS.values()].index(row.known.mark)
 
 
 @style()
@@ -152,11 +156,14 @@ def methods_picture(rows: Sequence[MethodRow], over: str = "", first: Sequence[s
             shares = [100 * getattr(row, share)[0] for row in rows if row.setting and row.method == method]
             axes.plot(shares, [height] * len(shares), ".", color=GREY, markersize=3)
         _plain(axes)
-    columns[1].axvspan(-1e6, 100 * LIMIT, color=GREEN, alpha=0.12, linewidth=0)
-    columns[1].tick_params(axis="y", length=0)
-    columns[0].set_title(f"bias left\n({_short(over, 28) or 'untouched: 100 %'})", color=INK, fontsize=8)
     alone = {row.cost for row in lines if row.costs == (1, 1)}
-    columns[1].set_title(f"price\n({alone.pop() + '; no task' if alone else 'worst cost'})", color=INK, fontsize=8)
+    if not alone:  # one cost says little of quality
+        columns[1].axvspan(-1e6, 100 * LIMIT, color=GREEN, alpha=0.12, linewidth=0)
+    columns[1].tick_params(axis="y", length=0)
+    columns[0].set_title(f"bias left\n({over or 'untouched: 100 %'})", color=INK, fontsize=8)
+    for axes, unit in zip(columns, ("% left", "% worse (below 0: better)"), strict=True):
+        axes.set_xlabel(unit, color=INK, fontsize=7)
+    columns[1].set_title(f"price\n({min(alone) + '; no task' if alone else 'worst cost'})", color=INK, fontsize=8)
     columns[0].set_yticks(heights, [_short(name, 24) for name in (*(row.name for row in lines), *settings)])
     beside = {"xycoords": ("axes fraction", "data"), "ha": "right", "annotation_clip": False, "fontsize": 6.5}
     if judged < len(heights):
@@ -172,15 +179,15 @@ def methods_picture(rows: Sequence[MethodRow], over: str = "", first: Sequence[s
     grey = {"marker": "o", "color": GREY}
     entries = [
         ("help, or loss, shown", shown, grey),
-        ("not shown on average" if several else "not shown on it", not_shown, grey | HOLLOW),
+        ("not shown on average" if several else "not shown (this score)", not_shown, grey | HOLLOW),
         ("no control", judged < len(lines), grey | HOLLOW | {"marker": "s"}),
         ("random edits (95 %)", any(np.isfinite(row.against.low) for row in lines), {"marker": "_", "color": GREY}),
         ("control (random)", bool(controls), {"marker": "|", "color": INK, "markersize": 8}),
         ("makes a score worse", any(row.farther for row in controlled), grey | {"marker": "v"}),
-        ("goes past neutral", any(row.past and not row.farther for row in controlled), grey | {"marker": "D"}),
+        ("goes past neutral", any(_turned(row) and not row.farther for row in controlled), grey | {"marker": "D"}),
         ("one score", several, grey | HOLLOW | {"markersize": 2.5}),
         ("single setting", bool(settings), grey | {"marker": "."}),
-        ("at most 5 % worse", True, {"marker": "s", "color": GREEN, "alpha": 0.3}),
+        (f"\u2264 {100 * LIMIT:.0f} % worse", not alone, {"marker": "s", "color": GREEN, "alpha": 0.3}),
     ]
     _legend(figure, entries)
     return figure
@@ -216,7 +223,7 @@ def _share(axes: Axes, height: float, row: MethodRow, share: str, control: Metho
         axes.plot(single, [height] * len(single), "o", color=colour, **HOLLOW, markersize=2.5, zorder=2, clip_on=False)
     shown, mark = low > 0, "o"
     if share == "left":
-        shown, mark = row.leaves_less, "s" if not row.control else "v" if row.farther else "D" if row.past else "o"
+        shown, mark = row.leaves_less, "s" if not row.control else "v" if row.farther else "D" if _turned(row) else "o"
     mark = "<" if value < least else ">" if value > most else mark
     face, place = colour if shown else "#FFFFFF", np.clip(value, 0.97 * least, 0.97 * most)
     axes.plot(place, height, mark, color=colour, markerfacecolor=face, markersize=6, zorder=3)
@@ -225,13 +232,20 @@ def _share(axes: Axes, height: float, row: MethodRow, share: str, control: Metho
     axes.annotate(number, (1.03, height), color=INK if known else GREY, **beside)
 
 
+def _turned(row: MethodRow) -> bool:
+    """Whether a score that judges goes past neutral."""
+    return any(one.name in row.left_of for one in row.past)
+
+
 def _remark(row: MethodRow, judging: Collection[str], drawn: Collection[str]) -> str:
     """What stands below the name of a method: which score it makes worse, or takes past or off neutral; whether its
     control is weak; which of the scores that judge it lacks; by which costs its quality is known, if not by all; what
     it repeats of those that are drawn."""
     said = [f"worse: {row.farther[0].name}"] if row.farther else []
     said += [f"past neutral: {row.past[0].name}"] if row.past else []
-    said += [f"side effect? {row.off[0].name}"] if row.off else []
+    if row.off:
+        more = f" and {len(row.off) - 1} more" * (len(row.off) > 1)
+        said += [f"side effect{'s' * bool(more)}? {row.off[0].name}{more}"]
     said += ["weak control"] if row.weak_control else []
     if np.isnan(row.left[0]) and (lacking := sorted({*judging} - {*row.left_of})):
         said += [f"without {lacking[0]}" + f" and {len(lacking) - 1} more" * (len(lacking) > 1)]
@@ -287,7 +301,7 @@ def _scale(axes: Axes, heights: Sequence[int], named: Sequence[BiasRow | Beside]
     axes.set_yticks(heights, [_wrapped(row.name, 26) for row in named], linespacing=0.95)
     least = min([0.0, *(min(row.place, *np.nan_to_num([row.low])) for row in drawn)])
     axes.set(xlim=(max(least - 0.04, -1.02), 1.02), ylim=(max(heights) + 0.5, -0.5))
-    axes.set_xlabel("distance from neutral (own scales; bars: 95 %)", color=INK)
+    axes.set_xlabel("distance from neutral (right: stereotyped)\neach score on its own scale; bars: 95 %", color=INK)
 
 
 def _legend(figure: Figure, entries: Sequence[tuple[str, bool, Mapping]], columns: int = 3) -> None:

@@ -54,6 +54,11 @@ class Evidence(NamedTuple):
         return self.evidence == DID_NOT or bool(self.against)
 
     @property
+    def unlike(self) -> bool:
+        """Whether it followed in every encoder of two or more, in sizes that do not agree."""
+        return bool(self.evidence == IN_SOME and self.followed == self.encoders > 1)
+
+    @property
     def mark(self) -> str:
         """One of MARKS: that of DID_NOT for what failed."""
         return MARKS[DID_NOT if self.failed else self.evidence]

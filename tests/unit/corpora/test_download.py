@@ -398,6 +398,33 @@ def test_a_local_variant_is_used_with_a_warning(get, tmp_path, caplog):
     assert "own.txt" in caplog.text and DIGEST in caplog.text
 
 
+# A cache
+
+
+def test_a_download_is_kept_for_the_runs_of_other_folders(get, server, tmp_path, monkeypatch):
+    monkeypatch.setenv("BIASFLOW_CACHE", str(tmp_path / "cache/of all"))
+    asked = len(server.ranges)
+    origins = [get() for _ in range(2)]
+    assert [origin.source for origin in origins] == ["upstream", "cache"] and len(server.ranges) == asked + 1
+    assert [path.read_bytes() for path in (tmp_path / "cache/of all").iterdir()] == [BODY]
+    assert {origin.sha256 for origin in origins} == {DIGEST} and origins[1].byte_equal_to_upstream
+    (kept,) = (tmp_path / "cache/of all").iterdir()
+    kept.write_bytes(BODY + b"?")
+    with pytest.raises(BiasflowError, match=f"{kept}.*delete it"):
+        get()
+    assert (get.folder / "target").read_bytes() == BODY and left(get.folder) == ["target"]
+
+
+def test_a_cache_that_cannot_be_written_or_a_file_of_unknown_sha256_changes_nothing(
+    get, tmp_path, monkeypatch, caplog, server
+):
+    (tmp_path / "file").touch()
+    for folder, digest in ((tmp_path / "file", DIGEST), (tmp_path / "cache", None)):
+        monkeypatch.setenv("BIASFLOW_CACHE", str(folder))
+        assert get(entry=file_at(server.url, sha256=digest)).source == "upstream"
+    assert "is not kept" in caplog.text and not (tmp_path / "cache").exists()
+
+
 # A mirror
 
 

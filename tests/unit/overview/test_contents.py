@@ -404,10 +404,10 @@ def test_a_score_that_a_method_moves_far_off_neutral_and_no_random_edit_does_is_
 
 
 def test_methods_are_judged_by_the_scores_that_most_speaks_for():
-    def row(shown=True, less_evidence=True, undoubted=False):
-        return SimpleNamespace(shown=shown, less_evidence=less_evidence, undoubted=shown and undoubted)
+    def row(shown=True, less_evidence=True, partial=False):
+        return SimpleNamespace(shown=shown, less_evidence=less_evidence, partial=partial)
 
-    good, clean, doubtful, none = row(less_evidence=False), row(undoubted=True), row(), row(shown=False)
+    good, clean, doubtful, none = row(less_evidence=False), row(partial=True), row(), row(shown=False)
     assert judging_rows([none, doubtful, clean, good]) == [good]
     assert judging_rows([none, doubtful, clean]) == [clean]
     assert judging_rows([none, doubtful]) == [doubtful] and judging_rows([none]) == []

@@ -120,6 +120,11 @@ def _first(html):
     return re.sub(r'<(p|h2) class="(print|hidden)">.*?</\1>', "", html.split("<header>")[1].split("</section>")[0])
 
 
+def counted(shown, which):
+    """How many there are and how many are shown, as the page says it."""
+    return f"{len(shown)}{which}, {sum(shown) or 'none'} show{'s' if sum(shown) < 2 else ''} bias"
+
+
 def test_scores_that_show_bias_are_those_of_the_rows(page):
     found, said, *_, aloud = page
     for model, words in zip(found.models, said, strict=True):
@@ -127,24 +132,23 @@ def test_scores_that_show_bias_are_those_of_the_rows(page):
         less_evidence = [row.shown for row in model.biases if row.judged and row.less_evidence]
         told = f"Of {len(less_evidence)} with less evidence, {sum(less_evidence) or 'none'} show"
         if not judged:
-            clean, doubtful = (
-                sum(row.shown and row.undoubted is kind for row in model.biases) for kind in (True, False)
-            )
-            told = f"{(clean or doubtful) or 'None'} of {len(less_evidence)} scores show"
-            assert (f"{doubtful} more show" in words) == bool(clean and doubtful)
+            partial = [row.shown for row in model.biases if row.judged and row.partial]
+            rest = [row.shown for row in model.biases if row.judged and not row.partial]
+            told = "No measure here is fully tested"
+            for which, of in (("", [] if partial else rest), (" with evidence in part", partial)):
+                assert (f"; of {counted(of, which)}" in words) == bool(of)
+            assert (f". Of {counted(rest, ' with less')}" in words) == bool(partial and rest)
         assert (told in words) == bool(less_evidence)
         assert (f"Not judged: {sum(not row.judged for row in model.biases)}" in " ".join(aloud)) == (
             0 < len(judged + less_evidence) < len(model.biases)
         )
-        large = sum(row.may_miss_large for row in judged)
+        claimed = judged or [row for row in model.biases if row.judged]
         shown = [row for row in judged if row.shown]
-        others = len(judged) - len(shown)
-        who = "It" if len(judged) == 1 else large if large < others or not shown else f"The other{'s' * (others > 1)}"
-        said_large = re.search(
-            r"(It|The others?|\d+)(?: of the \d+ others)? (?:is|are) too imprecise",
-            words.split(" with less evidence,")[0],
-        )
-        assert bool(said_large) == bool(large) and (not large or said_large[1] == str(who))
+        tests = [row for row in claimed if row.by_interval_alone or row.by_test_alone]
+        large = sum(row.may_miss_large and row not in tests for row in claimed)
+        said_large = re.search(r"Not shown by (\d+): (\d+) too imprecise to tell", words)
+        others = sum(not row.shown for row in claimed)
+        assert (said_large and said_large.groups()) == ((str(others), str(large)) if large else None)
         if told in words and not judged:
             continue
         if match := re.search("The only score(?: with evidence)? (shows|does not)", words):
@@ -180,9 +184,7 @@ def test_a_method_is_shown_with_what_it_does_and_takes(page):
             helped = {change.name for change in row.helped} & set(model.biased)
             assert helped and row.is_method and not row.left[0] > 0.9
             tried = set(row.tried) & set(model.biased)
-            told = re.search(
-                rf"{row.name} helps (the only|(\d+) of (\d+)) scores?(?: with (?:less )?evidence)? that show", words
-            )
+            told = re.search(rf"{row.name} helps (the only|(\d+) of (\d+)) biased scores?", words)
             only = len(helped) == len(model.biased) == 1
             assert helped <= tried and told.groups()[1:] == (
                 (None, None) if only else (str(len(helped)), str(len(tried)))
@@ -190,12 +192,12 @@ def test_a_method_is_shown_with_what_it_does_and_takes(page):
             lacking = ", ".join(name for name in model.biased if name not in tried)
             assert f"(not measured: {lacking})" in words if lacking else "not measured" not in words
             assert np.isnan(row.left[0]) or f"{100 * row.left[0]:.0f} % of the bias left" in words
-            assert (row.quality in words or "other quality not known" in words) and row.cost in words
-            assert ("No method that helps keeps quality" in words) == (
+            assert (row.quality in words or "not known but for" in words) and row.cost in words
+            assert ("o method that helps keeps quality" in words) == (
                 {row.quality for row in model.effective} == {"loses quality"}
             )
-            assert ("the only cost" in words or "other quality" in words) == (row.costs == (1, 1))
-        assert bool(model.effective) == bool(re.search(r"helps (the only|\d+ of \d+) .*that show", words))
+            assert ("the only cost" in words or "not known but for" in words) == (row.costs == (1, 1))
+        assert bool(model.effective) == bool(re.search(r"helps (the only|\d+ of \d+) biased", words))
 
 
 def test_the_first_screen_has_at_most_eighty_words(page):
@@ -222,7 +224,7 @@ def test_help_of_scores_that_are_less_evidence_is_said_as_such_and_they_are_mark
 
 @pytest.mark.parametrize(
     ("perplexity", "helps"),
-    [(10.0, "the only score with evidence that shows bias: GEST rate"), (5590.0, "1 of 2 scores that show")],
+    [(10.0, "the only biased score with evidence: GEST rate"), (5590.0, "1 of 2 biased scores: GEST rate")],
 )
 def test_what_helps_says_what_is_less_evidence_and_names_the_best_without_a_control(tmp_path, perplexity, helps):
     run = made_up.with_less_evidence(perplexity)
@@ -234,7 +236,7 @@ def test_what_helps_says_what_is_less_evidence_and_names_the_best_without_a_cont
         free = replace(leace, name="free", control="", helped=[], left=(left, 0.1, 0.6))
         page = write(replace(found, models=[replace(model, methods=[free, leace])]), run[0], tmp_path / "index.html")
         words = text(page.split('<div class="pictures">')[1].split("</div>")[0])
-        price = "other quality not known" if perplexity == 10 else "Price: keeps"  # no cost counts of a weak head
+        price = "Price: not known but for" if perplexity == 10 else "Price: keeps"  # no cost counts of a weak head
         assert f"leace helps {helps}" in words and price in words
         assert said in words if said else "free leaves" not in words
 

@@ -25,7 +25,9 @@ def row(name, farther=(), past=(), helped=(), setting=False, control="", left=0.
     against = beyond(shares[0][0], [0.9, 1.0, 1.1, 1.0, 1.0], 1.0)
     of_control = control, against, more.get("control_left", 1.0), more.get("weak_control", False)
     about = more.get("costs", (1, 1)), *of_control, ()
-    return MethodRow(name, name, VIABLE, *shares, *about, helped, farther, past, more.get("off", ()), same_as, setting)
+    return MethodRow(
+        name, name, VIABLE, *shares, *about, helped, (), farther, past, more.get("off", ()), same_as, setting
+    )
 
 
 @pytest.mark.parametrize(
