@@ -200,8 +200,8 @@ def contents(
     in this run (calibrated_calibration.csv). dropped: what the data of tasks leave out, in sentences. families
     (results.power): of encoders that differ in their seed alone the first is shown, as one page cannot hold dozens;
     agreement, ranks and contradictions are those of all. apart: how far encoders are (`differences.between`); keepable:
-    the methods that can be written into the weights of a pre-trained encoder (`about.methods_of_last_layer`); answers:
-    of several classifiers that are given (`decisions.answers_of`)."""
+    the methods that can be written into the weights of a model that was not trained here
+    (`about.methods_of_last_layer`); answers: of several classifiers that are given (`decisions.answers_of`)."""
     observed = observations(claimable(scores))
     pairs, contradictions, ranks = agreement(observed), conflicts(observed), mean_ranks(observed)
     all_maps = list(maps(matrix))
@@ -235,7 +235,7 @@ def contents(
                 kind == "embedded",
                 len(alike),
                 model_map.task,
-                keepable if model_map.task == NA else (),
+                keepable if model_map.task == NA or model_map.is_given else (),
             )
         )
     shown_scores = scores[scores["encoder"].isin(first.values())]
