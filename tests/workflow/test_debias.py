@@ -106,6 +106,7 @@ def encoders(tmp_path) -> Path:
         {"word_embedding_dimension": SIZES["hidden_size"], "pooling_mode_mean_tokens": True},
     )
     (tmp_path / "texts.txt").write_text("\n".join(TEXTS * 3) + "\n")
+    (tmp_path / "kin.csv").write_text("male,female\nhe,she\nhis,her\nfather,mother\nbrother,sister\n")
     pairs = [(text, text.replace("he ", "she ", 1)) for text in TEXTS if text.startswith("he ")]
     pd.DataFrame(pairs, columns=["sent_more", "sent_less"]).to_csv(tmp_path / "pairs.csv", index=False)
     pd.DataFrame(TESTS, columns=["role", "set_name", "word"]).to_csv(tmp_path / "words.csv", index=False)
@@ -119,7 +120,7 @@ def test_a_masked_lm_and_a_sentence_encoder_have_the_scores_that_the_method_had(
         keys = {
             "run": run,
             "encoder": list(models),
-            "fitting": {"text": "texts.txt", "n": 60},
+            "fitting": {"text": "texts.txt", "n": 60, "words": {"name": "kin", "file": "kin.csv"}},
             "metrics": {
                 "crows_pairs": {"bias_types": [], "own": {"mine": {"file": "pairs.csv"}}},
                 "seat": {"tests": [], "own": {"places": {"file": "words.csv"}}, "pooling": "sentence"},
@@ -129,15 +130,15 @@ def test_a_masked_lm_and_a_sentence_encoder_have_the_scores_that_the_method_had(
         (encoders / f"{run}.yaml").write_text(yaml.safe_dump(keys))
         biasflow("measure", *models, "--run", run, folder=encoders)
 
-    measure("first", "bert", "sentences", methods=["none", "leace", "leace-sentence"])
-    assert debiased(encoders, "bert", "leace", "bert-new") == ["measure", "bert-new", "--run", "bert-new"]
-    debiased(encoders, "sentences", "leace-sentence", "sentences-new")
+    measure("first", "bert", "sentences", methods=["none", "mean-projection", "mean-projection-sentence"])
+    assert debiased(encoders, "bert", "mean-projection", "bert-new") == ["measure", "bert-new", "--run", "bert-new"]
+    debiased(encoders, "sentences", "mean-projection-sentence", "sentences-new")
     measure("again", "bert-new", "sentences-new", methods=["none"])
-    check_same(
-        scores_of(encoders, "first", "bert", "leace"), scores_of(encoders, "again", "bert-new", "none"), "crows_pairs"
-    )
-    check_same(
-        scores_of(encoders, "first", "sentences", "leace-sentence"),
-        scores_of(encoders, "again", "sentences-new", "none"),
-        "seat_effect_size",
-    )
+    for model, method, measure in (
+        ("bert", "mean-projection", "crows_pairs_score"),
+        ("sentences", "mean-projection-sentence", "seat_effect_size"),
+    ):
+        untouched, run = (scores_of(encoders, "first", model, name) for name in ("none", method))
+        check_same(run, scores_of(encoders, "again", f"{model}-new", "none"), measure)
+        before, after = (one[one.index.get_level_values("metric") == measure] for one in (untouched, run))
+        assert np.nanmax(np.abs(after.to_numpy() - before.to_numpy())) > 1e-3
