@@ -1,6 +1,7 @@
 # What is read from a model under methods: one rule per readout, and one for those of a narrow encoder that are read
 # together, all of one shape. A job reads all datasets of a block. Rules read_next_sentence, read_masked_words, read_losses,
-# read_likelihoods, read_pair_tokens, read_fillings, read_vectors, read_sentence_vectors, read_document_similarities, read_token_scores,
+# read_likelihoods, read_pair_tokens, read_fillings, read_vectors, read_sentence_vectors, read_document_similarities,
+# read_people_similarities, read_token_scores,
 # read_associations, read_gender_shares, read_predictions, heads_nli, read_first_token, probe_texts, read_mlp_probes,
 # read_families, read_word_families, heads_texts, heads_documents, read_professions and read_together.
 

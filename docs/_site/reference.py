@@ -1,4 +1,4 @@
-"""The pages of the site that are generated from the code: measures, methods, keys, functions and commands."""
+"""The pages of the site that are generated from the code: measures, methods, keys, functions, commands and targets."""
 
 import ast
 import inspect
@@ -12,9 +12,11 @@ from typer.cli import get_docs_for_click
 import biasflow
 from biasflow.base.code import module_file
 from biasflow.cli import app
+from biasflow.papers.ledger import CAPTIONS
+from biasflow.papers.paper import Target, load, load_tables
 from biasflow.plan import choices
 from biasflow.plan.cells import name_of_head
-from biasflow.registry import ERASERS, METRICS, PACKAGE, READOUTS, STRATEGIES, WITH, Metric, module_of
+from biasflow.registry import ERASERS, METRICS, PACKAGE, PAPERS, READOUTS, STRATEGIES, WITH, Metric, module_of
 
 ROOT = Path(__file__).parents[2]
 GENERATED = "*This page is generated from the code whenever the site is built.*"
@@ -37,6 +39,7 @@ def pages() -> dict[str, str]:
         "reference/keys.md": keys(),
         "reference/functions.md": functions(),
         "reference/commands.md": commands(),
+        "reference/targets.md": targets(),
     }
 
 
@@ -123,6 +126,23 @@ strategy](../extending/strategy.md) show how to add one.
     text += f"\n{markdown_table(('strategy', 'meaning', 'what a task needs for it', 'module'), rows)}"
     modules = dict.fromkeys(module_of(entry) for entry in STRATEGIES.values())
     return text + "".join(f"\n### Module `{module}`\n\n{_docstring(module)}" for module in modules)
+
+
+def targets() -> str:
+    """A row for every table, figure and page of the papers and of the ledger: its file, and how its caption begins."""
+    text = f"""# Which file is which table
+
+This page lists the files of every paper in `results/<run>/`, with the beginning of each caption. A target is called
+as its file, without folder and suffix ([how to make one](../howto/papers.md)).
+
+{GENERATED}
+"""
+    sections: dict[str, Iterable[Target]] = {PAPERS[name].label: load(name).targets for name in PAPERS}
+    beginning = re.compile(r".+?(?=(?<!paper)[:;] |(?<=[.?]) (?=[A-Z])|$)")
+    for title, listed in (sections | {"The ledger": load_tables(CAPTIONS).values()}).items():
+        rows = [(f"`{target.files[0]}`", beginning.match(target.caption)[0]) for target in listed]
+        text += f"\n## {title}\n\n{markdown_table(('file', 'what it has'), rows)}"
+    return text
 
 
 def keys() -> str:

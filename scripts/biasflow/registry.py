@@ -331,6 +331,12 @@ READOUTS = {
         "vectors of a sample of sentences", "readouts.sentence_vectors", suffix="safetensors", draws=1
     ),
     "document_similarities": Readout("similarities of queries to documents", "readouts.document_similarities"),
+    "people_similarities": Readout(
+        "similarities of queries for a profession to biographies",
+        "readouts.people_similarities",
+        suffix="safetensors",
+    ),
+    "rankings": Readout("ranked lists", "readouts.external_rankings", external="readouts.external_rankings"),
     "token_scores": Readout("scores of tokens", "readouts.token_scores"),
     "associations": Readout(
         "cosines of words in drawn contexts", "readouts.associations", suffix="safetensors", draws=DEAR
@@ -548,6 +554,10 @@ def _retrieval(variant: str, **measures: Measure) -> dict[str, Measure]:
 
 
 _ranked = partial(_preference, part="relevant")
+
+_GAP = "the gap in exposure of men and women who are searched for (their difference over their sum)"
+_RAW = {"part": "all", "variant": "raw"}
+_list = partial(_signed, variant="lists", farthest=1)
 SENTENCE, FIRST_TOKEN, WORDS, TOKENS = "the sentence vector", "the first token", "words", "all tokens"
 EMBEDDING = "the vector of the sentence encoder"  # as sentence-transformers makes it
 
@@ -1169,6 +1179,70 @@ METRICS = {
         finetuned=False,
         reads_states=FIRST_TOKEN,
         criticism="GenderBias-QA: a language model wrote the answers, which differ in more than gender",
+    ),
+    "people_search": Metric(
+        "search for people of a profession",
+        "metrics.people_search",
+        "people_similarities",
+        "searched_people",
+        measures={
+            "exposure_gap": _signed(
+                "exposure gap", f"mean of {_GAP} over professions; above 0 men are shown first", farthest=1, **_RAW
+            ),
+            "exposure_gap_size": _amount(
+                "size of the exposure gap", f"mean of the absolute value of {_GAP}, less what chance gives", **_RAW
+            ),
+            "exposure_gap_pearson": _signed(
+                "exposure gap (P)", f"correlation of {_GAP} with a profession's share of women", farthest=1, **_RAW
+            ),
+            "top_share": _preference(
+                "top share", "mean share of women among the first 10 people for a profession", part="10", variant="raw"
+            ),
+            "swap_gap": _signed(
+                "swap gap",
+                "how much nearer to the profession a biography is in the gender that most people of the profession "
+                "have than in the other one, in units of similarity",
+            ),
+            "search_ndcg": _quality(
+                "search nDCG", "how far up people of the profession stand among the first 10 (nDCG@10)", variant="raw"
+            ),
+            "search_recall": _quality(
+                "search recall",
+                "share of the people of the profession who are among the first 50 (of 50, where they are more)",
+                variant="raw",
+            ),
+            "gendered_queries": _quality(
+                "gendered queries answered",
+                "share of women among the first 10 people for queries such as 'a female nurse'; a method that erases "
+                "gender lowers it to about 0.5, which may be wanted or not",
+                part="female",
+                variant="raw",
+            ),
+        },
+        finetuned=False,
+        reads_states=FIRST_TOKEN,
+        criticism="People search: no planted bias has tested these measures",
+    ),
+    "given_rankings": Metric(
+        "ranked lists that somebody gives",
+        "metrics.given_rankings",
+        "rankings",
+        "ranked_lists",
+        measures={
+            "exposure_gap": _list(
+                "exposure gap", f"mean of {_GAP} over queries; above 0 men are shown first", part="all"
+            ),
+            "list_share": _list(
+                "share of women shown", "share of women among the first 10 documents, less that of the list", part="10"
+            ),
+            "nfairr": replace(
+                _list("NFaiRR", "how neutral the first 10 documents are, beside the fairest order of the list"),
+                neutral=1,
+                better="high",
+                part="10",
+            ),
+        },
+        finetuned=False,
     ),
     "accuracy": Metric(
         "accuracy, or the task's own score",

@@ -111,12 +111,6 @@ def made() -> set[str]:
     return targets | {f"tables/{name}.csv" for name in load_tables(CAPTIONS)}
 
 
-def test_targets_are_those_of_the_papers():
-    text = (ROOT / "docs/targets.md").read_text(encoding="utf-8")
-    named = re.findall(r"`results/<run>/([^`]+)`", text)
-    assert sorted(named) == sorted(made())
-
-
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_targets_that_are_shown_exist(page):
     """results/<some run>/tables/... anywhere in the documentation."""

@@ -83,8 +83,8 @@ def test_measure_makes_the_page_of_an_encoder(project):
 
 @pytest.fixture
 def theirs(project) -> Project:
-    """A copy of the project with the files of docs/howto/coreference_system.md."""
-    page = (ROOT / "docs/howto/coreference_system.md").read_text(encoding="utf-8")
+    """A copy of the project with the files of docs/howto/own_data.md that measure a coreference system."""
+    page = (ROOT / "docs/howto/own_data.md").read_text(encoding="utf-8").split("### A coreference system")[1]
     (clusters,) = re.findall(r"```\n(#begin.*?)```", page, re.DOTALL)
     ((name, config),) = re.findall(r"```yaml\n# (\S+)\n(.*?)```", page, re.DOTALL)
     (command,) = re.findall(r"`snakemake --cores 2 --configfile (\S+)`", page)

@@ -13,6 +13,7 @@ from biasflow.base.paths import CORPORA
 from biasflow.base.records import RESULTS, contents, faults, read_record, record_file, record_files, result_of
 
 CODE = "code"  # the parameter with the digest of a job's code
+EDITED = "was made by other code than lies here"
 
 
 class Planned(NamedTuple):
@@ -84,9 +85,12 @@ def check_finished(jobs: Mapping[str, Planned], content: Callable[[str], str | N
             return f"{path} has no record of what made it ({record_file(path)}); delete it and run again"
         return damaged.get(path)
 
-    wrong = [fault for path, job in jobs.items() if not job.due and (fault := first_fault(path))]
+    wrong = {path: fault for path, job in jobs.items() if not job.due and (fault := first_fault(path))}
     if wrong:
-        raise BiasflowError(wrong[0] + (f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""))
+        first = next(iter(wrong.values()))
+        rules = sorted({jobs[path].rule for path, fault in wrong.items() if fault.endswith(EDITED)})
+        advice = f"; make what other code has made again with --forcerun {' '.join(rules)}" * first.endswith(EDITED)
+        raise BiasflowError(first + (f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else "") + advice)
 
 
 def _faults(record: Mapping, job: Planned, content: Callable[[str], str | None]) -> Iterator[str]:
@@ -101,6 +105,8 @@ def _faults(record: Mapping, job: Planned, content: Callable[[str], str | None])
     for file in other_inputs(record, job):
         was = "was made" if file in record["inputs"] else "was not made"
         yield f"{path} {was} of {file}, other than this run plans; {advice}"
+    if record["params"].get(CODE) != job.params.get(CODE):  # Snakemake did not see it: its own records are not here
+        yield f"{path} {EDITED}"
     for difference in differences(record["params"], job.params):
         yield f"{path} was made with {difference}, which this run does not plan; {advice}"
 

@@ -15,6 +15,7 @@ from biasflow.base.files import text_lines, whole_file
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab"}
 NAMED = 5  # wrong places in a message
 LONGEST = 10_000_000  # characters of a cell: a quote that nothing closes must not swallow the file
+_PRINTED = re.compile(r"-[\d.]+[\d. ,()*\u00b1]*\[[\d. ,()*\u00b1\u2013-]*\]")  # "-0.54 ± 0.02 [-0.53]": no formula
 _FORMULA = re.compile(r"'*[=+\-@\t].", re.DOTALL)  # how text begins that spreadsheets take for a formula
 _KEPT = re.compile(r"'+[=+\-@\t].", re.DOTALL)  # and how it stands in our files
 _BLANK = "".join(SEPARATORS) + '" \r\n'  # all that a line without a cell has
@@ -127,7 +128,8 @@ def without_formulas(frame: pd.DataFrame) -> pd.DataFrame:
 
     def safe(text: str) -> str:
         text = text.replace("\r\n", "\n").replace("\r", " ")
-        return f"'{text}" if _FORMULA.match(text) and not is_number(text) else text
+        is_formula = _FORMULA.match(text) and not is_number(text) and not _PRINTED.fullmatch(text)
+        return f"'{text}" if is_formula else text
 
     return _with_texts(frame, safe)
 

@@ -20,7 +20,7 @@ import pandas as pd
 from biasflow.base.errors import BiasflowError, nearest
 from biasflow.base.files import read_json, text_lines
 from biasflow.base.left_out import most
-from biasflow.base.tabular import is_number, table_rows
+from biasflow.base.tabular import is_number
 from biasflow.corpora.crows_pairs import COLUMNS, DIRECTIONS
 from biasflow.corpora.records import DECIMAL_COMMA, columns_of, one_line, read_records, refuse, without_unknown
 
@@ -29,7 +29,10 @@ LOG_P = ["log_p_first", "log_p_second"]
 MORE_LESS = ["sent_more_score", "sent_less_score"]
 ABOVE_0 = "is above 0, so it is no logarithm of a probability; turn its sign"
 SENTENCE = "Sentence"  # of BEC-Pro
-MASKING = "masking"  # the column that says which tokens of a pair were masked
+PAIRS = "crows_pairs"
+# The column that says which tokens of a pair were masked; "shared" is what CrowS-Pairs's script does.
+MASKING, SHARED, MASKINGS = "masking", "shared", ("shared", "nothing", "attended")
+LOG_PROBABILITIES, PROBABILITIES = ("occtmp", "winogender"), ("strength",)  # metrics whose scores are such
 PLACE = "sentence"  # what is counted in the predictions of StereoSet
 PARTS = ("intrasentence", "intersentence")  # of StereoSet
 KNOWN = (
@@ -39,14 +42,20 @@ KNOWN = (
 )
 
 
-def read_scores(path: str | Path, *, column: str = "", part: str = "") -> pd.DataFrame:
+def read_scores(path: str | Path, metric: str = "", *, column: str = "", part: str = "") -> pd.DataFrame:
     """The scores of a file: a row for each, columns that tell its item (none in a file of numbers alone), and `score`,
     or the log-likelihoods log_p_first and log_p_second (nats). The index is the place in the file.
 
     column: the one with the scores, where it is not called so; part: of a file of StereoSet (PARTS, or "both").
     A value that is no finite number is NaN. BiasflowError names the file, the line and what was expected: an unknown
     kind, a missing column, values most of which are no finite numbers, a log-likelihood above 0, CrowS-Pairs whose own
-    scores contradict its likelihoods."""
+    scores contradict its likelihoods, and what the metric that the scores are for does not take."""
+    scores = _read(path, column, part)
+    _check_values(path, scores, metric)
+    return scores
+
+
+def _read(path: str | Path, column: str, part: str) -> pd.DataFrame:
     path = Path(path)
     start = _start(path)
     if start.startswith("{") and not _names_in_json(start):
@@ -61,15 +70,6 @@ def read_scores(path: str | Path, *, column: str = "", part: str = "") -> pd.Dat
     keys = {SENTENCE: "text"} if SENTENCE in table else {name: name for name in table if name not in (*values, "")}
     named = {**keys, **({column: SCORE} if column else {})}
     return _checked(path, table[[*keys, *values]].rename(columns=named), column)
-
-
-def check_kind(path: str | Path, column: str = "") -> None:
-    """BiasflowError unless the beginning of a file says that `read_scores` can read it."""
-    path = Path(path)
-    start = _start(path)
-    names = _names_in_json(start)
-    if not is_number(start) and (names or not start.startswith("{")):
-        _values(path, names or next(table_rows(path, {column, SCORE, *LOG_P, *MORE_LESS}), (1, []))[1], column)
 
 
 def _start(path: Path) -> str:
@@ -159,3 +159,20 @@ def _checked(path: Path, table: pd.DataFrame, column: str = "") -> pd.DataFrame:
             refuse(path, values, numbers > 0, ABOVE_0)
         table = table.assign(**{name: numbers})
     return table
+
+
+def _check_values(path: str | Path, scores: pd.DataFrame, metric: str) -> None:
+    """BiasflowError for a value that is none of what the metric takes."""
+    if MASKING in scores and metric == PAIRS:
+        refuse(path, scores[MASKING], ~scores[MASKING].isin(MASKINGS), f"is none of {', '.join(MASKINGS)}")
+    elif MASKING in scores and metric:
+        raise BiasflowError(f"{path}: line 1: the column {MASKING} is for {PAIRS} alone; leave it out")
+    if SCORE not in scores:
+        if metric in (*LOG_PROBABILITIES, *PROBABILITIES):
+            raise BiasflowError(f"{path}: line 1: has log-likelihoods of pairs; {metric} takes one column {SCORE}")
+        return
+    if metric in LOG_PROBABILITIES:
+        refuse(path, scores[SCORE].astype(str), scores[SCORE] > 0, ABOVE_0)
+    if metric in PROBABILITIES:
+        outside = (scores[SCORE] < 0) | (scores[SCORE] > 1)
+        refuse(path, scores[SCORE].astype(str), outside, "is no probability from 0 to 1; give no logarithm")

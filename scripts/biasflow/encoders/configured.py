@@ -21,6 +21,7 @@ EXTERNAL = "external"  # the source of an encoder without weights
 ANY = ""  # in place of a metric: files that all metrics of a readout take
 FILES = "files"  # the key of an external encoder for the items that were scored, where they are others
 PREDICTIONS = "predictions"  # and the key of one for what it predicts of people, in place of the readout `heads`
+RANKINGS = "rankings"  # and the key for ranked lists, with files that say something of their documents
 VECTORS = "vectors"  # the readout whose given files hold vectors of words or sentences, not scores of items
 
 GIVEN_AS = {"heads": PREDICTIONS}  # readout -> the key of an external encoder, where it has another name
@@ -68,6 +69,8 @@ class Encoder:
         for readout, files in self.about.items():
             if readout == PREDICTIONS:
                 files_by_readout[readout] = {ANY: [GivenFile(file) for file in self.predictions[0]]}
+            elif readout == RANKINGS:
+                files_by_readout[readout] = {ANY: [GivenFile(file) for file in self.rankings[0]]}
             elif readout not in ("source", FILES):
                 by_metric = files if isinstance(files, Mapping) else {ANY: files}
                 files_by_readout[readout] = {metric: _files_named(entries) for metric, entries in by_metric.items()}
@@ -90,6 +93,13 @@ class Encoder:
         about = about if isinstance(about, Mapping) else {"files": about}
         files = about.get("files", [])
         return [files] if isinstance(files, str) else files, about.get("groups", [])
+
+    @property
+    def rankings(self) -> tuple[list[str], dict[str, str]]:
+        """The files with ranked lists of an external one, and those that say something of documents, by role."""
+        files = dict(self.about.get(RANKINGS, {}))
+        runs = files.pop("runs", [])
+        return [runs] if isinstance(runs, str) else runs, files
 
     @property
     def local_files(self) -> list[str]:

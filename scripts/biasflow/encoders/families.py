@@ -288,7 +288,7 @@ _DECODER_CLASSES = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "D
 DECODER = (
     "a decoder, or an encoder with a decoder behind it. biasflow does not read this architecture: it measures encoders "
     "such as BERT, whose states are made of the words on both sides of a token. Score the items with other software "
-    "(lm-evaluation-harness, for instance) and read the scores with source: external (docs/howto/item_scores.md)"
+    "(lm-evaluation-harness, for instance) and read the scores with source: external (docs/howto/own_data.md)"
 )
 
 

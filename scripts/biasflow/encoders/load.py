@@ -35,7 +35,7 @@ from transformers.utils import logging as transformers_logging
 
 from biasflow.base.errors import AbsentError, BiasflowError
 from biasflow.base.files import read_json
-from biasflow.encoders.families import DECODER
+from biasflow.encoders.families import DECODER, FAMILIES
 from biasflow.encoders.linear_head import FirstTokenClassifier
 from biasflow.encoders.sentence_transformers import encoder_folder, whole_folder_of
 from biasflow.encoders.stored import (
@@ -193,6 +193,12 @@ def _weights(folder: Path, config: PretrainedConfig, head: Head, **options) -> t
         options["key_mapping"] = {f"^{re.escape(before)}": ""}
     with explained(folder, "the weights cannot be read", "get or make the encoder again") as files:
         model, info = CLASSES[head][0].from_pretrained(files, **OFFLINE, **options)
+    layers = FAMILIES[config.model_type].layers if config.model_type in FAMILIES else "layer"
+    if unused := sorted(name for name in info["unexpected_keys"] if re.search(rf"(^|\.){layers}\.\d+\.", name)):
+        raise BiasflowError(
+            f"{folder}: {len(unused)} weights inside its layers ({unused[0]}) are none of a {config.model_type} "
+            "encoder as transformers builds it: it would be measured without them; use another encoder"
+        )
     model.name_or_path = model.config.name_or_path = str(folder)
     return model, sorted(info["missing_keys"]) + sorted(str(key) for key in info["mismatched_keys"])
 
@@ -207,6 +213,7 @@ def _config(folder: Path, head: Head) -> PretrainedConfig:
     check_stored(folder)
     with explained(folder, "config.json is not that of a known encoder", "use another encoder") as files:
         config = AutoConfig.from_pretrained(files, **OFFLINE)
+    config.chunk_size_feed_forward = 0  # saves memory, and fails at texts of other lengths
     if config.is_encoder_decoder or (_is_causal(config) and whole_folder_of(folder) is None):  # its name may not tell
         raise BiasflowError(f"{folder}: {config.model_type} is {DECODER}")
     if type(config) not in CLASSES[head][1]:

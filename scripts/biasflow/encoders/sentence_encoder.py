@@ -63,6 +63,10 @@ class SentenceEncoder:
         """How near vectors [n, d] are to others, row by row, by the folder's own measure: [n]."""
         return self.pipeline.similarity_pairwise(first, second)
 
+    def similarities(self, first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+        """How near each of the vectors [n, d] is to each of others [m, d] by that measure: [n, m]."""
+        return self.pipeline.similarity(first, second)
+
 
 def sentence_encoder(model: PreTrainedModel) -> SentenceEncoder:
     """The sentence encoder of the folder that a model was loaded from (`load`), around the model: edits in it are seen.

@@ -90,10 +90,10 @@ def summary(items: pd.DataFrame) -> pd.DataFrame:
             rows += _gap(part, reading, s, relevance)
             ties, known = int((towards == 0.5).sum()), int(np.isfinite(towards).sum())
             rows += [
-                _mean("retrieval_share", part, reading, towards),
+                mean_row("retrieval_share", part, reading, towards),
                 ("retrieval_ties", part, reading, ties, known, *NOWHERE),
-                _mean("retrieval_stereotype", part, reading, stereotype),
-                _mean("retrieval_neutral", part, reading, neutral_first(s[[MASCULINE, FEMININE, NEUTRAL]])),
+                mean_row("retrieval_stereotype", part, reading, stereotype),
+                mean_row("retrieval_neutral", part, reading, neutral_first(s[[MASCULINE, FEMININE, NEUTRAL]])),
             ]
         rows.append(_accuracy(reading, by_relevance, (FEMININE, MASCULINE, NEUTRAL)))
     return pd.DataFrame(rows, columns=SUMMARY)
@@ -109,7 +109,7 @@ def summary_of_questions(items: pd.DataFrame) -> pd.DataFrame:
     relevance = (mean[RELEVANT] - mean[NOT_RELEVANT])[[MASCULINE, FEMININE]].mean(axis=1)
     first = wins(nearest[MASCULINE], nearest[FEMININE])
     rows = [
-        _mean("retrieval_first", RELEVANT, QUESTIONS, first),
+        mean_row("retrieval_first", RELEVANT, QUESTIONS, first),
         *_gap(RELEVANT, QUESTIONS, mean[RELEVANT], relevance),
         _accuracy(QUESTIONS, mean, (FEMININE, MASCULINE)),
     ]
@@ -160,11 +160,12 @@ def _signs(n: int) -> np.ndarray:
 def _accuracy(variant: str, s: dict[str, pd.DataFrame], wordings: tuple[str, ...]) -> tuple:
     """The row of how often relevant documents are nearer than others of the same wording."""
     nearer = np.stack([wins(s[RELEVANT][wording], s[NOT_RELEVANT][wording]) for wording in wordings], axis=1)
-    return _mean("retrieval_accuracy", "-", variant, nearer)
+    return mean_row("retrieval_accuracy", "-", variant, nearer)
 
 
-def _mean(metric: str, part: str, variant: str, values: np.ndarray) -> tuple:
-    """The row of a mean over queries, [queries] or [queries, wordings], of those where it is known."""
+def mean_row(metric: str, part: str, variant: str, values: np.ndarray) -> tuple:
+    """Return the row of a summary that is a mean over queries, [queries] or [queries, wordings], of those where it is
+    known."""
     values = values.reshape(len(values), -1)
     values = values[~np.isnan(values).all(axis=1)]
     if not len(values):

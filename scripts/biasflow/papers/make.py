@@ -5,14 +5,18 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+import pandas as pd
+
 from biasflow.base.errors import BiasflowError, headline
 from biasflow.base.files import write_text
+from biasflow.base.tabular import as_written
 from biasflow.papers.frames import Run
 from biasflow.papers.paper import PaperText, Target
 from biasflow.papers.rows import NOTE, as_printed, function_of, in_print, same_encoders
 from biasflow.results.figures import save_figure
 from biasflow.results.page import first_sentence
 from biasflow.results.tables import write_table
+from biasflow.tasks.classification.labels import dropped
 
 AS_PRINTED = (
     "In the layout of the paper: our value, and in brackets the printed one, with its decimals; ± is the standard "
@@ -35,18 +39,15 @@ def make_paper(text: PaperText, run: Run, files: Mapping[str, Sequence[str | Pat
     numbers = cache(lambda: in_print(run, text))
     for role in filter(files.__contains__, wanted):
         target, paths = wanted[role], list(map(Path, files[role]))
-        caption = " ".join(filter(None, [target.caption, _sample(run), remark, _namesakes(text, run)]))
+        caption = " ".join(filter(None, [_sample(run), target.caption, remark, _namesakes(text, run)]))
         try:
             _WRITERS[target.kind](makers[role], run, paths, replace(target, caption=caption))
             if target.as_printed:
                 frame = as_printed(numbers(), text, target)
-                said = [
-                    first_sentence(target.caption)[0],
-                    AS_PRINTED,
-                    frame.attrs[NOTE],
-                    caption.removeprefix(target.caption),
-                ]
-                write_table(frame, *paths[-3:], caption=" ".join(" ".join(said).split()))
+                first, _ = first_sentence(target.caption)
+                said = [caption.replace(target.caption, f"{first} {AS_PRINTED} {frame.attrs[NOTE]}")]
+                in_words = {column: column for column in frame.columns[2:]}
+                write_table(frame, *paths[-3:], caption=" ".join(" ".join(said).split()), headers=in_words)
         except Exception as error:  # whatever is wrong with one target, the others are made
             failed[target.name] = error
     if failed:
@@ -68,9 +69,12 @@ _WRITERS: dict[str, Callable] = {
 
 
 def _sample(run: Run) -> str:
-    """What captions say of a run with a `limit`."""
-    sample = run.options.get("sample")
-    return f"A quick look: of every test and task at most {sample} items (key limit), not all." if sample else ""
+    """What captions begin with in a run with a `limit`: how much was read, and which labels it is too small for."""
+    if not (sample := run.options.get("sample")):
+        return ""
+    tables = (as_written(pd.read_csv(path)) for path in run.files.get("professions", {}).values())
+    said = [f"of every test and task at most {sample} items (key limit), not all", *filter(None, map(dropped, tables))]
+    return f"A quick look, {'; '.join(said)}:"
 
 
 def _namesakes(text: PaperText, run: Run) -> str:

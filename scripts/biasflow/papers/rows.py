@@ -197,7 +197,9 @@ def in_print(run: Run, text: PaperText) -> pd.DataFrame:
     numbers = of_our_encoders(numbers.assign(place=numbers.index), same)
     found = _matched(run, text, _ours(run, text)).drop_duplicates(["place", "encoder"])
     rows = numbers.merge(found[["place", "encoder", *NUMBERS, *BESIDE, "absent"]], "left", on=["place", "encoder"])
-    names = {name: f"{name} (another encoder)" for name in run.options[STANDS_IN]}
+    folders = run.attributes("encoder", "path")
+    which = {name: f": {Path(folders[name]).name}" for name in run.options[STANDS_IN] if name in folders}
+    names = {name: f"{name} (another encoder{which.get(name, '')})" for name in run.options[STANDS_IN]}
     return rows.assign(encoder=rows["encoder"].replace(names)).fillna(dict.fromkeys([*BESIDE, "absent"], ""))
 
 
@@ -216,7 +218,11 @@ def as_printed(numbers: pd.DataFrame, text: PaperText, target: Target) -> pd.Dat
         )
     named = "_".join(layout["rows"])
     rows = [{"encoder": encoder, named: name, **cells} for (encoder, name), cells in table.items()]
-    frame = pd.DataFrame(rows, columns=None if rows else ["encoder", named]).fillna("")
+    keys = layout["columns"]
+    places = [shown[key].map({value: place for place, value in enumerate(shown[key].unique())}) for key in keys]
+    ordered = shown.assign(place=list(zip(*places, strict=True))).sort_values("place", kind="stable")[keys]
+    columns = dict.fromkeys(_worded(values, text.words) for values in ordered.itertuples(index=False))
+    frame = pd.DataFrame(rows, columns=["encoder", named, *columns]).fillna("")
     missing = shown.loc[shown["ours"].isna(), "absent"].replace("", NOT_ASKED).unique()
     frame.attrs[NOTE] = f"Missing ({MISSING}): {'; '.join(missing[:MOST_REASONS])}." if len(missing) else ""
     return frame

@@ -128,18 +128,21 @@ def why_not(setup: Setup, asked: Asked, method: str, metric: str, dataset: Datas
     if encoder.is_external and (reason := _not_given(asked, method, metric)):
         return reason
     kind, kinds = _kind(asked), kinds_of(metric)
+    needed = list(filter(None, kinds)) or [""]
+    needs_task = (
+        f"{block.key}.task: {metric} needs a task of kind {' or '.join(needed)}; define one under tasks, such as "
+        f"{{{needed[0]}: {{kind: {needed[0]}}}}}, and name it here"
+    )
     if not _is_measured(asked, metric):
+        if needed[0] and not block.task:
+            return needs_task
         names = " and ".join(TASKS[name].label if name else "pretrained encoders" for name in kinds)
         models = f"models fine-tuned for {TASKS[kind].label}" if kind else "pretrained encoders"
         return f"{block.key}.metrics: {metric} is for {names}, not for {models}"
     if datasets_of(metric, asked.task, encoder) is None:
         if asked.task and asked.task.about["kind"] in kinds:
             return f"{block.key}.metrics: {metric}: {asked.task.kind.otherwise.format(task=asked.task.name)}"
-        kinds = list(filter(None, kinds))
-        return (
-            f"{block.key}.task: {metric} needs a task of kind {' or '.join(kinds)}; define one under tasks, such as "
-            f"{{{kinds[0]}: {{kind: {kinds[0]}}}}}, and name it here"
-        )
+        return needs_task
     if dataset is None:
         if about.datasets == "planted_occupations":
             what = "encoders of the project's artificial text (corpus: planted), and for calibrations"

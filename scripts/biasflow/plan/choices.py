@@ -235,7 +235,7 @@ FIRST_METHODS = (
 )  # the first alone where the layers of an architecture are not known
 CONTROL = "leace-random-matched is a control: random edits of the same size in place of leace."
 UNEDITED = "No method can act, because the layers of the model type {kind} are not known."
-SLOW = ("ceat",)  # reads words in thousands of contexts: a user may want to see the others first
+SLOW = ("ceat", "people_search")  # reads thousands of texts: a user may want to see the others first
 TEXT = shipped("data/first_configuration.txt")  # with {names} for what `first_configuration` fills in
 
 

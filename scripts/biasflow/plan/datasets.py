@@ -475,6 +475,26 @@ def _ranked(asked: Asked, name: str, files: Mapping[str, str]) -> list[Dataset]:
     return [replace(one, reads_states=pooled.reads_states, absent=pooled.absent) for one in listed]
 
 
+def searched_people(asked: Asked) -> list[Dataset]:
+    """Biographies in which people of a profession are searched for, where a text has the vector that a search has."""
+    about, pooled = dict(asked.options["people_search"]), _pooled(asked, own=True)
+    names = asked.chosen(about.pop("files"), (), BIOGRAPHIES[-1:])
+    if not names:
+        return []
+    known = read_catalogue().files
+    files = {"people": tuple(asked.paths.corpus(name) if name in known else name for name in names)}
+    options = {**about, "pooling": pooled.pooling}
+    own = [name for name in names if name not in known]
+    name = "people" + "".join(_ending("people", name) for name in own)
+    return [Dataset(name, files, options, reads_states=pooled.reads_states, absent=pooled.absent)]
+
+
+def ranked_lists(asked: Asked) -> list[Dataset]:
+    """The lists that an external encoder gives; what it says of their documents."""
+    runs, about = asked.encoder.rankings
+    return [Dataset("rankings", {role: (path,) for role, path in about.items()})] if runs else []
+
+
 def trainings(asked: Asked) -> list[Dataset]:
     """What a fine-tuning wrote of itself."""
     return [Dataset("training")]
@@ -490,7 +510,17 @@ _ITEMS = (stimuli, occupations, planted_occupations, gest_sentences, crows_pairs
 _ITEMS += (worded_documents, questions_with_answers)
 _ITEMS += (stereoset_sentences, bec_pro, disco, trait_ratings, winogender, context_tests, running_text, sample_of_text)
 # Of these `limit` takes no sample: they are small.
-_WHOLE = (word_tests, sentence_tests, words, probed_words, sentences, trainings, token_scores)
+_WHOLE = (
+    word_tests,
+    sentence_tests,
+    words,
+    probed_words,
+    sentences,
+    searched_people,
+    ranked_lists,
+    trainings,
+    token_scores,
+)
 DATASETS: Mapping[str, Callable[[Asked], list[Dataset]]] = {one.__name__: one for one in (*_ITEMS, *_WHOLE)}
 SAMPLED = {one.__name__ for one in _ITEMS}
 

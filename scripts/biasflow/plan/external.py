@@ -14,8 +14,10 @@ from biasflow.base.names import naming, require
 from biasflow.base.paths import is_corpus_file
 from biasflow.corpora import trait_ratings
 from biasflow.corpora.catalogue import MANIFEST, Catalogue, Entry
+from biasflow.corpora.rankings import read_rankings
 from biasflow.corpora.stereoset import own_triples
 from biasflow.corpora.word_sets import read_word_pairs, read_word_sets
+from biasflow.encoders.configured import RANKINGS, Encoder
 from biasflow.plan.datasets import OWN_ITEMS, TRAIT_LISTS, own_pairs, sources_of_data
 from biasflow.plan.jobs import Job
 from biasflow.plan.setup import Setup
@@ -52,6 +54,11 @@ def check_files(config: Mapping, schema: Mapping, catalogue: Catalogue) -> None:
         for name, about in config["metrics"][metric]["own"].items():
             with naming(f"metrics.{metric}.own.{name}.file"):
                 module_named(module).items(about["file"], **of)
+    for name, about in config["encoders"].items():
+        runs, others = Encoder(name, about).rankings
+        if runs:
+            with naming(f"encoders.{name}.{RANKINGS}"):
+                read_rankings(runs, **others)
     if word_pairs := own_pairs(config["fitting"]):
         with naming("fitting.words.file"):
             read_word_pairs(word_pairs["file"])

@@ -14,7 +14,7 @@ from biasflow.corpora.catalogue import read_catalogue
 from biasflow.corpora.documents import NEEDED, count_documents
 from biasflow.corpora.download import at_hand
 from biasflow.corpora.predictions import PAIR, read_predictions
-from biasflow.corpora.published_scores import check_kind
+from biasflow.corpora.published_scores import read_scores
 from biasflow.encoders.configured import ANY, PREDICTIONS, VECTORS, Encoder
 from biasflow.encoders.described import check_classifier, describe
 from biasflow.encoders.families import FAMILIES
@@ -129,8 +129,8 @@ def _no_documents(encoder: Encoder) -> dict[str, str]:
 
 
 def _check_given(encoder: Encoder) -> None:
-    """BiasflowError, naming the key, for a file of the user's that is not there, or whose first line says that it
-    cannot be read; those of the catalogue are not there yet."""
+    """BiasflowError, naming the key, for a file of the user's that is not there, or cannot be read; those of the
+    catalogue are not there yet."""
     for readout, by_metric in encoder.given_files.items():
         for metric, files in by_metric.items():
             for file in (file for file in files if not is_corpus_file(file.file)):
@@ -138,7 +138,7 @@ def _check_given(encoder: Encoder) -> None:
                     if not Path(file.file).is_file():
                         raise BiasflowError(f"there is no file {file.file}")
                     if metric != ANY and readout != VECTORS:
-                        check_kind(file.file, file.column)
+                        read_scores(file.file, metric, column=file.column, part=metric)
     files, groups = encoder.predictions
     if files:
         with naming(f"encoders.{encoder.name}.{PREDICTIONS}"):

@@ -18,17 +18,13 @@ from biasflow.base.sample import names_of, sampled
 from biasflow.base.tabular import write_parquet
 from biasflow.corpora.bec_pro import BOTH
 from biasflow.corpora.crows_pairs import ALL
-from biasflow.corpora.published_scores import ABOVE_0, LOG_P, MASKING, PARTS, PLACE, SCORE, read_scores
-from biasflow.corpora.records import refuse
+from biasflow.corpora.published_scores import LOG_P, MASKING, PAIRS, PARTS, PLACE, SCORE, SHARED, read_scores
 from biasflow.readouts.files import METHOD
 
 Given = list[tuple[Path, pd.DataFrame]]  # files with their scores
 UNTOUCHED = dict(zip(METHOD, ("none", "-"), strict=True))
-PAIRS, BOTH_PARTS, SIDES = "crows_pairs", "both", ["first", "second"]
-# Which tokens were masked for the likelihoods of a pair, if a file says it; "shared" is what CrowS-Pairs's script does.
-SHARED, MASKINGS = "shared", ("shared", "nothing", "attended")
+BOTH_PARTS, SIDES = "both", ["first", "second"]
 GIVEN = "given"  # how a word is filled in, where a user's score says how likely it is
-LOG_PROBABILITIES, PROBABILITIES = ("occtmp", "winogender"), ("strength",)  # metrics whose scores are such
 # What tells the items of a test apart, where a text does not say all; datasets of one metric share a file.
 TELLING, SETS, TEXTS = ("template", "word", "gender", "label", "swapped"), "set", {"sentence", "text", "next_sentence"}
 TOLD = ("id", "item", "text", "sentence", "triple", *TELLING)  # of an item that is missing
@@ -64,11 +60,9 @@ def read(
     has_types = metric in (PAIRS, *PARTS) and files
     everything = partial(_everything, partial(listed, **files, **of_all)) if has_types else None
     scores = [
-        read_scores(path, column=column, part=(of or {}).get("part", "intrasentence"))
+        read_scores(path, metric, column=column, part=(of or {}).get("part", "intrasentence"))
         for path, column in zip(paths, columns, strict=True)
     ]
-    for path, table in zip(paths, scores, strict=True):
-        _check_values(path, table, metric)
     source = " and ".join(map(str, files.values())) or (of or {}).get("name", metric)
     named, unit = " and ".join(map(str, paths)), getattr(module, "UNIT", ("item",))
     joined = pd.concat(
@@ -96,8 +90,6 @@ def _by_masking(metric: str, files: Given) -> list[tuple[dict[str, str], Given]]
     if metric != PAIRS:
         return [({}, files)]
     told = [(path, _as_pairs(scores if MASKING in scores else scores.assign(masking=SHARED))) for path, scores in files]
-    for path, scores in told:
-        refuse(path, scores[MASKING], ~scores[MASKING].isin(MASKINGS), f"is none of {', '.join(MASKINGS)}")
     found = [(path, masking, rows) for path, scores in told for masking, rows in scores.groupby(MASKING, sort=False)]
     return [
         ({MASKING: one}, [(path, rows.drop(columns=MASKING)) for path, masking, rows in found if masking == one])
@@ -262,19 +254,6 @@ def _check_keys(path: Path, wanted: pd.DataFrame, keys: Sequence[str]) -> None:
         raise BiasflowError(
             f"{path}: line 1: the columns {', '.join(keys)} do not tell of which {missing[0]} a score is; add it"
         )
-
-
-def _check_values(path: Path, scores: pd.DataFrame, metric: str) -> None:
-    """BiasflowError for a value that is none of what the metric takes."""
-    if SCORE not in scores:
-        if metric in (*LOG_PROBABILITIES, *PROBABILITIES):
-            raise BiasflowError(f"{path}: line 1: has log-likelihoods of pairs; {metric} takes one column {SCORE}")
-        return
-    if metric in LOG_PROBABILITIES:
-        refuse(path, scores[SCORE].astype(str), scores[SCORE] > 0, ABOVE_0)
-    if metric in PROBABILITIES:
-        outside = (scores[SCORE] < 0) | (scores[SCORE] > 1)
-        refuse(path, scores[SCORE].astype(str), outside, "is no probability from 0 to 1; give no logarithm")
 
 
 def _numbered(keys: pd.DataFrame) -> pd.MultiIndex:

@@ -49,15 +49,16 @@ def save_arrays(path: str | Path, arrays: Mapping[str, np.ndarray], axis: Axis, 
 
 @contextlib.contextmanager
 def array_on_disk(
-    path: str | Path, name: str, shape: Sequence[int], dtype: str, axis: Axis
+    path: str | Path, name: str, shape: Sequence[int], dtype: str, axis: Axis, **about: object
 ) -> Iterator[tuple[np.memmap, dict[str, object]]]:
     """What `save_arrays` writes, of one array [methods, ...] that may be larger than memory: the array (of DTYPES) and
-    `meta`, both to be filled in place. The file is there, whole, when the context is left without an exception.
+    `meta`, which holds `about`, both to be filled in place. The file is there, whole, when the context is left without
+    an exception.
 
     safetensors is the length of a header, the header (JSON), and the array in one piece."""
     size = prod(shape) * np.dtype(dtype).itemsize
     entry = {"dtype": DTYPES[dtype], "shape": list(shape), "data_offsets": [0, size]}
-    meta: dict[str, object] = {}
+    meta: dict[str, object] = dict(about)
 
     def header() -> bytes:
         return json.dumps({"__metadata__": _about(axis, meta), name: entry}).encode()

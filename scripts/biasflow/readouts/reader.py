@@ -125,16 +125,16 @@ class Reader:
         for report in reports.values():
             add_report(self.reports, report)
 
-    def over(
+    def each_over(
         self,
         encoded: BatchEncoding,
         forward: Callable[[BatchEncoding, Sequence[int]], torch.Tensor],
         description: str,
         *,
         parts: Collection[str | None],
-    ) -> np.ndarray:
-        """Return the vectors forward(batch, its row numbers) of all rows of `encoded` under every method, [methods,
-        rows, ..., hidden], made of the last layer's states.
+    ) -> Iterator[np.ndarray]:
+        """The vectors forward(batch, its row numbers) of all rows of `encoded`, made of the last layer's states, under
+        one method after the other, each [rows, ..., hidden].
 
         parts: the last edits of a method that act on these vectors, and not in the model (`states.parted`). An affine
         map of all states is the same map of their mean, if the weights of it have the sum 1."""
@@ -150,14 +150,16 @@ class Reader:
         order, read = zip(*self.batches(vectors, encoded, description), strict=True)
         stored = torch.from_numpy(np.concatenate(read, axis=1)[:, np.argsort(np.concatenate(order))])
         by_method = dict(zip(reader.axis, stored, strict=True))
-        result = []
         for one, (_, behind) in zip(inside, edits, strict=True):
             X = by_method[(one.method, one.setting) if one.edits else PLAIN]
-            result.append(applied(replace(one, edits=behind), X, self.reports) if behind else X)
-        return torch.stack(result).numpy()
+            yield (applied(replace(one, edits=behind), X, self.reports) if behind else X).numpy()
 
     def sentences(self, texts: Sequence[str], kind: Kind = "") -> np.ndarray:
-        """Return the vectors that sentence-transformers makes of texts under every method, float32 [methods, texts, d].
+        """Return `each_sentences` of all methods, float32 [methods, texts, d]."""
+        return np.stack([*self.each_sentences(texts, kind)])
+
+    def each_sentences(self, texts: Sequence[str], kind: Kind = "") -> Iterator[np.ndarray]:
+        """The vectors that sentence-transformers makes of texts under one method after the other, float32 [texts, d].
 
         kind: which of the folder's prompts stands before each. Texts that are cut are counted in `truncation`."""
         encoder = self.sentence_encoder
@@ -166,8 +168,9 @@ class Reader:
         def of_batch(batch: BatchEncoding, rows: Sequence[int]) -> torch.Tensor:
             return encoder.vectors([texts[row] for row in rows], kind)
 
-        vectors = self.over(tokens.of_all(range(len(tokens))), of_batch, "sentence vectors", parts=encoder.parts)
-        return encoder.finished(torch.from_numpy(vectors)).contiguous().numpy()
+        encoded = tokens.of_all(range(len(tokens)))
+        for vectors in self.each_over(encoded, of_batch, "sentence vectors", parts=encoder.parts):
+            yield encoder.finished(torch.from_numpy(vectors)).contiguous().numpy()
 
     @cached_property
     def sentence_encoder(self) -> SentenceEncoder:

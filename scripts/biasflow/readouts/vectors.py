@@ -1,7 +1,7 @@
 """Vectors of sentences, and of words in sentences, from the last layer of an encoder under every method."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Literal
@@ -154,14 +154,22 @@ def embed(
     for special in (True, False):
         others = [pooling for pooling in poolings if pooling != SENTENCE]
         if same := [pooling for pooling in others if (pooling != FIRST_PIECE) == special]:
-            vectors |= zip(same, _embedded(reader, sentences, same, targets, cut), strict=True)
+            of_all = np.stack([*_embedded(reader, sentences, same, targets, cut)])
+            vectors |= {name: np.ascontiguousarray(of_all[:, :, number]) for number, name in enumerate(same)}
     return {pooling: vectors[pooling] for pooling in poolings}
+
+
+def embed_each(reader: Reader, texts: Sequence[str], pooling: Pooling, kind: Kind = "") -> Iterator[np.ndarray]:
+    """The vectors that `embed` makes of texts, which it may cut, by one pooling, a method after the other: [n, d]."""
+    if pooling == SENTENCE:
+        return reader.each_sentences(texts, kind)
+    return (vectors[:, 0] for vectors in _embedded(reader, texts, [pooling], None, cut=True))
 
 
 def _embedded(
     reader: Reader, sentences: Sequence[str], poolings: Sequence[TokenPooling], targets: Sequence[str] | None, cut: bool
-) -> list[np.ndarray]:
-    """For each pooling float32 [methods, n, d]; all of them take the same tokens."""
+) -> Iterator[np.ndarray]:
+    """For each method float32 [n, poolings, d]; all poolings take the same tokens."""
     tokenizer, offsets, special = reader.tokenizer, "target" in poolings, FIRST_PIECE not in poolings
     masked = [_masked(tokenizer, sentence) for sentence in sentences]
     if cut:
@@ -187,8 +195,7 @@ def _embedded(
 
     # an eraser of all states acts on a mean of them as on each, one of the first token's on that alone
     of_first = set(poolings) <= {"cls", FIRST_PIECE}
-    vectors = reader.over(encoded, pooled, "sentences", parts=(None, CLS) if of_first else (None,))
-    return [np.ascontiguousarray(vectors[:, :, number]) for number in range(len(poolings))]
+    return reader.each_over(encoded, pooled, "sentences", parts=(None, CLS) if of_first else (None,))
 
 
 def _masked(tokenizer: PreTrainedTokenizerBase, sentence: str) -> str:

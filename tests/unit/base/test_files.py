@@ -249,6 +249,11 @@ def test_a_formula_of_somebodys_file_stands_as_text_in_every_csv(tmp_path, text)
     assert row["part"] == f"'{text}" and row["value"] == "-0.5"
 
 
+@pytest.mark.parametrize(("text", "safe"), [("-0.548* [-0.53 ± 0.1]", True), ("-1 [=A1]", False), ("-2+3 [1]", False)])
+def test_a_number_beside_a_printed_one_is_no_formula(text, safe):
+    assert without_formulas(pd.DataFrame({"x": [text]}))["x"].tolist() == [text if safe else f"'{text}"]
+
+
 def test_a_carriage_return_ends_no_row(tmp_path):
     write_csv(pd.DataFrame({"x": ["\r=1", "a\rb", "a\r\nb"]}), tmp_path / "a.csv")
     assert read_text_csv(tmp_path / "a.csv")["x"].tolist() == [" =1", "a b", "a\nb"]
@@ -341,7 +346,8 @@ def test_the_modules_and_the_data_that_a_script_reaches(project):
 
 
 def digest(project):
-    code_digest.__globals__["_sha256"].cache_clear()
+    for remembered in ("_sha256", "_reached"):
+        code_digest.__globals__[remembered].cache_clear()
     return code_digest([project / "scripts/run.py"], project)
 
 
@@ -350,6 +356,12 @@ def test_it_follows_every_file_that_is_reached(project, file):
     before = digest(project)
     path = project / "scripts" / file
     path.write_text(path.read_text() + "\n")
+    assert digest(project) != before
+
+
+def test_it_follows_the_names_of_data(project):
+    before, words = digest(project), project / "scripts/biasflow/data/words"
+    (words / "she.csv").rename(words / "woman.csv")
     assert digest(project) != before
 
 

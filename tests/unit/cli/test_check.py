@@ -161,6 +161,22 @@ def test_what_was_made_of_other_files_than_planned_is_named_by_the_start(run, pl
         check_finished(now, lambda file: None)
 
 
+def test_results_of_other_code_that_snakemake_does_not_know_are_made_again_by_one_option(run):
+    edited = {
+        path: job._replace(params=job.params | {"code": "0ther"} if path != MATRIX else job.params)
+        for path, job in jobs().items()
+    }
+    with pytest.raises(
+        BiasflowError, match=rf"^{PLAIN} was made by other code .*\(and 3 more\).* --forcerun (.*)$"
+    ) as told:
+        check_finished(edited, lambda file: None)
+    assert str(told.value).endswith(" --forcerun finetune read score")
+    edited[SCRUBBING] = edited[SCRUBBING]._replace(params=jobs()[SCRUBBING].params | {"training": {}})
+    del edited[PLAIN]
+    with pytest.raises(BiasflowError, match=rf"^{SCRUBBING} was made with training.recipe.*; delete it and run again"):
+        check_finished(edited, lambda file: None)
+
+
 def test_deleted_results_and_inputs_are_counted(run):
     shutil.rmtree(READOUT)
     Path(WORDS).unlink()

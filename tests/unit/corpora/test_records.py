@@ -15,7 +15,7 @@ from biasflow.corpora.bios import collect_bios
 from biasflow.corpora.gest import read_gest
 from biasflow.corpora.labour import read_labour
 from biasflow.corpora.nli import read_nli
-from biasflow.corpora.published_scores import check_kind, read_scores
+from biasflow.corpora.published_scores import read_scores
 from biasflow.corpora.records import columns_of, json_lines, read_records
 from biasflow.corpora.stereoset import LABELS, read_gender_swapped
 from biasflow.corpora.winogender import read_shares, read_winogender
@@ -175,11 +175,6 @@ def test_columns_are_asked_for_by_the_naming_that_fits_best():
 TEXTS = ['"Hello; there," she said', 'a "nurse", then;', '"quoted"', "None", "tab\there"]
 
 
-def scores(path):
-    check_kind(path)
-    return read_scores(path)
-
-
 # Reader -> a table of its file.
 TABLES = {
     "biographies": (
@@ -197,7 +192,7 @@ TABLES = {
             "bias_type": "gender",
         },
     ),
-    "scores": (scores, {"first": TEXTS, "second": TEXTS[::-1], "score": [-0.5, 1, 2, 3, 0]}),
+    "scores": (read_scores, {"first": TEXTS, "second": TEXTS[::-1], "score": [-0.5, 1, 2, 3, 0]}),
     "shares": (read_labour, {"profession": TEXTS, "share_of_women": 0.5}),
     "word pairs": (lambda path: read_word_pairs(path).words, {"male": ["he", "none"], "female": ["NA", "nan"]}),
     "BEC-Pro": (
@@ -285,8 +280,8 @@ def test_no_message_holds_control_characters_of_a_cell(tmp_path, name):
     ("read", "text"),
     [
         (read_labour, "profession;share_of_women\nnurse;0,9\n"),
-        (scores, "id;score\n0;-1,5\n"),
-        (scores, "-0,5\n-1,5\n"),
+        (read_scores, "id;score\n0;-1,5\n"),
+        (read_scores, "-0,5\n-1,5\n"),
     ],
 )
 def test_a_decimal_comma_is_named(tmp_path, read, text):

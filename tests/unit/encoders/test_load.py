@@ -75,6 +75,13 @@ def vocabulary_file_without_mask(folder):
     (folder / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\nhe\nshe\nnurse\n")
 
 
+def trained_with_relative_positions(folder):
+    """As BERT was until transformers 5, which loads such weights without a word and leaves these out."""
+    tensors = load_file(folder / "model.safetensors")
+    extra = {f"bert.encoder.layer.{n}.attention.self.distance_embedding.weight": torch.ones(3, 2) for n in range(2)}
+    save_file(tensors | extra, folder / "model.safetensors")
+
+
 MANY = [f"w{i}" for i in range(VOCABULARY)]
 LOST = "layer.2.output.dense"  # in a copy that was broken off
 DAMAGE = {
@@ -85,6 +92,10 @@ DAMAGE = {
     "too many pieces": (lambda folder: word_tokenizer(MANY).save_pretrained(folder), "tokenizer"),
     "all zero": (weights(lambda _, tensor: 0 * tensor), "all 0 in bert.embeddings.word_embeddings.weight"),
     "zeros": (weights(lambda name, tensor: tensor * (LOST not in name)), f"all 0 in bert.encoder.{LOST}.weight"),
+    "relative positions": (
+        trained_with_relative_positions,
+        "2 weights inside its layers (bert.encoder.layer.0.attention.self.distance_embedding.weight) are none of a",
+    ),
     "whole numbers": (weights(lambda _, tensor: (100 * tensor).to(torch.int8)), "of type I8"),
     "a number without a piece": (partial(lost_from_the_vocabulary, renumbered=False, declared=True), "no [MASK]"),
     "no piece": (partial(lost_from_the_vocabulary, renumbered=True, declared=True), "no [MASK]"),
@@ -100,6 +111,19 @@ def test_damage_is_one_line_that_names_the_folder(folder, damage, named):
         load_encoder(folder, head="next_sentence")
     message = str(caught.value)
     assert str(folder) in message and named in message and "\n" not in message
+
+
+def test_weights_of_other_heads_and_pieces_of_the_feed_forward_part_change_nothing(folder):
+    def states():
+        model, tokenizer = load_encoder(folder, head="masked_lm")
+        return model(**tokenizer("he she nurse", return_tensors="pt")).logits
+
+    before = states()
+    changed(folder, chunk_size_feed_forward=4)
+    tensors = load_file(folder / "model.safetensors")
+    of_heads = {name: torch.ones(2) for name in ("classifier.layers.0.weight", "bert.embeddings.position_ids")}
+    save_file(tensors | of_heads, folder / "model.safetensors")
+    assert torch.equal(states(), before)
 
 
 def test_an_encoder_without_a_mask_token_is_read_without_its_masked_lm_head(folder):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
 from biasflow.encoders.edit import edited
-from biasflow.erasers import densray, hard, leace, pca, splince
+from biasflow.erasers import densray, hard, leace, pca, random, splince
 from biasflow.methods.fitted import load, save
 from biasflow.methods.fitting import balanced_rows, fit_block, permuted_within
 from biasflow.methods.grid import all_settings, edits_of
@@ -247,6 +247,16 @@ def test_every_draw_of_a_control_has_directions_of_its_own(bert, tokenizer, cont
     assert len(erasers) == 1 + SHARED_DRAWS
     for one, other in combinations(erasers, 2):
         assert one.shape == other.shape and not torch.allclose(one, other, atol=1e-3)
+
+
+def test_a_matched_control_is_as_far_from_all_tokens_of_the_texts(bert, tokenizer, monkeypatch):
+    given, matched = [], random.matched
+    monkeypatch.setattr(random, "matched", lambda eraser, X: given.append(X) or matched(eraser, X))
+    methods = with_variants({"densray": [at("last")]})
+    fit(bert, tokenizer, {name: methods[name] for name in ("densray", "densray-random-matched")})
+    words, _ = states_of_words(bert, tokenizer, ["layer[2]"])
+    apart = torch.cdist(given[0].float(), words["layer[2]"].float()).amin(dim=1)
+    assert len(given) == 1 and (apart > 0.1).any()  # not the words alone, to which the method is fitted
 
 
 def test_how_far_words_and_all_tokens_are_moved_is_told_of_a_method_and_of_each_draw(bert, tokenizer):

@@ -16,6 +16,7 @@ from biasflow.metrics.fairness import (
     independence,
     separation,
     separation_distances,
+    shuffled_genders,
     sufficiency,
     sufficiency_distances,
 )
@@ -52,6 +53,23 @@ def test_independence_and_separation_by_hand():
     distances = separation_distances(BY_HAND)
     assert np.isnan(distances.values[:, 1]).all() and distances.undefined == 2
     assert distances.terms("sum")[0] == pytest.approx(d_m + d_f) and np.isnan(distances.terms("sum")[1])
+
+
+def test_the_variance_of_a_gap_by_hand():
+    """p (1 - p) / (n - 1) of 8 in 10 men and 1 in 3 women; the largest that there is, 1/4, of one man and one woman."""
+    found = gaps(np.array([[[8, 2], [1, 0]], [[1, 2], [1, 0]]])).tpr.gap_variance
+    assert found == pytest.approx([0.8 * 0.2 / 9 + 1 / 3 * 2 / 3 / 2, 0.25 + 0.25])
+
+
+@pytest.mark.parametrize(("within", "others"), [("gold", -1), ("predicted", -2), ("all", (-1, -2))])
+def test_genders_are_shuffled_among_the_people_of_a_class_alone(within, others):
+    """All people stay what they are, and as many of each gender as there were within each group."""
+    before = np.array([[[8, 2, 0], [1, 4, 3], [0, 6, 2]], [[1, 3, 7], [5, 0, 4], [2, 2, 9]]])
+    drawn = shuffled_genders(before, within=within, resamples=200)
+    assert (drawn.sum(axis=1) == before.sum(axis=0)).all()
+    assert (drawn.sum(axis=others) == before.sum(axis=others)).all()
+    free = {"gold": -2, "predicted": -1, "all": -1}[within]
+    assert (drawn.sum(axis=free) != before.sum(axis=free)).any()
 
 
 def test_rates_by_hand():

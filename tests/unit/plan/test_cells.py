@@ -109,6 +109,7 @@ def test_every_reason_names_a_key_of_the_configuration(name):
 
 
 REAL_ONLY = ("seat", "intersentence", "disco", "trait_ratings", "retrieval", "retrieval_questions", "flips")
+REAL_ONLY += ("people_search",)
 
 
 def test_everything_that_can_be_asked_is_measured_or_has_a_reason():
@@ -119,6 +120,7 @@ def test_everything_that_can_be_asked_is_measured_or_has_a_reason():
             assert any(cell.status == "run" for cell in cells) or (encoder, metric) in [
                 *(("own", metric) for metric in REAL_ONLY),  # none for an encoder of the embedded corpus
                 ("real", "log_odds"),  # there are no such occupations for any other
+                *((encoder, "given_rankings") for encoder in ("own", "real")),  # of lists that somebody gives
             ]
 
 
@@ -203,10 +205,13 @@ def test_a_metric_of_another_kind_of_model_has_a_reason():
     assert by_model["strength", "bios"].reason.startswith("ask.block.metrics: strength is for pretrained encoders")
     assert by_model["nli_fairness", "-"].reason.startswith("ask.block.metrics: nli_fairness")
     assert by_model["compression", "-"].status == by_model["fairness", "bios"].status == "run"
-    assert planned(asking({"encoders": ["own"], "metrics": ["compression"]})).cells[0].reason == (
-        "ask.block.task: compression needs a task of kind occupation or classification or coreference; define one "
-        "under tasks, such as {occupation: {kind: occupation}}, and name it here"
-    )
+    without_task = planned(asking({"encoders": ["own"], "metrics": ["compression", "flips"]})).cells
+    assert {cell.metric: cell.reason for cell in without_task} == {
+        "compression": "ask.block.task: compression needs a task of kind occupation or classification or coreference; "
+        "define one under tasks, such as {occupation: {kind: occupation}}, and name it here",
+        "flips": "ask.block.task: flips needs a task of kind classification; define one under tasks, such as "
+        "{classification: {kind: classification}}, and name it here",
+    }
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.corpora.catalogue import Entry
 from biasflow.plan.configuration import resolve
 from biasflow.plan.datasets import _is_published
-from biasflow.plan.external import files_read
+from biasflow.plan.external import check_files, files_read
 from biasflow.plan.facts import gather
 from biasflow.plan.jobs import Job
 from biasflow.plan.readings import LISTINGS
@@ -54,6 +54,27 @@ def test_what_a_job_takes():
     assert dataset["options"] == {} and "methods" not in dataset
     assert dataset["module"] in job.modules
     assert dataset["module"] == "biasflow.readouts.predicted_clusters"
+
+
+def test_ranked_lists_are_read_before_the_first_job_and_scored_with_what_is_known_of_documents(tmp_path):
+    runs, genders = tmp_path / "run.trec", tmp_path / "genders.csv"
+    runs.write_text("q1 Q0 d1 1 9 x\nq1 Q0 d2 2 8 x\n")
+    genders.write_text("document,gender\nd1,F\nd2,M\n")
+    theirs = {"source": "external", "rankings": {"runs": str(runs), "genders": str(genders)}}
+    block = {"encoders": ["theirs"], "trainings": ["pretrained"], "metrics": ["given_rankings", "people_search"]}
+    config = resolve(asking(block, ("encoders.theirs", theirs)), SCHEMA)
+    check_files(config, SCHEMA, CATALOGUE)
+    (job,) = external_jobs(setup_of(config))
+    ((dataset,),) = job.params["readouts"]
+    inputs = {role.removeprefix(f"{dataset['inputs']}/"): files for role, files in job.inputs.items()}
+    assert inputs == {"given": [str(runs)], "genders": [str(genders)]} and dataset["options"] == {}
+    cells = {cell.metric: cell for cell in planned(config).cells}
+    assert cells["given_rankings"].status == "run" and "gives no people_similarities" in cells["people_search"].reason
+    genders.write_text("document,gender\nd1,F\n")
+    with pytest.raises(BiasflowError, match=r"encoders\.theirs\.rankings.*no document of the lists has gender M"):
+        check_files(config, SCHEMA, CATALOGUE)
+    own = asking({"encoders": ["real"], "metrics": ["given_rankings"]})
+    assert "has no dataset for encoders.real" in planned(own).cells[0].reason
 
 
 @pytest.mark.parametrize(
@@ -223,6 +244,28 @@ def test_items_of_the_users_in_place_of_a_published_file_are_named_after_their_f
     _is_published.cache_clear()
     assert datasets(**{file: str(mine)}) == plain
     _is_published.cache_clear()
+
+
+PAIR = "first,second,log_p_first,log_p_second"
+
+
+@pytest.mark.parametrize(
+    ("readout", "metric", "rows", "why"),
+    [
+        ("likelihoods", "crows_pairs", [f"{PAIR},masking", "a,b,-1,-2,none"], "line 2: column masking: 'none' is none"),
+        ("likelihoods", "crows_pairs", [f"{PAIR},masking", "a,b,-1,-2,"], "line 2: column masking: '' is none of"),
+        ("likelihoods", "crows_pairs", [PAIR, "a,b,1,-2"], "line 2: column log_p_first: '1' is above 0"),
+        ("likelihoods", "gest", ["first,second,score,masking", "a,b,1,nothing"], "line 1: the column masking is for"),
+        ("masked_words", "occtmp", ["sentence,word,score", "a,he,0.3"], "line 2: column score: '0.3' is above 0"),
+        ("next_sentence", "strength", ["context,next_sentence,score", "a,b,-2"], "line 2: column score: '-2.0' is no"),
+        ("next_sentence", "intersentence", ["id,score", "a,x", "b,"], "line 2: column score: 'x' is no finite"),
+    ],
+)
+def test_a_wrong_row_of_scores_is_named_before_the_first_job(readout, metric, rows, why, tmp_path):
+    (tmp_path / "given.csv").write_text("\n".join(rows))
+    theirs = ("encoders", {"theirs": {"source": "external", readout: {metric: str(tmp_path / "given.csv")}}})
+    with pytest.raises(BiasflowError, match=rf"encoders\.theirs\.{readout}\.{metric}': .*given\.csv: {why}"):
+        gather(resolve(asking({"encoders": ["theirs"], "metrics": [metric]}, theirs), SCHEMA))
 
 
 def test_vectors_of_words_and_sentences_are_read_by_test(tmp_path):

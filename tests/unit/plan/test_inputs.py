@@ -25,7 +25,7 @@ from biasflow.plan.external import files_read
 from biasflow.plan.facts import gather
 from biasflow.plan.items import items_of
 from biasflow.plan.jobs import Job, Jobs
-from biasflow.plan.setup import Setup
+from biasflow.plan.setup import Facts, Setup
 from biasflow.results.scores import NA
 from biasflow.training import FITTING
 from tests.unit.plan.configs import (
@@ -176,6 +176,13 @@ def test_the_plan_is_written_again_for_whatever_it_shows(change):
     one, other = (resolve(asking(block, *changes), SCHEMA) for changes in ((), (change,)))
     jobs = [jobs_of(setup_of(config)).of("plan", []) for config in (one, other)]
     assert jobs[0].params["digest"] != jobs[1].params["digest"]
+
+
+def test_the_plan_is_written_again_where_files_say_something_else():
+    config = resolve(asking({"encoders": ["own"], "metrics": ["weat"]}), SCHEMA)
+    facts = (Facts(), Facts(missing={"real": "there is no folder somewhere"}), Facts(absent={"a.csv": "not there"}))
+    setups = [Setup(config, one) for one in facts]
+    assert len({jobs_of(setup).of("plan", []).params["digest"] for setup in setups}) == len(facts)
 
 
 def test_a_reading_is_made_of_files_that_its_job_is_given_or_has_made_before(run):

@@ -9,7 +9,7 @@ import pytest
 
 from biasflow.base.errors import AbsentError, BiasflowError
 from biasflow.corpora.gest import TEMPLATES
-from biasflow.corpora.published_scores import check_kind
+from biasflow.corpora.published_scores import read_scores
 from biasflow.metrics import bec_pro, crows_pairs, gest, intrasentence, occtmp, stereoset, winogender
 from biasflow.plan.readings import LISTINGS
 from biasflow.readouts.external_items import read
@@ -359,13 +359,13 @@ def test_another_copy_of_the_data_is_no_error_but_a_reason(folder, bias_type):
         ("id,points\n", "", "no column score; it has id, points"),
         ("Sentence\tPre\n", "Post", "no column Post; there are: Sentence, Pre"),
         ('{"id": 0, "points": 1}\n', "", "no column score; it has id, points"),
-        ("PAR1\0\xff", "", "no column score"),
+        ("PAR1\0\xff", "", "cannot be read as Parquet"),
         ('{"doc_id": 0, "doc": {}, "resps": [[[-1.5, false]]]}\n{"doc_id": 1}\n', "", "lm-evaluation-harness"),
     ],
 )
-def test_the_first_line_tells_what_is_no_kind(folder, content, column, named):
+def test_a_file_that_is_of_no_kind(folder, content, column, named):
     with pytest.raises(BiasflowError, match=f"theirs: .*{named}"):
-        check_kind(folder.file("theirs", content), column)
+        read_scores(folder.file("theirs", content), column=column)
 
 
 HE, SHE = "he", "she"

@@ -161,6 +161,15 @@ def test_groups_are_drawn_whole():
     assert width(interval(mean_of(twenty), np.arange(200))) < width(whole) / 2
 
 
+@pytest.mark.parametrize("n", [6, 20])
+def test_resamples_for_differences_reach_as_far_as_students_t(n):
+    """Of n values their mean varies by sd / sqrt(n), and is known to t(n - 1) times that in place of 1.96."""
+    values = VALUES[:n]
+    reached = interval(mean_of(values), np.arange(n)).resampled
+    wide = values.std(ddof=1) / np.sqrt(n) * stats.t.ppf(0.975, n - 1) / stats.norm.ppf(0.975)
+    assert reached.std() == pytest.approx(wide, rel=0.03)
+
+
 def test_fewer_than_six_units_have_no_interval():
     """Units are groups that are drawn whole, or items that are free within strata: all but one in each, and one."""
     assert np.isnan(width(interval(mean_of(VALUES[:5]), np.arange(5))))

@@ -147,8 +147,11 @@ def level_names(layers: int | None) -> dict[str, str]:
 
 
 def own_levels(run: Run, table: pd.DataFrame) -> pd.DataFrame:
-    """A table of encoders and levels, with the levels named for the encoder of the row."""
-    names = {encoder: level_names(layers_of(run, encoder)) for encoder in table["encoder"].unique()}
+    """A table of encoders and levels, with the levels named for the encoder of the row; one that stands for the paper's
+    has the paper's names, as its last two layers stand beside the paper's layers 12 and 11."""
+    standing = run.options.get(STANDS_IN, ())
+    layers = {name: _PAPERS_LAYERS if name in standing else layers_of(run, name) for name in table["encoder"].unique()}
+    names = {encoder: level_names(of_encoder) for encoder, of_encoder in layers.items()}
     pairs = zip(table["encoder"], table["level"], strict=True)
     return table.assign(level=[names[encoder].get(level, level) for encoder, level in pairs])
 
