@@ -123,6 +123,7 @@ rule matrix:
         tables=param_of("matrix", "tables"),
         calibrated=param_of("matrix", "calibrated"),
         papers=param_of("matrix", "papers"),
+        decided=param_of("matrix", "decided"),
     script:
         "../scripts/matrix.py"
 

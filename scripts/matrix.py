@@ -12,6 +12,7 @@ from biasflow.overview import agreement
 from biasflow.overview.about import about, methods_of_last_layer
 from biasflow.overview.calibrated import kind_of, own_calibrations
 from biasflow.overview.contents import contents
+from biasflow.overview.decisions import answers_of
 from biasflow.overview.glossary import glossary
 from biasflow.overview.notes import dropped_of_tasks, own_words
 from biasflow.overview.overview import write_page, write_pictures, write_summary
@@ -33,7 +34,8 @@ with rule(snakemake):
     apart = between_encoders(scores, map(read_parquet, snakemake.input.get("resamples", [])), groups)
     dropped = dropped_of_tasks(snakemake.input.drops) + own_words(names, scores)
     keepable = methods_of_last_layer(names)
-    overview = contents(matrix_table, plan, scores, groups, kinds, calibrations, dropped, apart, keepable)
+    answers = {(encoder, task): answers_of(Path(*file)) for encoder, task, *file in snakemake.params.decided}
+    overview = contents(matrix_table, plan, scores, groups, kinds, calibrations, dropped, apart, keepable, answers)
     write_csv(all_cells.merge(overview.verdicts, "left", on=ROW), snakemake.output.matrix)
     tables = {name: first_table(matrix_table, task) for name, task in snakemake.params.tables.items()}
     tables["power"] = FirstTable(power.power(scores, groups), {}, power.CAPTION)

@@ -19,6 +19,8 @@ from biasflow.cli.app import app, configuration, lay_over, say, snakemake_comman
 FIRST, WHOLE, DECISIONS = "config/mine.yaml", "config/whole.yaml", "config/decisions.yaml"
 TASK = "decisions"  # the task and the block of config/decisions.yaml
 _SAME = ("run", "encoder", "hub")  # keys that a file has for the same models
+USUAL = {"text": ("text",), "label": ("label",), "group": ("gender", "sex")}  # names of columns, without capitals
+OPTION = {"text": "text", "label": "label", "group": "gender"}  # --<...>-column names it
 TEXT = """\
 # Made by `biasflow measure`; keys of yours may follow (config/README.md). Started by
 #   {command}
@@ -95,15 +97,29 @@ def _keys(sources: list[tuple[str, str]]) -> dict[str, str | list[str]]:
 
 def _of_texts(path: Path, called: Mapping[str, str]) -> dict[str, object]:
     """The keys of a configuration that has a classifier decide on the texts of a table. called: what its columns are
-    called; those of labels and genders may be missing, unless another name was asked for."""
+    called; those of labels and genders may be missing, unless another name was asked for. A column with a usual name
+    in other capitals is taken, too; what is taken is said."""
     from biasflow.corpora.records import columns_of, read_records
 
     if not path.is_file():
         raise BiasflowError(f"--texts: there is no file {path}")
-    table, default = read_records(path, [*called.values()]), ("label", "gender")
-    needed = [name for name in called.values() if name in table or name not in default]
-    columns_of(path, table, needed)
-    columns = {key: name if name in needed else None for key, name in called.items()}
+    table = read_records(path, [])
+    names, columns = table.attrs["columns"], {}
+    for key, usual in USUAL.items():
+        alike = [name for name in names if name.strip().lower() in usual] if called[key] == usual[0] else []
+        if called[key] in names or not alike:
+            alike = [called[key]]
+        elif len(alike) > 1:
+            raise BiasflowError(
+                f"--texts: {path} has the columns {', '.join(alike)}; name one with --{OPTION[key]}-column"
+            )
+        columns[key] = alike[0]
+    needed = [name for key, name in columns.items() if key == "text" or name in names or name != USUAL[key][0]]
+    columns_of(path, read_records(path, needed), needed)
+    columns = {key: name if name in needed else None for key, name in columns.items()}
+    taken = ", ".join(f"{OPTION[key]} {name or 'none'}" for key, name in columns.items())
+    unread = [name for name in names if name not in needed]
+    say(f"{path}: columns: {taken}" + (f"; not read: {', '.join(unread)}" if unread else ""))
     metrics = ["flips", *["fairness" if columns["group"] else "accuracy"] * any(map(columns.get, ("label", "group")))]
     about = {"kind": "classification", "data": {"files": [str(path)], "small": "drop"}, "columns": columns}
     return {"tasks": {TASK: about}, "ask": {TASK: {"metrics": metrics}}}
@@ -142,6 +158,7 @@ def _write(file: Path, text: str, command: str, keys: dict, files: list[str], se
     keys, and has the command as its comment. BiasflowError where another one lies there."""
     from biasflow.base.files import read_text, write_text
     from biasflow.plan.compiled import prepared
+    from biasflow.plan.listing import dropped
 
     before = configuration([str(file)], None)[0] if file.exists() else None
     texts = [(one.get("tasks") or {}).get(TASK) for one in (before or keys, keys)]
@@ -151,7 +168,8 @@ def _write(file: Path, text: str, command: str, keys: dict, files: list[str], se
         )
     config, _ = configuration([*files, *[str(file)] * file.exists()], settings)
     lay_over(config, keys)
-    prepared(config)
+    run = prepared(config)
+    dropped(run.setup, run.plan, run.catalogue)  # what the texts are refused for
     if file.exists():
         text = re.sub("^#   snakemake .*$", lambda _: f"#   {command}", read_text(file), count=1, flags=re.MULTILINE)
     write_text(file, text)

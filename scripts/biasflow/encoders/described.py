@@ -27,6 +27,7 @@ from biasflow.encoders.stored import (
     AROUND,
     CONFIG,
     DEPTH,
+    HEAD,
     HIDDEN,
     MERGE,
     SETTINGS,
@@ -34,6 +35,7 @@ from biasflow.encoders.stored import (
     adapter_of,
     check_stored,
     has_mask,
+    header_of,
     headers,
     lowers,
     puts_around,
@@ -116,7 +118,13 @@ def check_classifier(about: Description) -> None:
     if fault:
         raise BiasflowError(where + fault)
     shapes = {name: shape for header in headers(about.folder).values() for name, (_, shape) in header.items()}
-    for layer in FAMILIES[kind].classifier if kind in FAMILIES else ("classifier",):
+    layers = FAMILIES[kind].classifier if kind in FAMILIES else ("classifier",)
+    if (about.folder / HEAD).is_file():
+        shapes, layers = (
+            {f"head.{name}": shape for name, (_, shape) in header_of(about.folder / HEAD).items()},
+            ["head"],
+        )
+    for layer in layers:
         rows = next((shape[0] for name, shape in shapes.items() if f".{name}".endswith(f".{layer}.weight")), None)
         if rows is None:
             raise BiasflowError(

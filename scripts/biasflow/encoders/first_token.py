@@ -1,4 +1,4 @@
-"""Encoders read at the first token of the last layer ([CLS], <s>): a linear classifier on it, its vectors for texts."""
+"""Encoders read at the first token of the last layer ([CLS], <s>): a new classifier on it, its vectors for texts."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -7,14 +7,13 @@ from pathlib import Path
 import numpy as np
 import torch
 from torch import nn
-from torch.nn.functional import cross_entropy
-from transformers import BatchEncoding, PreTrainedModel, PreTrainedTokenizerBase, set_seed
+from transformers import BatchEncoding, PreTrainedTokenizerBase, set_seed
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.progress import Progress
 from biasflow.encoders.batches import Result, over_batches, shortened
 from biasflow.encoders.device import half, on_gpu
-from biasflow.encoders.linear_head import save_head
+from biasflow.encoders.linear_head import FirstTokenClassifier
 from biasflow.encoders.load import load_encoder
 from biasflow.encoders.taps import last_state
 from biasflow.encoders.tokens import Tokens, tokenise
@@ -22,40 +21,13 @@ from biasflow.encoders.tokens import Tokens, tokenise
 CHUNK, TOGETHER = 16_384, 128  # texts that are sorted by length together; that are read at once
 
 
-class FirstTokenClassifier(nn.Module):
-    """An encoder and a linear layer on the state of its first token in the last layer.
-
-    No pooler and no dropout lie between the two (Orgad et al. 2022, section 4.1, as released)."""
-
-    def __init__(self, encoder: PreTrainedModel, head: nn.Linear):
-        super().__init__()
-        self.base_model, self.head, self.config = encoder, head, encoder.config
-        self.config.num_labels = head.out_features
-
-    @property
-    def device(self) -> torch.device:
-        return self.head.weight.device
-
-    def states(self, input_ids, attention_mask, token_type_ids=None) -> torch.Tensor:
-        """What the linear layer reads: [batch, hidden]."""
-        segments = {} if token_type_ids is None else {"token_type_ids": token_type_ids}
-        return last_state(self, input_ids=input_ids, attention_mask=attention_mask, **segments)[:, 0]
-
-    def forward(self, input_ids, attention_mask, token_type_ids=None, labels=None) -> dict[str, torch.Tensor]:
-        logits = self.head(self.states(input_ids, attention_mask, token_type_ids))
-        return {"logits": logits} if labels is None else {"loss": cross_entropy(logits, labels), "logits": logits}
-
-    def save_pretrained(self, folder: str | Path) -> None:
-        """Write the encoder as transformers does, and the linear layer beside it."""
-        self.base_model.save_pretrained(folder)
-        save_head(self.head.weight.detach(), self.head.bias.detach(), folder)
-
-
 def new_first_token_classifier(
     folder: str | Path, labels: Sequence[str], *, seed: int, device: torch.device | str = "cpu"
 ) -> tuple[FirstTokenClassifier, PreTrainedTokenizerBase]:
     """The encoder in `folder` with a new linear layer for `labels`, and its tokenizer; the layer depends on `seed`."""
     encoder, tokenizer = load_encoder(folder, head="none", device=device)
+    encoder.config.id2label = dict(enumerate(labels))
+    encoder.config.label2id = {label: number for number, label in enumerate(labels)}
     set_seed(seed)
     head = nn.Linear(encoder.config.hidden_size, len(labels))
     return FirstTokenClassifier(encoder, head).to(device).train(), tokenizer

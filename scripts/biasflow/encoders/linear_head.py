@@ -1,12 +1,55 @@
-"""The linear layer on an encoder's first token, as a file beside the encoder's. Imports no transformers."""
+"""A linear classifier on an encoder's first token: a layer in a file beside the encoder's. Imports no transformers."""
 
 from pathlib import Path
 
 import torch
+from torch import nn
+from torch.nn.functional import cross_entropy
 
 from biasflow.base.tensors import open_tensors, save_tensors
+from biasflow.encoders.stored import HEAD
+from biasflow.encoders.taps import last_state
 
-HEAD = "head.safetensors"
+
+class FirstTokenClassifier(nn.Module):
+    """An encoder and a linear layer on the state of its first token in the last layer.
+
+    No pooler and no dropout lie between the two (Orgad et al. 2022, section 4.1, as released)."""
+
+    def __init__(self, encoder: nn.Module, head: nn.Linear):
+        super().__init__()
+        self.base_model, self.head, self.config = encoder, head, encoder.config
+        self.config.num_labels = head.out_features
+
+    @classmethod
+    def load(cls, encoder: nn.Module, folder: str | Path) -> "FirstTokenClassifier":
+        """An encoder with the linear layer that lies in its folder."""
+        weight, bias = load_head(folder)
+        head = nn.Linear(*reversed(weight.shape))
+        head.load_state_dict({"weight": weight, "bias": bias})
+        return cls(encoder, head)
+
+    @property
+    def device(self) -> torch.device:
+        return self.head.weight.device
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return self.head.weight.dtype
+
+    def states(self, input_ids, attention_mask, token_type_ids=None) -> torch.Tensor:
+        """What the linear layer reads: [batch, hidden]."""
+        segments = {} if token_type_ids is None else {"token_type_ids": token_type_ids}
+        return last_state(self, input_ids=input_ids, attention_mask=attention_mask, **segments)[:, 0]
+
+    def forward(self, input_ids, attention_mask, token_type_ids=None, labels=None) -> dict[str, torch.Tensor]:
+        logits = self.head(self.states(input_ids, attention_mask, token_type_ids))
+        return {"logits": logits} if labels is None else {"loss": cross_entropy(logits, labels), "logits": logits}
+
+    def save_pretrained(self, folder: str | Path) -> None:
+        """Write the encoder as transformers does, and the linear layer beside it."""
+        self.base_model.save_pretrained(folder)
+        save_head(self.head.weight.detach(), self.head.bias.detach(), folder)
 
 
 def save_head(weight: torch.Tensor, bias: torch.Tensor, folder: str | Path) -> None:

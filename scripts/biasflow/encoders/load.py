@@ -36,9 +36,11 @@ from transformers.utils import logging as transformers_logging
 from biasflow.base.errors import AbsentError, BiasflowError
 from biasflow.base.files import read_json
 from biasflow.encoders.families import DECODER, FAMILIES
+from biasflow.encoders.linear_head import FirstTokenClassifier
 from biasflow.encoders.sentence_transformers import encoder_folder, whole_folder_of
 from biasflow.encoders.stored import (
     AROUND,
+    HEAD,
     INDEX,
     WEIGHTS,
     WITHOUT_TOKENS,
@@ -71,12 +73,16 @@ def load_encoder(
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """The encoder in `folder` with `head`, in float32 and evaluation mode, and its tokenizer; never the network.
 
+    A classification head may be biasflow's own, a linear layer on the first token (`linear_head`).
     BiasflowError, one line that names the folder: no folder or config.json; no safetensors weights (pickled ones are
     refused); what `stored.check_stored` refuses; weights that lack the head, which transformers would fill in at
     random; NaN or infinite weights, a matrix of zeros; a tokenizer that is empty, larger than the embedding matrix, or
     puts no special tokens around a text, or whose vocabulary lacks one, to which the library would give the number of
     another piece."""
     folder = Path(folder)
+    if head == "classification" and (folder / HEAD).is_file():
+        encoder, tokenizer = load_encoder(folder, head="none")
+        return FirstTokenClassifier.load(encoder, folder).to(device).eval(), tokenizer
     config = _config(folder, head)
     model, missing = _weights(folder, config, head)
     if head == "none" and missing and all(name.startswith("pooler.") for name in missing):

@@ -19,6 +19,7 @@ MODULES = "modules.json"  # of sentence-transformers
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"  # the second names files, in place of the first
 CONFIG, TOKENIZER, SPECIAL_TOKENS = "config.json", "tokenizer_config.json", "special_tokens_map.json"
 ADAPTER = "adapter_config.json"
+HEAD = "head.safetensors"  # the linear layer on the first token of a classifier that biasflow fine-tuned
 # The files that are read here, and how many bytes they may have: real ones have some thousand.
 LARGEST = {CONFIG: 2**20, TOKENIZER: 2**24, SPECIAL_TOKENS: 2**20}
 PIECES = ("tokenizer.json", "vocab.txt", "vocab.json")  # files of pieces: the first that is there counts
@@ -133,7 +134,8 @@ def stored_files(folder: str | Path) -> list[Path]:
     names = (TOKENIZER, SPECIAL_TOKENS, *OF_TOKENIZER, SETTINGS)
     entries = folder.iterdir() if folder.is_dir() else ()  # plans are also made of encoders that are not there yet
     tokenizer = sorted(path for path in entries if any(map(path.match, names)))
-    return list(dict.fromkeys([folder / CONFIG, *index, *weights, *tokenizer]))
+    head = [folder / HEAD] * (folder / HEAD).is_file()
+    return list(dict.fromkeys([folder / CONFIG, *index, *weights, *head, *tokenizer]))
 
 
 def digests_of(folder: str | Path) -> dict[str, str]:
@@ -327,7 +329,7 @@ def puts_around(folder: Path, tokenizer) -> bool:
 
 def headers(folder: Path) -> dict[Path, Header]:
     """The header of each file of weights that transformers would load, with names without `wrapping`."""
-    header_by_path = {path: _header(path) for path in weight_files(folder)}
+    header_by_path = {path: header_of(path) for path in weight_files(folder)}
     before = _wrapping({name for header in header_by_path.values() for name in header})
     return {
         path: {name.removeprefix(before): about for name, about in header.items()}
@@ -337,7 +339,7 @@ def headers(folder: Path) -> dict[Path, Header]:
 
 def wrapping(folder: Path) -> str:
     """What stands before the names of all weights in a folder and belongs to no encoder, such as "_orig_mod."."""
-    return _wrapping({name for path in weight_files(folder) for name in _header(path)})
+    return _wrapping({name for path in weight_files(folder) for name in header_of(path)})
 
 
 def _wrapping(names: Collection[str]) -> str:
@@ -379,7 +381,8 @@ def is_plain_name(name: str) -> bool:
     return name not in ("", ".", "..") and not re.search(r"[/\\\0]", name)
 
 
-def _header(path: Path) -> Header:
+def header_of(path: Path) -> Header:
+    """The header of a file of weights; BiasflowError for one that cannot be read."""
     _check_regular(path)
     try:
         with safe_open(path, framework="np") as weights:

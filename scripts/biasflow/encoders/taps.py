@@ -246,7 +246,7 @@ def sentence(model: nn.Module, states: torch.Tensor, keep: torch.Tensor) -> torc
 
 
 def _reads_first_token(model: nn.Module) -> bool:
-    """Whether the model is a `first_token.FirstTokenClassifier`, whose linear layer reads the state as it is."""
+    """Whether the model is a `linear_head.FirstTokenClassifier`, whose linear layer reads the state as it is."""
     return isinstance(getattr(model, "head", None), nn.Linear)
 
 

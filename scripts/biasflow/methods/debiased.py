@@ -11,7 +11,7 @@ from biasflow.encoders.fold import BIAS_KEY, affine, fold
 from biasflow.encoders.load import Head, load_encoder
 from biasflow.encoders.places import SENTENCE, resolve
 from biasflow.encoders.sentence_transformers import FIRST_TOKEN, HARMLESS, POOLINGS, encoder_folder, poolings
-from biasflow.encoders.stored import CONFIG, INDEX, MODULES, object_in, weight_files
+from biasflow.encoders.stored import CONFIG, HEAD, INDEX, MODULES, object_in, weight_files
 from biasflow.methods.fitted import Active
 
 CARD = "README.md"
@@ -47,7 +47,8 @@ def write_debiased(folder: Path, method: Active, to: Path, card: Callable[[list[
 
 def _with_head(folder: Path, method: Active) -> tuple[list[str], Callable[[Path], None]]:
     names = object_in(folder / CONFIG).get("architectures") or [""]
-    head = next((head for end, head in HEADS.items() if names[0].endswith(end)), None)
+    head: Head | None = next((head for end, head in HEADS.items() if names[0].endswith(end)), None)
+    head = "classification" if (folder / HEAD).is_file() else head
     if head is None:
         raise BiasflowError(
             f"{folder}: {names[0] or 'the model'} has no head of masked words or classes, and its states themselves "

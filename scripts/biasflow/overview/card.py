@@ -10,27 +10,43 @@ from biasflow.base.errors import BiasflowError, nearest
 from biasflow.base.files import read_text
 from biasflow.overview.maps import head_of
 from biasflow.overview.overview import plain_text
+from biasflow.registry import GIVEN, METRICS
 from biasflow.results.draws import LEAST_DRAWS
 from biasflow.results.matrix import without_samples
 from biasflow.results.scores import NA, NONE
 
 KEY = ["measure", "dataset"]
-OF_SENTENCES = ("seat_effect_size", "similarity_kept")
+# The measures of the vector of a sentence.
+OF_SENTENCES = {
+    measure
+    for metric in ("seat", "similarity", "retrieval", "retrieval_questions")
+    for measure in METRICS[metric].measures
+}
 
 
 def card(
-    matrix: pd.DataFrame, encoder: str, method: str, *, base: Path, specification: Sequence[Mapping], **about: object
+    matrix: pd.DataFrame,
+    encoder: str,
+    method: str,
+    *,
+    base: Path,
+    specification: Sequence[Mapping],
+    task: str = NA,
+    **about: object,
 ) -> str:
     """The text of README.md. matrix: of the run, with verdicts (`overview.verdicts`); base: the folder of the model;
-    specification: of the method; about: run, changed, sentence (whether it is a sentence encoder), sha256, commit,
-    the name of the new folder, and base_name, that of the base on the hub ("": it has none)."""
-    as_it_is = (matrix["encoder"] == encoder) & (matrix["task"] == NA) & (matrix["strategy"] == NA)
+    specification: of the method; task: on which a classifier that is given decided; about: run, changed, sentence
+    (whether it is a sentence encoder), sha256, commit, the name of the new folder, and base_name, that of the base on
+    the hub ("": it has none)."""
+    strategy = NA if task == NA else GIVEN
+    as_it_is = (matrix["encoder"] == encoder) & (matrix["task"] == task) & (matrix["strategy"] == strategy)
     rows = matrix[as_it_is & matrix["value"].notna()]
     before = rows[rows["method"] == NONE].set_index(KEY)[["low", "high"]].add_prefix("base_")
     rows = without_samples(rows[(rows["method"] == method) & (rows["setting"] == NA)]).join(before, on=KEY)
     # What reads that which was changed: the vector of a sentence, or the head.
-    changed = rows["measure"].isin(OF_SENTENCES) if about["sentence"] else rows["measure"].map(head_of).ne("none")
-    rows = rows[changed]
+    if task == NA:
+        changed = rows["measure"].isin(OF_SENTENCES) if about["sentence"] else rows["measure"].map(head_of).ne("none")
+        rows = rows[changed]
     if rows.empty:
         known = matrix.loc[(matrix["encoder"] == encoder) & matrix["value"].notna(), "method"].unique()
         raise BiasflowError(f"run {about['run']} has no score of {encoder} under {method}; {nearest(method, known)}")

@@ -14,7 +14,7 @@ from biasflow.overview.agreement import Conflict, InShort, agreement, conflicts,
 from biasflow.overview.beside import Beside, of_encoders
 from biasflow.overview.bias import BiasRow, bias_rows, judging_rows
 from biasflow.overview.calibrated import learnt
-from biasflow.overview.decisions import Decisions, decisions
+from biasflow.overview.decisions import Answers, Decisions, decisions
 from biasflow.overview.helps import MOST_LEFT, MethodRow, common, left_under_draws, method_rows
 from biasflow.overview.judgements import COST, NO_CLAIM, compared, turned
 from biasflow.overview.maps import GROUPS, UNTOUCHED, Map, maps
@@ -192,6 +192,7 @@ def contents(
     dropped: Sequence[str] = (),
     apart: pd.DataFrame = NOTHING_APART,
     keepable: Collection[str] = (),
+    answers: Answers = MappingProxyType({}),
 ) -> Contents:
     """What the page says: matrix (results.matrix), the plan with reasons (results.scores) and the table of scores.
 
@@ -199,7 +200,8 @@ def contents(
     in this run (calibrated_calibration.csv). dropped: what the data of tasks leave out, in sentences. families
     (results.power): of encoders that differ in their seed alone the first is shown, as one page cannot hold dozens;
     agreement, ranks and contradictions are those of all. apart: how far encoders are (`differences.between`); keepable:
-    the methods that can be written into the weights of a pre-trained encoder (`about.methods_of_last_layer`)."""
+    the methods that can be written into the weights of a model that was not trained here
+    (`about.methods_of_last_layer`); answers: of several classifiers that are given (`decisions.answers_of`)."""
     observed = observations(claimable(scores))
     pairs, contradictions, ranks = agreement(observed), conflicts(observed), mean_ranks(observed)
     all_maps = list(maps(matrix))
@@ -233,7 +235,7 @@ def contents(
                 kind == "embedded",
                 len(alike),
                 model_map.task,
-                keepable if model_map.task == NA else (),
+                keepable if model_map.task == NA or model_map.is_given else (),
             )
         )
     shown_scores = scores[scores["encoder"].isin(first.values())]
@@ -255,7 +257,7 @@ def contents(
         _shares(shown_scores),
         _not_run(plan),
         of_encoders(apart, _biases(models)),
-        decisions(shown_scores),
+        decisions(shown_scores, answers),
     )
 
 

@@ -1,17 +1,23 @@
 """What the page says first of a classifier that is given: how many of its decisions change when he is she, towards
 which label, beside the control, and what an eraser changes of that."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from biasflow.methods.controls import control_of
+from biasflow.readouts.files import load_arrays
 from biasflow.registry import GIVEN
+from biasflow.results.bootstrap import share_interval
 from biasflow.results.matrix import OWN
 from biasflow.results.scores import NA, NONE
+
+Answers = Mapping[tuple[str, str], np.ndarray]  # (encoder, task) -> labels of a classifier as it is (`answers_of`)
 
 
 class Score(NamedTuple):
@@ -58,9 +64,10 @@ class UnderMethod(NamedTuple):
 class Decisions:
     """A classifier on the tested texts of a task. tested: how many these are; flips, control: share of labels that
     change, by words of gender and by neutral ones; paired: by words of gender, of the texts of the control; above: p of
-    this being larger than control; accuracy: of all tested texts;
-    swapped: the change of accuracy on swapped copies; labels: those that
-    move the most first; cut: texts that were too long."""
+    this being larger than control; accuracy: of all tested texts; majority: of the label that most of these have;
+    swapped: the change of accuracy on swapped copies; labels: those that move the most first; cut: texts that were too
+    long; others: the other classifiers of the task, such as one of another seed, each with the share of texts to which
+    it gives another label."""
 
     encoder: str
     task: str
@@ -70,10 +77,12 @@ class Decisions:
     paired: Score
     above: float
     accuracy: Score
+    majority: Score
     swapped: Score
     labels: Sequence[Label]
     methods: Sequence[UnderMethod]
     cut: int
+    others: Sequence[tuple[str, Score]] = ()
 
     @property
     def gendered(self) -> int:
@@ -101,7 +110,17 @@ class Decisions:
         return sorted(with_gap, key=lambda label: -abs(label.gap.value))
 
 
-def decisions(scores: pd.DataFrame) -> list[Decisions]:
+def answers_of(path: Path) -> np.ndarray:
+    """The labels that a classifier gives as it is, by name: to the tested texts, then to their copies; none where its
+    readout (of `predictions`) could not be made."""
+    if not path.is_file():
+        return np.array([])
+    readout = load_arrays(path)
+    row = next((row for row, (method, _) in enumerate(readout.axis) if method == NONE), None)
+    return np.array([] if row is None else np.array(readout.meta["classes"])[readout.arrays["own"][row]])
+
+
+def decisions(scores: pd.DataFrame, answers: Answers = MappingProxyType({})) -> list[Decisions]:
     """One for each classifier that is given, in the order of the table of scores."""
     of_given = scores[(scores["strategy"] == GIVEN) & scores["head"].isin(OWN)]
     found = []
@@ -129,13 +148,23 @@ def decisions(scores: pd.DataFrame) -> list[Decisions]:
                 *(untouched.get(("flips", NA, variant), Score()) for variant in (NA, "control", "paired")),
                 untouched.get(("flips_p", NA, NA), Score()).value,
                 untouched.get(("accuracy_tested", NA, NA), Score()),
+                untouched.get(("majority_share", NA, NA), Score()),
                 untouched.get(("accuracy_change", NA, NA), Score()),
                 labels,
                 [*_methods(by_method)],
                 int(np.nan_to_num(untouched.get(("truncated", NA, NA), Score()).value)),
+                [*_others(encoder, task, int(untouched["gendered_texts", NA, NA].n), answers)],
             )
         )
     return found
+
+
+def _others(encoder: str, task: str, tested: int, answers: Answers) -> Iterator[tuple[str, Score]]:
+    own = answers.get((encoder, task), ())[:tested]
+    for (other, of_task), labels in answers.items():
+        if of_task == task and other != encoder and len(own) and len(labels):
+            differ = int((own != labels[:tested]).sum())
+            yield other, Score(differ / tested, *share_interval(differ, tested), tested)
 
 
 def _by_key(rows: pd.DataFrame) -> dict[tuple[str, str, str], Score]:

@@ -49,9 +49,15 @@ class Map:
         return self.head in OWN
 
     @property
+    def is_given(self) -> bool:
+        """Whether it is of a classifier that was not trained here."""
+        return self.task != NA and bool((self.cells["strategy"] == GIVEN).any())
+
+    @property
     def title(self) -> str:
-        as_given = self.task != NA and (self.cells["strategy"] == GIVEN).any()
-        model = "as pre-trained" if self.task == NA else f"{'as given' if as_given else 'fine-tuned'} on {self.task}"
+        model = (
+            "as pre-trained" if self.task == NA else f"{'as given' if self.is_given else 'fine-tuned'} on {self.task}"
+        )
         return f"{self.encoder}, {model}" + ("" if self.is_own else f", {self.head} heads")
 
     @cached_property

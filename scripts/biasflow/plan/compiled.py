@@ -21,11 +21,12 @@ from biasflow.plan.external import check_files
 from biasflow.plan.facts import gather
 from biasflow.plan.items import item_files, item_inputs, items_of
 from biasflow.plan.jobs import Job, Jobs, Plan, ScoringJob
-from biasflow.plan.readings import reading_jobs, scoring_jobs
+from biasflow.plan.readings import file_in_output, reading_jobs, reading_output, scoring_jobs
 from biasflow.plan.setup import Setup, plan_module
 from biasflow.plan.trainings import data_jobs, fit_jobs, training_jobs
 from biasflow.tasks.kinds import TaskPlan
 
+DECISIONS = "flips"  # the metric of classifiers that are given
 LEDGER = ("ledger", "ledger_summary", "released_errors")  # its tables
 SUFFIXES = ("csv", "tex", "html")  # of a table
 PICTURES = [f"figures/page_{name}.{kind}" for name in ("bias", "methods") for kind in ("svg", "png")]  # of the page
@@ -191,14 +192,26 @@ def _page_jobs(setup: Setup, plan: Plan, catalogue: Catalogue) -> Iterator[Job]:
     files["calibration"] = [f"{root}/tables/{name}_calibration.csv" for name, known in calibrated.items() if known]
     files["drops"] = [task.file(task.kind.drops) for task in tasks_of_plan(setup, plan) if task.kind.drops]
     files |= {name: f"{root}/{name}.csv" for name in ("names", "encoders", "trainings")}
+    decided = {}
     if len({encoder for encoder, *_ in plan.scored}) > 1:  # they are compared on the same items
         files["resamples"] = [setup.paths.resamples(*job) for job in plan.scored]
+        decided = {
+            (score.reading.model.encoder, score.reading.model.task): score.reading
+            for scores in plan.scored.values()
+            for score in scores
+            if score.metric == DECISIONS
+        }
+        files["decided"] = list(dict.fromkeys(reading_output(setup.paths, reading) for reading in decided.values()))
     tables = [f"tables/{name}.{suffix}" for name in page_tables(plan) for suffix in SUFFIXES]
     params = {
         "tables": first_tables(plan),
         # The encoder whose measures this run calibrates; the page takes what followed from its own table.
         "calibrated": [encoder for known in calibrated.values() for encoder in known],
         "papers": [text.on_page(config["papers"][name], plan.cells) for name, text in texts.items()],
+        "decided": [
+            (*model, reading_output(setup.paths, reading), file_in_output(reading))
+            for model, reading in decided.items()
+        ],
     }
     outputs = [f"{root}/{name}" for name in ("index.html", "matrix.csv", "summary.txt", *PICTURES, *tables)]
     yield Job("matrix", [], outputs, files, params)

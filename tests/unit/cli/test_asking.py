@@ -89,19 +89,28 @@ def test_measure_writes_a_configuration_and_starts_snakemake_as_readme_does(star
     assert yaml.safe_load(Path("second.yaml").read_text()) == {"run": "second", "hub": hub}
 
 
+def table_of_texts(name: str, **columns: list[str]) -> None:
+    """A table of 40 texts on her and him, with further columns whose values alternate."""
+    rows = [
+        (f"{who} is here {n}", *(values[n % len(values)] for values in columns.values()))
+        for n, who in enumerate(["she", "he"] * 20)
+    ]
+    write_csv(pd.DataFrame(rows, columns=["text", *columns]), name)
+
+
 def test_measure_with_texts_writes_what_their_columns_allow(started):
     folder_of(Path("toxic"), weights=CLASSIFIER)
-    Path("my.csv").write_text("comment,label\nshe is here,0\nhe is there,1\n")
-    said("measure", "toxic", "--texts", "my.csv", "--text-column", "comment")
+    table_of_texts("my.csv", label=["0", "1"])
+    said("measure", "toxic", "--texts", "my.csv")
     written = yaml.safe_load(Path("mine.yaml").read_text())
-    assert written["tasks"]["decisions"]["columns"] == {"text": "comment", "label": "label", "group": None}
+    assert written["tasks"]["decisions"]["columns"] == {"text": "text", "label": "label", "group": None}
     assert written["ask"] == {"decisions": {"metrics": ["flips", "accuracy"]}}
     assert started == ["snakemake --cores 2 --configfile config/decisions.yaml mine.yaml".split()]
-    said("measure", "toxic", "--texts", "my.csv", "--text-column", "comment")
+    said("measure", "toxic", "--texts", "my.csv")
     assert len(started) == 2
-    Path("two.csv").write_text("text,sex\nshe is here,F\nhe is there,M\n")
+    table_of_texts("two.csv", author=["F", "M", "M", "F"])
     assert "other texts" in fault("measure", "toxic", "--texts", "two.csv")
-    said("measure", "toxic", "--texts", "two.csv", "--gender-column", "sex", "--run", "two")
+    said("measure", "toxic", "--texts", "two.csv", "--gender-column", "author", "--run", "two")
     assert yaml.safe_load(Path("two.yaml").read_text())["ask"]["decisions"]["metrics"] == ["flips", "fairness"]
     for words, why in (
         (("bert", "--texts", "two.csv"), "weights lack pooler.dense.weight"),
@@ -109,6 +118,37 @@ def test_measure_with_texts_writes_what_their_columns_allow(started):
         (("toxic", "--texts", "two.csv", "--label-column", "kind"), "no column kind"),
     ):
         assert why in fault("measure", *words, "--run", "three") and not Path("three.yaml").exists()
+
+
+def test_columns_with_usual_names_in_other_capitals_are_taken_and_what_is_read_is_said(started):
+    folder_of(Path("toxic"), weights=CLASSIFIER)
+    table_of_texts("my.csv", Label=["LABEL_0", "LABEL_1"], Sex=["F", "M", "M", "F"], Age=["9"])
+    assert "text text, label Label, gender Sex; not read: Age" in said("measure", "toxic", "--texts", "my.csv")
+    columns = yaml.safe_load(Path("mine.yaml").read_text())["tasks"]["decisions"]["columns"]
+    assert columns == {"text": "text", "label": "Label", "group": "Sex"}
+    table_of_texts("my.csv", Sex=["F", "M"], gender=["M", "F", "F", "M"], Gender=["x"])
+    said("measure", "toxic", "--texts", "my.csv", "--run", "two")  # the usual name itself comes first
+    assert yaml.safe_load(Path("two.yaml").read_text())["tasks"]["decisions"]["columns"]["group"] == "gender"
+    table_of_texts("my.csv", Sex=["F", "M"], Gender=["M", "F", "F", "M"])
+    assert "Sex, Gender; name one" in fault("measure", "toxic", "--texts", "my.csv", "--run", "three")
+    assert "no column sex" in fault("measure", "toxic", "--texts", "my.csv", "--gender-column", "sex", "--run", "three")
+
+
+@pytest.mark.parametrize(
+    ("columns", "why"),
+    [
+        ({"label": ["LABEL_0", "LABEL_7"]}, "no label 'LABEL_7'"),
+        ({"label": ["0", "2"]}, "no label '2'"),
+        ({"gender": ["F"]}, "all texts are of F"),
+        ({"gender": ["F", "x", "y", "z"]}, "is neither F nor M; write F and M"),
+    ],
+)
+def test_texts_that_are_refused_leave_no_configuration_behind(started, columns, why):
+    folder_of(Path("toxic"), weights=CLASSIFIER)
+    table_of_texts("my.csv", **columns)
+    found = fault("measure", "toxic", "--texts", "my.csv")
+    assert why in found and "\n" not in found
+    assert not Path("mine.yaml").exists() and started == []
 
 
 def test_measure_takes_several_encoders_and_a_file_of_them(started):

@@ -18,6 +18,7 @@ from transformers import (
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import write_json
 from biasflow.encoders.edit import edited
+from biasflow.encoders.first_token import new_first_token_classifier
 from biasflow.encoders.load import load_encoder
 from biasflow.methods.debiased import write_debiased
 from biasflow.methods.fitted import Active, Fitted
@@ -73,6 +74,28 @@ def test_a_model_with_a_head_is_loaded_by_transformers_alone(tmp_path, tokenizer
     assert not (tmp_path / "new/pytorch_model.bin").exists() and not (tmp_path / "new/onnx").exists()
     with pytest.raises(BiasflowError, match="there already"):
         write_debiased(folder, method, tmp_path / "new", str)
+
+
+def test_a_linear_layer_of_biasflow_is_changed_and_its_encoder_is_not(tmp_path, tokenizer, method):
+    base = save_random(tmp_path / "base", lambda: BertModel(BertConfig(**SIZES)), tokenizer)
+    model, pieces = new_first_token_classifier(base, ["a", "b", "c"], seed=0)
+    model.eval().save_pretrained(tmp_path / "mine")
+    tokenizer.save_pretrained(tmp_path / "mine")
+    pooled = replace(method, edits=tuple(("pooled", eraser) for _, eraser in method.edits))
+    tokens = pieces(TEXTS, padding=True, return_tensors="pt")
+    with torch.inference_mode(), edited(model, pooled.edits):
+        wanted = model(**tokens)["logits"]
+    assert write_debiased(tmp_path / "mine", pooled, tmp_path / "new", str) == ["head"]
+    new, _ = load_encoder(tmp_path / "new", head="classification")
+    with torch.inference_mode():
+        torch.testing.assert_close(new(**tokens)["logits"], wanted, rtol=1e-5, atol=1e-5)
+        assert not torch.allclose(model(**tokens)["logits"], wanted, atol=1e-3)
+    before, after = model.base_model.state_dict(), new.base_model.state_dict()
+    assert all(torch.equal(before[name], after[name]) for name in before)
+    with pytest.raises(BiasflowError, match="cannot be written"):
+        write_debiased(
+            tmp_path / "mine", replace(method, edits=(("layer[0]", method.edits[0][1]),)), tmp_path / "x", str
+        )
 
 
 @pytest.fixture

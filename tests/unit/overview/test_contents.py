@@ -430,3 +430,13 @@ def test_a_sentence_encoder_that_pools_by_the_mean_has_the_evidence_of_the_same_
     (model,) = contents(*made_up.run_of(scored), kinds={"bert": ""}).models
     first, other = (row.known for row in model.biases)
     assert first == other and first.tried
+
+
+def test_methods_of_what_was_not_trained_here_can_be_kept():
+    trained = made_up.fine_tuned()
+    trained = trained[trained["strategy"] == "plain"]
+    kept = {
+        strategy: contents(*made_up.run_of(trained.assign(strategy=strategy)), keepable={"alpha"}).models[0].keepable
+        for strategy in ("plain", "given")
+    }
+    assert kept == {"plain": (), "given": {"alpha"}}

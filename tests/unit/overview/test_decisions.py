@@ -1,10 +1,12 @@
 """What the page says first of a classifier that is given."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from biasflow.overview.decisions import decisions
+from biasflow.overview.decisions import answers_of, decisions
 from biasflow.overview.overview import _TEMPLATES
+from biasflow.readouts.files import save_arrays
 from biasflow.results.scores import tidy
 
 SAYS = '{% import "decisions.html" as decided %}'
@@ -69,8 +71,39 @@ def test_the_text_for_a_report_names_n_the_control_and_what_was_not_tested(more,
     (one,) = decisions(scores(**more))
     text = " ".join(_TEMPLATES.from_string(SAYS + "{{ decided.report(one) }}").render(one=one).split())
     assert all(words in text for words in wanted) and "Not tested:" in text
-    assert "surgeon -0.200 [-0.300, -0.100] (n = 80)" in text
+    assert "surgeon -0.200 [-0.300, -0.100] (n = 80 women and men)" in text
 
 
 def test_a_model_that_was_trained_here_has_no_such_section():
     assert decisions(scores().assign(strategy="plain")) == []
+
+
+def test_several_classifiers_stand_beside_the_share_of_texts_on_which_they_differ(tmp_path):
+    labels = np.array(["nurse", "surgeon"] * 500 + ["other"] * 812)  # of copies, behind the tested texts
+    others = labels.copy()
+    others[:30], others[1000:] = "other", "nurse"
+    answers = {("mine", "bios"): labels, ("seed1", "bios"): others, ("seed1", "another task"): labels}
+    (one,) = decisions(scores(), answers)
+    ((name, share),) = one.others
+    assert (name, share.value, share.n) == ("seed1", 0.03, 1000) and share.low < 0.03 < share.high
+    text = _TEMPLATES.from_string(SAYS + "{{ decided.short(one) }}").render(one=one)
+    assert "mine and seed1 give 30 (21 to 42) of 1,000 texts different labels (1,000 texts)" in text
+    assert decisions(scores())[0].others == []
+
+
+def test_answers_are_those_of_the_model_as_it_is(tmp_path):
+    arrays = {"own": np.array([[1, 1, 1], [0, 1, 0]], np.uint8)}
+    axis = [("leace", "-"), ("none", "-")]
+    save_arrays(tmp_path / "texts.safetensors", arrays, axis, classes=["nurse", "surgeon"])
+    assert answers_of(tmp_path / "texts.safetensors").tolist() == ["nurse", "surgeon", "nurse"]
+    assert answers_of(tmp_path / "absent.safetensors").size == 0
+
+
+def test_accuracy_stands_beside_that_of_the_most_frequent_label():
+    more = [
+        ("none", "-", "accuracy_tested", "-", "-", 0.9, 1000, 0.88, 0.92),
+        ("none", "-", "majority_share", "-", "-", 0.447, 1000),
+    ]
+    (one,) = decisions(scores(*more))
+    text = " ".join(_TEMPLATES.from_string(SAYS + "{{ decided.report(one) }}").render(one=one).split())
+    assert "Accuracy 0.900 [0.880, 0.920] on 1,000 texts; always the most frequent label would have 0.447." in text

@@ -16,6 +16,7 @@ import pandas as pd
 
 from biasflow.base.errors import BiasflowError, nearest, printable
 from biasflow.base.genders import MALE, WOMEN_FIRST
+from biasflow.base.left_out import most
 from biasflow.base.progress import progress
 from biasflow.base.sample import sampled
 from biasflow.base.tabular import read_parquet, write_csv, write_parquet
@@ -35,7 +36,6 @@ NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten
 _NEXT = {name: names[(place + 1) % len(names)] for names in (DAYS, MONTHS) for place, name in enumerate(names)}
 _NEXT |= dict(zip(NUMBERS, (*NUMBERS[1:], "twelve"), strict=True))
 _NEUTRAL = re.compile(rf"\b(?:{'|'.join(_NEXT)})\b|(?<![\w.,:/$-])\d{{1,9}}(?![\w:/-]|[.,]\d)")
-UNNAMED = re.compile(r"LABEL_\d+")  # what transformers calls a class that has no name
 
 
 def prepare(sources: Mapping[str, Sequence[Path]], outputs: Mapping[str, Path], **options: object) -> dict[str, object]:
@@ -84,8 +84,9 @@ def read_texts(
         table = without_empty(path, table, *filled)
         if columns["group"]:
             genders = table[columns["group"]].map(spelt).map(by_value(groups) if groups else GENDER_OF)
-            if unknown == "refuse":
-                why = "is neither F nor M; say what it means (groups), or leave such rows out (unknown: drop)"
+            if unknown == "refuse" or most(int(genders.isna().sum()), len(table)):
+                why = "is neither F nor M; write F and M in this column, or in a configuration (docs/howto/own_data.md)"
+                why += " say which values mean them (key groups), or leave such rows out (unknown: drop)"
                 refuse(path, table[columns["group"]], genders.isna(), why)
             unknowns += int(genders.isna().sum())
             table = table.assign(**{columns["group"]: genders})[genders.notna()]
@@ -189,9 +190,9 @@ def exchanged(text: str, most: int) -> str:
 
 def class_of(classes: Sequence[str]) -> Callable[[str], int]:
     """From a label to the number of the model's class: by its name, the case of letters apart, or by its number where
-    the model has no names. BiasflowError for a label that the model does not have, with the nearest name."""
+    no class has a number for a name. BiasflowError for a label that the model does not have, with the nearest name."""
     numbers = {name.lower(): number for number, name in enumerate(classes)}
-    if all(map(UNNAMED.fullmatch, classes)):
+    if not any(map(str.isdecimal, numbers)):
         numbers |= {str(number): number for number in range(len(classes))}
 
     def number_of(label: str) -> int:

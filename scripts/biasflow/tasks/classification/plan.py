@@ -371,8 +371,11 @@ def understood_given(task: TaskPlan, catalogue: Catalogue) -> str:
     check_gendered(files[0], texts)
     for encoder, classes in task.classifiers.items():
         with naming(f"encoders.{encoder}"):
-            for label in texts["label"].unique() if task.about["columns"]["label"] else ():
-                class_of(classes)(label)
+            labels = texts["label"].unique() if task.about["columns"]["label"] else ()
+            numbers = {label: class_of(classes)(label) for label in labels}
+        meant = [f"{label} is {classes[number]}" for label, number in sorted(numbers.items()) if label.isdecimal()]
+        if meant and classes[numbers[min(numbers)]] != min(numbers):
+            said += f"; labels by the numbers of {encoder}: {', '.join(meant)}"
     return said
 
 

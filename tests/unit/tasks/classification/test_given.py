@@ -8,17 +8,28 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from transformers import AutoConfig, AutoModelForSequenceClassification, BertConfig, BertForSequenceClassification
+from safetensors.torch import load_file, save_file
+from transformers import (
+    AutoConfig,
+    AutoModelForSequenceClassification,
+    BertConfig,
+    BertForSequenceClassification,
+    BertModel,
+)
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.tabular import read_parquet, write_parquet
-from biasflow.encoders.described import check_classifier
+from biasflow.encoders.described import check_classifier, classes_of, describe
 from biasflow.encoders.families import FAMILIES
+from biasflow.encoders.first_token import new_first_token_classifier
 from biasflow.encoders.load import load_encoder
 from biasflow.encoders.places import POOLED
+from biasflow.encoders.stored import stored_files
 from biasflow.methods.fitting import fit_block
 from biasflow.metrics import flips, glue, occupation
+from biasflow.plan import listing
 from biasflow.plan.cells import plan
+from biasflow.plan.compiled import prepared
 from biasflow.plan.configuration import resolve
 from biasflow.plan.setup import Setup
 from biasflow.readouts import heads, predictions
@@ -126,6 +137,24 @@ def test_labels_with_too_few_tested_texts_of_a_gender_have_no_gaps_and_end_nothi
     assert len(table) == 400 and not table["compared"].all() and "gaps" in said
 
 
+def test_texts_of_an_unknown_gender_are_left_out_unless_most_are(tmp_path):
+    rows = {"comment": [f"text {k}" for k in range(40)], "group": [*"FFMMx"] * 8}
+    table, said = read(tmp_path, rows, unknown="drop")
+    assert len(table) == 32 and "8 of an unknown gender left out" in said
+    with pytest.raises(BiasflowError, match="'x' is neither F nor M; write F and M"):
+        read(tmp_path, rows | {"group": [*"FMxxx"] * 8}, unknown="drop")
+
+
+def test_what_the_numbers_of_labels_mean_is_said(tmp_path):
+    texts = pd.DataFrame({"t": [f"she or he {k}" for k in range(40)], "l": [0, 1] * 20})
+    texts.to_csv(tmp_path / "own.csv", index=False)
+    folder = folder_of(tmp_path / "toxic", weights=CLASSIFIER, id2label={"0": "fine", "1": "toxic"})
+    config = asked(tmp_path / "own.csv", {"text": "t", "label": "l"}, encoder=str(folder or tmp_path / "toxic"))
+    run = prepared(config)
+    (said,) = listing.dropped(run.setup, run.plan, run.catalogue)
+    assert said.endswith("labels by the numbers of real: 0 is fine, 1 is toxic")
+
+
 def test_texts_without_a_word_of_gender_and_a_column_for_two_things_are_refused(tmp_path):
     texts = pd.DataFrame({"text": ["she is", "he is", "it is", "they"], "tested": [True, True, False, False]})
     with pytest.raises(BiasflowError, match=r"not tested .* has a word of gender"):
@@ -135,9 +164,13 @@ def test_texts_without_a_word_of_gender_and_a_column_for_two_things_are_refused(
         given.read_texts([tmp_path / "own.csv"], columns=COLUMNS | {"label": "comment"}, **OPTIONS)
 
 
-def test_labels_are_those_of_the_model_by_name_or_by_number_where_it_has_no_names():
+def test_labels_are_those_of_the_model_by_name_or_by_number():
     assert [given.class_of(["No", "yes"])(label) for label in ("no", "Yes")] == [0, 1]
     assert [given.class_of(["LABEL_0", "LABEL_1"])(label) for label in ("1", "LABEL_0")] == [1, 0]
+    assert [given.class_of(["No", "yes"])(label) for label in ("1", "no")] == [1, 0]
+    assert given.class_of(["1", "0"])("0") == 1  # a name, as the model has numbers for names
+    with pytest.raises(BiasflowError, match="no label '2'"):
+        given.class_of(["No", "yes"])("2")
     with pytest.raises(BiasflowError, match="the model has no label 'nurze'; did you mean 'nurse'"):
         given.class_of(["nurse", "doctor"])("nurze")
 
@@ -291,6 +324,31 @@ def test_a_readout_of_a_given_classifier_is_what_transformers_says_of_every_copy
     assert (counts["F"] == counts["M"]).all()
     by_label = right[people].groupby([tested["label"][people], tested["gender"][people]]).mean().unstack()
     assert gaps["tpr_gap_sum", "-", "-"] == pytest.approx((by_label["F"] - by_label["M"]).abs().sum())
+
+
+def test_a_classifier_with_a_linear_layer_of_biasflow_is_read_as_it_was_trained(tmp_path):
+    """Independent code: the state of the first token by transformers alone, times the weights of the file beside it."""
+    folder, classes = tmp_path / "mine", ("no", "yes", "maybe")
+    words = sorted({word for text in TEXTS for word in re.findall(r"\w+", text.lower())} | {"him", "tuesday", "13"})
+    base = save_random(tmp_path / "base", lambda: BertModel(BertConfig(**SIZES)), word_tokenizer(words, max_length=8))
+    model, tokenizer = new_first_token_classifier(base, classes, seed=0)
+    model.eval().save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    check_classifier(describe(folder))
+    assert classes_of(describe(folder).config) == list(classes) and folder / "head.safetensors" in stored_files(folder)
+    table = table_of(tmp_path)
+    source = Source(folder, ("none",), "texts", {"examples": (table,)}, training="mine/given/seed0")
+    predictions.read(source, tmp_path / "texts.safetensors", task="biasflow.tasks.classification.given", given=True)
+    readout, texts = load_arrays(tmp_path / "texts.safetensors"), read_parquet(table)
+    head, encoder = load_file(folder / "head.safetensors"), BertModel.from_pretrained(folder).eval()
+    tokens = [tokenizer(text, truncation=True, return_tensors="pt") for text in texts[texts["tested"]]["text"]]
+    with torch.inference_mode():
+        states = torch.cat([encoder(**of_text).last_hidden_state[:, 0] for of_text in tokens])
+    wanted = (states @ head["weight"].T + head["bias"]).softmax(-1)
+    np.testing.assert_allclose(readout.arrays["probabilities"][0], wanted, atol=1e-5)
+    save_file(head | {"weight": head["weight"][:2].clone()}, folder / "head.safetensors")
+    with pytest.raises(BiasflowError, match=r"the head has 2 outputs, and id2label of config\.json 3 labels"):
+        check_classifier(describe(folder))
 
 
 def test_an_eraser_is_fitted_to_the_copies_of_texts_that_are_not_tested_where_the_head_reads(tmp_path):
