@@ -556,6 +556,7 @@ def _retrieval(variant: str, **measures: Measure) -> dict[str, Measure]:
 _ranked = partial(_preference, part="relevant")
 
 _GAP = "the gap in exposure of men and women who are searched for (their difference over their sum)"
+_MEAN_GAP = f"mean of {_GAP} over professions, or over the queries of given lists; above 0 men are shown first"
 _RAW = {"part": "all", "variant": "raw"}
 _list = partial(_signed, variant="lists", farthest=1)
 SENTENCE, FIRST_TOKEN, WORDS, TOKENS = "the sentence vector", "the first token", "words", "all tokens"
@@ -1186,9 +1187,7 @@ METRICS = {
         "people_similarities",
         "searched_people",
         measures={
-            "exposure_gap": _signed(
-                "exposure gap", f"mean of {_GAP} over professions; above 0 men are shown first", farthest=1, **_RAW
-            ),
+            "exposure_gap": _signed("exposure gap", _MEAN_GAP, farthest=1, **_RAW),
             "exposure_gap_size": _amount(
                 "size of the exposure gap", f"mean of the absolute value of {_GAP}, less what chance gives", **_RAW
             ),
@@ -1229,9 +1228,7 @@ METRICS = {
         "rankings",
         "ranked_lists",
         measures={
-            "exposure_gap": _list(
-                "exposure gap", f"mean of {_GAP} over queries; above 0 men are shown first", part="all"
-            ),
+            "exposure_gap": _list("exposure gap", _MEAN_GAP, part="all"),
             "list_share": _list(
                 "share of women shown", "share of women among the first 10 documents, less that of the list", part="10"
             ),

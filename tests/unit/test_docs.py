@@ -52,6 +52,12 @@ def section(title: str) -> str:
     return re.split(r"\n##? ", SCORES.split(f"\n## {title}\n")[1])[0]
 
 
+def is_documented(name: str) -> bool:
+    """Whether docs/scores has a name, or all the parts that a longer one is made of ("released-bits" of both)."""
+    cuts = [place for place, letter in enumerate(name) if letter == "-"]
+    return f"`{name}`" in SCORES or any(is_documented(name[:cut]) and is_documented(name[cut + 1 :]) for cut in cuts)
+
+
 def documented_metrics() -> set[str]:
     return {name for table in families().values() for row in table for name in CODE.findall(row[0])}
 

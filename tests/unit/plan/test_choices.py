@@ -37,7 +37,7 @@ def test_what_cannot_be_measured_on_an_encoder_is_said_with_the_reason(tmp_path)
     assert list(why) == list(METRICS)
     assert why["strength"].startswith("the encoder has no next-sentence head: the weights lack cls.seq_relationship.")
     assert why["weat"] == why["perplexity"] == ""
-    assert why["nli_fairness"].startswith("nli_fairness is for natural language inference")
+    assert why["nli_fairness"].startswith("nli_fairness needs a task of kind nli")
     assert dict(OF_FOLDER["metrics"](with_folder(masked)))["strength"] == f"no: {why['strength']}"
     assert [about for name, about in OF_FOLDER["measures"](with_folder(masked)) if name == "distance"] == [
         f"no: {why['strength']}"
