@@ -196,7 +196,7 @@ def _page_jobs(setup: Setup, plan: Plan, catalogue: Catalogue) -> Iterator[Job]:
     if len({encoder for encoder, *_ in plan.scored}) > 1:  # they are compared on the same items
         files["resamples"] = [setup.paths.resamples(*job) for job in plan.scored]
         decided = {
-            (score.reading.model.encoder, score.reading.model.task): score.reading
+            (score.model.encoder, score.model.task): score.reading
             for scores in plan.scored.values()
             for score in scores
             if score.metric == DECISIONS
