@@ -239,7 +239,7 @@ def _ours_as(row: Mapping) -> str:
     if np.isnan(row["ours"]):
         return MISSING
     value, sd = (
-        f"{number:.{len(printed.partition('.')[2])}f}" if printed and not np.isnan(number) else ""
+        f"{number:z.{len(printed.partition('.')[2])}f}" if printed and not np.isnan(number) else ""
         for number, printed in ((row["ours"], row["printed"]), (row["ours_sd"], row["sd"]))
     )
     return _cell(value, sd, row["ours_star"], row["ours_at"] if row["at"] else "")
