@@ -134,7 +134,7 @@ def test_scores_that_show_bias_are_those_of_the_rows(page):
         if not judged:
             partial = [row.shown for row in model.biases if row.judged and row.partial]
             rest = [row.shown for row in model.biases if row.judged and not row.partial]
-            told = "No measure here is fully tested"
+            told = "No score has full evidence"
             for which, of in (("", [] if partial else rest), (" with evidence in part", partial)):
                 assert (f"; of {counted(of, which)}" in words) == bool(of)
             assert (f". Of {counted(rest, ' with less')}" in words) == bool(partial and rest)
