@@ -17,6 +17,7 @@ from biasflow.results.statistics import holm, t_interval
 from biasflow.results.tables import merge_published, with_bound
 
 IN_TRAINING, AT_EVALUATION = "in_training", "at_evaluation"  # when an eraser is active
+PRINTED_MEAN = "mean of the six"  # tasks of GLUE
 _GLUE = {"glue_score", "accuracy"}.union(*OFFICIAL.values())  # what is shown of the scores of predictions
 _INTRINSIC = METRICS["strength"].measures  # column -> part and variant of its rows
 _PLACE = r"^(?P<place>layer\[(?P<layer>\d+)\](?:\.(?P<part>[a-z_.]+))?)(?:\[(?P<head>\d+)\])?$"
@@ -82,17 +83,33 @@ def glue_scores(ours: placed.Rows) -> pd.DataFrame:
     return placed.of_shared_seeds(table[[*placed.KEY, *unit, "seed", "value"]], unit)
 
 
-def glue_average(ours: placed.Rows, strategy: str) -> pd.DataFrame:
-    """By KEY: glue_average, the mean over tasks of the mean over seeds of each task's score, and glue_tasks, how many.
-
-    Planted tasks count only where there is no other, because they are no part of GLUE."""
+def _glue_by_task(ours: placed.Rows, strategy: str) -> pd.DataFrame:
+    """By KEY and set (the task): the mean over seeds of its score, and `seeds`. Planted tasks count only where there is
+    no other, because they are no part of GLUE."""
     rows = glue_scores(ours)
     rows = rows[(rows["metric"] == "score") & (rows["strategy"].isin([strategy, ""]))]
     data = ours.run.attributes("task", "data")
     planted = rows["set"].map(lambda task: data.get(task, task)).str.startswith("planted").astype(bool)
-    rows = rows if planted.all() else rows[~planted]
-    tasks = rows.groupby([*placed.KEY, "set"], as_index=False)["value"].mean()
+    by_task = (rows if planted.all() else rows[~planted]).groupby([*placed.KEY, "set"], as_index=False)["value"]
+    return by_task.agg(value="mean", seeds="size")
+
+
+def glue_average(ours: placed.Rows, strategy: str) -> pd.DataFrame:
+    """By KEY: glue_average, the mean over tasks of the mean over seeds of each task's score, and glue_tasks, how many."""
+    tasks = _glue_by_task(ours, strategy)
     return tasks.groupby(placed.KEY, as_index=False).agg(glue_average=("value", "mean"), glue_tasks=("set", "nunique"))
+
+
+def glue_printed(run: Run) -> pd.DataFrame:
+    """The columns of GLUE in the paper's table: by KEY and set (the task, or PRINTED_MEAN, the mean of the tasks of a
+    run that has all that are printed): value, and `seeds`, how many it is of."""
+    ours = placed.of_paper(run)
+    tasks = _glue_by_task(ours, readings(ours)["glue_strategy"])
+    printed = {*run.printed.loc[run.printed["metric"] == "glue", "dataset"]} - {PRINTED_MEAN}
+    of_printed = tasks[tasks["set"].isin(printed)].groupby(placed.KEY, as_index=False)
+    means = of_printed.agg(value=("value", "mean"), seeds=("seeds", "min"), tasks=("set", "size"))
+    means = means[means["tasks"] == len(printed)].drop(columns="tasks")
+    return placed.with_not_run(pd.concat([tasks, means.assign(set=PRINTED_MEAN)]), ours, "glue")
 
 
 def glue(run: Run) -> pd.DataFrame:
