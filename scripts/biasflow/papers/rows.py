@@ -224,7 +224,10 @@ def as_printed(numbers: pd.DataFrame, text: PaperText, target: Target) -> pd.Dat
     columns = dict.fromkeys(_worded(values, text.words) for values in ordered.itertuples(index=False))
     frame = pd.DataFrame(rows, columns=["encoder", named, *columns]).fillna("")
     missing = shown.loc[shown["ours"].isna(), "absent"].replace("", NOT_ASKED).unique()
-    frame.attrs[NOTE] = f"Missing ({MISSING}): {'; '.join(missing[:MOST_REASONS])}." if len(missing) else ""
+    starred = shown.loc[shown["ours_star"] == "yes", "ours_n"]
+    notes = [f"Missing ({MISSING}): {'; '.join(missing[:MOST_REASONS])}."] if len(missing) else []
+    notes += [f"The fewest models behind a star of ours: {starred.min():.0f}."] if starred.notna().any() else []
+    frame.attrs[NOTE] = " ".join(notes)
     return frame
 
 

@@ -29,6 +29,7 @@ from biasflow.papers.ledger import (
     released_errors,
     summary,
 )
+from biasflow.papers.liang2020 import tables as liang_tables
 from biasflow.papers.make import make_paper
 from biasflow.papers.paper import HERE, load
 from biasflow.papers.rows import other_data, read_printed
@@ -209,6 +210,26 @@ def test_in_the_layout_columns_stand_in_the_order_of_the_print_key_by_key():
     table = rows_of_papers.as_printed(rows_of_papers.in_print(run, text), text, text.tables["association"])
     names = [f"{test} {part}" for test in ("C6", "SEAT 6", "C7", "SEAT 7", "C8", "SEAT 8") for part in "dp"]
     assert list(table)[2:] == names
+
+
+def test_the_layout_of_glue_has_the_paper_s_columns_and_the_mean_only_of_all_six():
+    six = liang.GLUE_TASKS
+    text = load("liang2020")
+
+    def table_of(tasks):
+        scores = liang.scores(encoder="bert-base-uncased", sets={**liang.REAL, "glue": tasks}, measures=("glue",))
+        run = liang.run(scores)
+        table = rows_of_papers.as_printed(rows_of_papers.in_print(run, text), text, text.tables["perplexity"])
+        ours = liang_tables.glue(run).query("eraser == 'hard' and task == @tasks[0] and strategy == 'in_training'")
+        table = table[table["encoder"] == "bert-base-uncased"].set_index("eraser_places")
+        return ours, table.loc["Hard debiasing (all layers)"]
+
+    ours, row = table_of(six)
+    assert list(row.index)[1:] == ["Perplexity", "CoLA", "SST-2", "MRPC", "STS-B", "RTE", "WNLI", "Average"]
+    assert row["CoLA"] == f"{100 * ours['mean'].iloc[0]:.2f} [45.53]"
+    assert row["Average"].endswith(" [70.37]") and not row["Average"].startswith(rows_of_papers.MISSING)
+    _, row = table_of(six[:2])
+    assert row["Average"] == f"{rows_of_papers.MISSING} [70.37]"
 
 
 def test_f1_is_in_the_unit_of_the_print_and_of_our_scores():

@@ -305,7 +305,7 @@ def _data(run: Run) -> dict[str, object]:
     sources, data = pd.read_csv(run.files["sources"][task]), {}
     for part, block in sources.groupby("part", sort=False):
         data[f"{part}_source"] = " and ".join(block["source"])
-        data[f"{part}_pairs"] = block["pairs"].sum()
+        data[f"{part}_pairs"] = min(block["pairs"].sum(), run.options.get("sample") or np.inf)
     return data | {
         "dropped": sources["dropped"].sum(),
         "occupation_selection": run.options["selection"],

@@ -95,7 +95,8 @@ def _glue_by_task(ours: placed.Rows, strategy: str) -> pd.DataFrame:
 
 
 def glue_average(ours: placed.Rows, strategy: str) -> pd.DataFrame:
-    """By KEY: glue_average, the mean over tasks of the mean over seeds of each task's score, and glue_tasks, how many."""
+    """By KEY: glue_average, the mean over tasks of the mean over seeds of each task's score, and glue_tasks, how
+    many."""
     tasks = _glue_by_task(ours, strategy)
     return tasks.groupby(placed.KEY, as_index=False).agg(glue_average=("value", "mean"), glue_tasks=("set", "nunique"))
 

@@ -107,7 +107,7 @@ def stage_table(run: Run, half: str, stage: str) -> pd.DataFrame:
     columns += ["p", "p_one_sided", "p_holm", *by_encoder, *_STARS, "stars_agree"]
     columns += ["undefined_cells", "diverged", "note", "status"]
     table = compared(run, half, stage).rename(columns={"model": "strategy", "text": "setting"})
-    few = (table["pairs"] < LEAST_MODELS).fillna(False) & (table["star"] != "")
+    few = (table["n"] < LEAST_MODELS).fillna(False) & (table["star"] != "")  # heads are pairs, and no further models
     table = table.assign(note=np.where(few, FEW_MODELS, ""))[columns]
     return table.astype(dict.fromkeys(["n", *heads, *coded, "pairs"], "Int64"))
 

@@ -159,6 +159,8 @@ def test_what_was_fine_tuned_on_what(tmp_path):
     assert (first["train_source"], first["train_pairs"], first["dropped"]) == ("snli and multinli", 150, 4)
     assert (first["occupation_pairs"], first["epoch"], first["epochs"]) == (4, 2, 3)
     assert table["status"].tolist() == ["run", "run", "not run: no file"]
+    sampled = finetuning(run_of(NOTHING, encoders=["tiny"], files=files, sample=100))
+    assert sampled["train_pairs"].iloc[0] == 100
     nothing = finetuning(run_of(NOTHING, encoders=["tiny"], task=None))
     assert nothing.empty and list(nothing) == list(table)
 

@@ -29,7 +29,8 @@ NLI = [  # metric, variant, dataset
     ("nli_fairness", "templates", "occupation-pairs"),
     ("accuracy", "-", "test"),
 ]
-TASKS = {"cola": "glue", "rte": "glue", "planted-nli": "glue", "nli": "nli"}
+GLUE_TASKS = ["cola", "sst2", "mrpc", "stsb", "rte", "wnli"]
+TASKS = {**dict.fromkeys([*GLUE_TASKS, "planted-nli"], "glue"), "nli": "nli"}
 PLAN = ["block", "encoder", "seed", "training", "method", "metric", "dataset", "status", "reason"]
 
 
