@@ -86,6 +86,7 @@ def test_a_run_begun_here_goes_on_there_and_ends_with_the_same_bytes(slurm, smal
     os.kill(run.pid, signal.SIGINT)
     assert run.wait(180) != 0
     wait_for(lambda: not slurm.jobs("%i", states="running,pending"))  # scancel returns before slurmctld has ended them
+    assert "CANCELLED" in {state for (state,) in slurm.jobs("%T")}
 
     known = {number for (number,) in slurm.jobs("%i")}
     run = there.start(*ON_SLURM)
