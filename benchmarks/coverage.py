@@ -231,7 +231,8 @@ def claims_of_calibrations(
 
     a false claim: the share of calibrations (of all encoders) in which a measure that says nothing follows; chance
     followed in all, chance on a page: the share of such measures, and of calibrations with one, that are said to follow
-    in all encoders; and how many of the followers get each word (power: followed in any)."""
+    in all encoders, in agreeing size; chance in any size: the first without that ("evidence in part" of the page is the
+    rest of it); and how many of the followers get each word (power: followed in any)."""
     rng, pages = np.random.default_rng(0), []
     at = np.linspace(-1, 1, doses)
     ranks = at.argsort().argsort() - (doses - 1) / 2
@@ -266,6 +267,7 @@ def claims_of_calibrations(
     )  # as it takes long
     found = evidence(table[chosen]).set_index("measure").reindex(names)
     in_all = found["evidence"].eq(IN_ALL).to_numpy().reshape(replications, -1)
+    in_any_size = (followed == encoders).reshape(replications, -1)
     followed = followed.reshape(replications, -1) > 0
     words = found["evidence"][follower].value_counts(normalize=True).reindex([IN_ALL, IN_SOME, DID_NOT, COULD_NOT_TELL])
     return {
@@ -273,6 +275,7 @@ def claims_of_calibrations(
         "power": followed[:, :followers].mean(),
         "chance followed in all": in_all[:, followers:].mean(),
         "chance on a page": in_all[:, followers:].any(axis=1).mean(),
+        "chance in any size": in_any_size[:, followers:].mean(),
         **words.fillna(0).to_dict(),
     }
 
