@@ -34,6 +34,7 @@ SEEDS = ("seed", "head_seed", "split_seed", "readout_seed")
 STANDS_IN = "stands_in"  # option of a run: its encoders that are no printed ones, where they stand for one
 NOTE = "note"  # in a table's attrs: what its caption says more in this run
 MOST_REASONS = 3
+NOT_THERE = " (not run)"  # behind the name of a printed encoder
 MISSING = "\u2013"  # of a cell in the layout of a paper; a hyphen would begin a formula in a spreadsheet
 CONSTRUCTION = "construction"  # whose data a number is of (`of`) that no run can give otherwise
 
@@ -192,7 +193,11 @@ def in_print(run: Run, text: PaperText) -> pd.DataFrame:
     """Every printed number of an encoder beside ours, once for each encoder of the run (`standing_in`), in the order of
     the print: its keys and ABOUT, NUMBERS, BESIDE, `absent`, and encoder, which says where it is another one."""
     run = standing_in(run, text)
-    same = {printed: names or [f"{printed} (not run)"] for printed, names in same_encoders(text, run).items()}
+    first = {about["id"]: printed for printed, about in reversed(text.encoders.items())}  # an encoder of several names
+    same = {
+        printed: names or [f"{first[text.encoders[printed]['id']]}{NOT_THERE}"]
+        for printed, names in same_encoders(text, run).items()
+    }
     numbers = run.printed[run.printed["encoder"] != ""]
     numbers = of_our_encoders(numbers.assign(place=numbers.index), same)
     found = _matched(run, text, _ours(run, text)).drop_duplicates(["place", "encoder"])
@@ -210,7 +215,8 @@ def as_printed(numbers: pd.DataFrame, text: PaperText, target: Target) -> pd.Dat
     shown = numbers[numbers["table"] == target.printed_in]
     for key, value in layout.get("only", {}).items():
         shown = shown[shown[key] == value]
-    for row in shown.sort_values("encoder", kind="stable").to_dict("records"):
+    shown = shown.assign(last=shown["encoder"].str.endswith(NOT_THERE)).sort_values(["last", "encoder"], kind="stable")
+    for row in shown.to_dict("records"):
         *above, last = ([row[key] for key in layout[part]] for part in ("rows", "columns"))
         cells = table.setdefault((row["encoder"], _worded(*above, text.words)), {})
         cells[_worded(last, text.words)] = (

@@ -221,6 +221,7 @@ def test_the_layout_of_glue_has_the_paper_s_columns_and_the_mean_only_of_all_six
         run = liang.run(scores)
         table = rows_of_papers.as_printed(rows_of_papers.in_print(run, text), text, text.tables["perplexity"])
         ours = liang_tables.glue(run).query("eraser == 'hard' and task == @tasks[0] and strategy == 'in_training'")
+        assert list(table["encoder"].unique()) == ["bert-base-uncased", "bert-large-uncased (not run)"]
         table = table[table["encoder"] == "bert-base-uncased"].set_index("eraser_places")
         return ours, table.loc["Hard debiasing (all layers)"]
 
