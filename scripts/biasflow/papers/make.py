@@ -69,11 +69,15 @@ _WRITERS: dict[str, Callable] = {
 
 
 def _sample(run: Run) -> str:
-    """What captions begin with in a run with a `limit`: how much was read, and which labels it is too small for."""
+    """What captions begin with in a run with a `limit`: how much was read, for how many epochs models were fine-tuned,
+    and which labels it is too small for."""
     if not (sample := run.options.get("sample")):
         return ""
     tables = (as_written(pd.read_csv(path)) for path in run.files.get("professions", {}).values())
-    said = [f"of every test and task at most {sample} items (key limit), not all", *filter(None, map(dropped, tables))]
+    epochs = run.options.get("epochs")
+    said = [f"of every test and task at most {sample} items (key limit), not all"]
+    said += [f"models are fine-tuned for {epochs} epoch{'s' * (epochs > 1)}"] if epochs else []
+    said += filter(None, map(dropped, tables))
     return f"A quick look, {'; '.join(said)}:"
 
 

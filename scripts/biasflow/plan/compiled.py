@@ -154,11 +154,12 @@ def paper_options(setup: Setup, paper: str) -> dict[str, object]:
     config, options = setup.config, dict(setup.config["papers"][paper])
     of_metrics = load(paper, options.get("folder")).of_metrics
     options |= {name: config["metrics"][metric][key] for name, (metric, key) in of_metrics.items()}
+    task = setup.task(options["task"]) if options.get("task") else None
     if config["limit"]:
         options["sample"] = config["limit"]
+        options |= {"epochs": task.about["finetuning"]["epochs"]} if task else {}
     if config["given"]:
         options["given"] = {name: about["direction"] for name, about in config["given"].items()}
-    task = setup.task(options["task"]) if options.get("task") else None
     return options | ({key: task.about[key] for key in task.kind.captioned} if task else {})
 
 

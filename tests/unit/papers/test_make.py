@@ -18,6 +18,7 @@ from biasflow.papers.frames import NOT_ASKED, Run, scores_and_plan
 from biasflow.papers.ledger import NOT_COMPARABLE, NOT_RUN, OFF, REPRODUCED, of_paper
 from biasflow.papers.paper import Compared, PaperText, Target, load
 from biasflow.papers.rows import joined, pivoted, read_printed
+from biasflow.plan.compiled import paper_options
 from biasflow.plan.configuration import resolve
 from biasflow.registry import METRICS
 from biasflow.results.figures import empty_figure
@@ -246,7 +247,10 @@ def test_a_quick_look_trains_a_few_models_of_each_paper(tmp_path):
     trained = Counter(job.wildcards[1] for job in jobs.needed if job.rule.startswith("finetune"))
     assert trained == {"cola": 1, "rte": 1, "nli": 1, "bios": 4, "coref": 4}
     assert not any(job.rule == "continue_encoder" for job in jobs.needed)
-    assert {block.limit for block in planned(found).blocks} == {2000}
+    limit = quick[1]["limit"]
+    assert {block.limit for block in planned(found).blocks} == {limit}
+    shown = {key: paper_options(setup_of(found), "orgad2022")[key] for key in ("sample", "epochs")}
+    assert shown == {"sample": limit, "epochs": quick[1]["tasks"]["bios"]["finetuning"]["epochs"]}
 
 
 def test_a_paper_that_is_null_is_left_out():
