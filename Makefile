@@ -17,7 +17,7 @@ demo: env
 
 # The long files first, each in one process; one process more than cores, as runs on Slurm and killed ones mostly wait.
 test: env .venv/tests
-	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses $$(($(CORES) + 1)) --dist loadfile --no-loadscope-reorder \
+	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses $$(($(CORES) + 1)) --dist loadfile --no-loadscope-reorder --durations 30 \
 	  tests/workflow tests/real tests/golden tests/unit
 
 # The unit and golden tests that a change since BASE needs (tests/quick.py), and those of how folders import each other.
