@@ -104,22 +104,23 @@ that we planted, and what is known against them.
 *Made by `make cards` from [these runs](../../scripts/biasflow/data/cards/runs.yaml).*
 """
     for group, title in GROUPS.items():
-        rows = []
+        lines = ""
         for file, names in sections.items():
             measures = {key: one for key, one in _measures(names).items() if one.group == group}
             if measures:
                 label = _names(measures) if len(measures) <= 4 else _title(names)
-                rows.append((f"[{label}]({file}.md)", _reads(measures)))
-        text += f"\n## Measures of {title}\n\n{markdown_table(('measures', 'what they read'), rows)}"
+                lines += f"* [{label}]({file}.md){_reads(measures)}\n"
+        text += f"\n## Measures of {title}\n\n{lines}"
     return text
 
 
 def _reads(measures: dict[str, Measure]) -> str:
-    """What the readouts of measures read, such as a head."""
+    """What the readouts of measures read, to stand behind their names: " (masked-LM head)"; "" if nothing special."""
     readouts = dict.fromkeys(METRICS[name].readout for key in measures for name in _metrics_of(key)[:1])
     heads = dict.fromkeys(READOUTS[name].head for name in readouts if name in READOUTS)
     said = [f"{name_of_head(head)} head" for head in heads if head != "none"]
-    return " or ".join(said) or ("vectors" if {one.group for one in measures.values()} == {INSIDE} else NO_TEST)
+    said = said or ["vectors"] * ({one.group for one in measures.values()} == {INSIDE})
+    return f" ({' or '.join(said)})" if said else ""
 
 
 def _names(measures: dict[str, Measure]) -> str:
