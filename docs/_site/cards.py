@@ -148,7 +148,7 @@ def _card(names: Sequence[str]) -> str:
     text += f"\n{_evidence(measures)}"
     fields = {
         "needs": of_all("needs"),
-        "time": re.sub(r" \(computed[^)]*\)", "", of_all("price")),
+        "processor time on BERT-base": re.sub(r" processor| on BERT-base \(computed[^)]*\)", "", of_all("price")),
         "known problems": " ".join(_problems({measures[key].label: fields for key, fields in known.items()})),
     }
     text += "".join(f"* **{field}**: {' '.join(about.split())}\n" for field, about in fields.items() if about)
