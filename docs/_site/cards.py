@@ -13,14 +13,14 @@ from pathlib import Path
 
 import pandas as pd
 import yaml
-from reference import DIRECTIONS, GROUPS, ROOT, markdown_table
+from reference import GROUPS, ROOT, markdown_table
 
 from biasflow.base.tabular import write_csv
 from biasflow.overview.calibrated import CARDS, rows_of, runs, stored, units_of
 from biasflow.overview.cards import NOT_RUN, NOT_SHOWN, card, in_short
 from biasflow.plan.cells import name_of_head
 from biasflow.registry import COST, INSIDE, METRICS, READOUTS, Measure
-from biasflow.results.evidence import BY_LABEL, LEVEL, label_of
+from biasflow.results.evidence import BY_LABEL, IN_ALL, LEVEL, MEASURES, label_of
 from biasflow.studies.planted.plan import BESIDE
 
 FOLDER = ROOT / "docs/measures"
@@ -34,19 +34,32 @@ BESIDE_EACH_OTHER = {  # metric -> the one on whose card it stands
     "jsdivs": "sss",
     "intersentence": "intrasentence",
     "lpbs": "bec_pro",
+    "crows_pairs": "sss",
     "prediction_quality": "sss",
+    "disco": "bec_pro",
+    "nli_fairness": "fairness",
+    "accuracy": "perplexity",
+    "given_rankings": "people_search",
     "probe_mlp": "compression",
     "adversary": "compression",
-    "word_families": "probe_families",
+    "probe_families": "compression",
+    "word_families": "compression",
     "pseudo_perplexity": "perplexity",
     "similarity": "perplexity",
     "coreference": "winobias",
     "retrieval_questions": "retrieval",
 }
+TITLES = {  # of cards with many metrics
+    "compression": "how much gender probes find",
+    "fairness": "gaps between genders, NLI Fairness",
+    "people_search": "searches for people, and given ranked lists",
+    "perplexity": "perplexity, similarity kept, accuracy",
+    "retrieval": "retrieval of documents",
+    "sss": "CrowS-Pairs and other pairs of sentences",
+}
 COLUMNS = (  # of the table of a card
     "measure",
-    "neutral value, better",
-    "real encoders",
+    "[real encoders](index.md)",
     "[smallest dose, artificial text](../findings/planted.md)",
     "[published models](../conformance.md#how-published-models-score)",
 )
@@ -75,52 +88,43 @@ def _measures(names: Iterable[str]) -> dict[str, Measure]:
 
 
 def _index(sections: dict[str, list[str]]) -> str:
-    text = """# A card for every measure
+    green = [one.label for key, one in MEASURES.items() if in_short(key).real == IN_ALL]
+    text = f"""# A card for every measure
 
-This page lists the cards, which help you choose: what a measure means, what it needs, and what is known of it.
+This page helps you choose a measure. A card says what its measures mean, what they need, whether they followed a bias
+that we planted, and what is known against them.
 
-* **Which one?** `biasflow measure` runs all that your encoder allows. Only GEST
-  [followed in all](../trust.md#what-is-calibrated-and-what-is-not) encoders that we calibrated, in agreeing size. For a
-  fine-tuned classifier take TPR gaps, for your own words [WEAT or SEAT](../howto/own_data.md#word-lists).
-* *Real encoders*: whether the measure followed a planted bias in [those that we
-  calibrated](../findings/calibrated.md), with the number of tests in brackets. [Calibrate yours](../howto/calibrate.md)
-  before you rely on it. A cost should not change. –: no such run is stored.
-* *Artificial text*: the smallest dose that differs from none in [the study of planted bias](../findings/planted.md),
-  one for each row of the study.
+* **Which one?** `biasflow measure` runs all that your encoder allows. Of the encoder itself report first what
+  [followed in all](../trust.md#what-is-calibrated-and-what-is-not) calibrated encoders: {", ".join(green)}. Of a
+  fine-tuned classifier report TPR gaps, and for your own words [WEAT or SEAT](../howto/own_data.md#word-lists).
+* *Real encoders* on a card: the class of the measure, with the number of its tests in brackets.
+* *Smallest dose*: from which share of the full bias on a measure differs from an encoder without, one for each row of
+  the study. A dash says that no such run is stored.
 
 *Made by `make cards` from [these runs](../../scripts/biasflow/data/cards/runs.yaml).*
 """
     for group, title in GROUPS.items():
-        rows = []
+        lines = ""
         for file, names in sections.items():
             measures = {key: one for key, one in _measures(names).items() if one.group == group}
             if measures:
                 label = _names(measures) if len(measures) <= 4 else _title(names)
-                rows.append((f"[{label}]({file}.md)", _reads(measures), _in_real(measures)))
-        table = pd.DataFrame(rows, columns=["measures", "what they read", "real encoders"])
-        table = table.loc[:, (table != NO_TEST).any()]  # not a column in which no measure was tested
-        text += f"\n## Measures of {title}\n\n{markdown_table(table.columns, table.itertuples(index=False))}"
+                lines += f"* [{label}]({file}.md){_reads(measures)}\n"
+        text += f"\n## Measures of {title}\n\n{lines}"
     return text
 
 
 def _reads(measures: dict[str, Measure]) -> str:
-    """What the readouts of measures read, such as a head."""
+    """What the readouts of measures read, to stand behind their names: " (masked-LM head)"; "" if nothing special."""
     readouts = dict.fromkeys(METRICS[name].readout for key in measures for name in _metrics_of(key)[:1])
     heads = dict.fromkeys(READOUTS[name].head for name in readouts if name in READOUTS)
     said = [f"{name_of_head(head)} head" for head in heads if head != "none"]
-    return " or ".join(said) or ("vectors" if {one.group for one in measures.values()} == {INSIDE} else NO_TEST)
+    said = said or ["vectors"] * ({one.group for one in measures.values()} == {INSIDE})
+    return f" ({' or '.join(said)})" if said else ""
 
 
 def _names(measures: dict[str, Measure]) -> str:
     return ", ".join(measure.label for measure in measures.values())
-
-
-def _in_real(measures: dict[str, Measure]) -> str:
-    """How the measures of a card fared in real encoders, for the list."""
-    said = {measure.label: in_short(key).real for key, measure in measures.items()}
-    if len({*said.values()}) == 1:
-        return next(iter(said.values()))
-    return "; ".join(_shared({label: known.replace(NO_TEST, "") for label, known in said.items()}))
 
 
 def _card(names: Sequence[str]) -> str:
@@ -144,8 +148,7 @@ def _card(names: Sequence[str]) -> str:
     text += f"\n{_evidence(measures)}"
     fields = {
         "needs": of_all("needs"),
-        "time": re.sub(r" \(computed[^)]*\)", "", of_all("price")),
-        "printed numbers reproduced": of_all("printed numbers reproduced"),
+        "processor time on BERT-base": re.sub(r" processor| on BERT-base \(computed[^)]*\)", "", of_all("price")),
         "known problems": " ".join(_problems({measures[key].label: fields for key, fields in known.items()})),
     }
     text += "".join(f"* **{field}**: {' '.join(about.split())}\n" for field, about in fields.items() if about)
@@ -155,6 +158,8 @@ def _card(names: Sequence[str]) -> str:
 def _title(names: Sequence[str]) -> str:
     """What the metrics of a card are called together: their measures, if these are few."""
     measures = _measures(names)
+    if title := next((title for card, title in TITLES.items() if card in names), None):
+        return title
     if len(measures) <= 3:
         return _names(measures)
     labels = [METRICS[name].label for name in names]
@@ -162,19 +167,16 @@ def _title(names: Sequence[str]) -> str:
 
 
 def _evidence(measures: dict[str, Measure]) -> str:
-    """The table of a card: neutral values, and what planted biases and published models showed; measures of which it
-    says the same share a row, and a column of which nothing is known is left out."""
+    """The table of a card: what planted biases and published models showed; measures of which it says the same share a
+    row, and what nothing is known of has neither row nor column. "" of measures that were never tested."""
     labels: dict[tuple[str, ...], list[str]] = {}
     for key, measure in measures.items():
         short = in_short(key)
         followed = (short.real, short.embedded) if measure.group != COST else (NO_TEST, NO_TEST)  # it follows no bias
-        neutral = f"{measure.neutral:.3g}, {DIRECTIONS[measure.better].removesuffix(' to neutral')}"
-        labels.setdefault((neutral, *followed, _published(key)), []).append(measure.label)
-    rows = [(", ".join(names), *cells) for cells, names in labels.items()]
+        labels.setdefault((*followed, _published(key)), []).append(measure.label)
+    rows = [(", ".join(names), *cells) for cells, names in labels.items() if {*cells} != {NO_TEST}]
     table = pd.DataFrame(rows, columns=COLUMNS).loc[:, lambda table: (table != NO_TEST).any()]
-    if table.shape == (1, 2):
-        return f"* **{COLUMNS[1]}**: {table.iloc[0, 1]}\n"
-    return f"{markdown_table(table.columns, table.itertuples(index=False))}\n"
+    return f"{markdown_table(table.columns, table.itertuples(index=False))}\n" if rows else ""
 
 
 def _known(about: str) -> str:
@@ -219,13 +221,9 @@ def _metrics_of(key: str) -> list[str]:
 
 
 def _in_results(key: str) -> str:
-    """Under which names a measure stands in scores.csv: its part and variant, which differ by metric."""
-    said = []
-    for name in _metrics_of(key):
-        measure = METRICS[name].measures[key]
-        words = [f"`{word}`" for word in (measure.part, measure.variant) if word != "-"]
-        said.append(f"{', '.join(words)} of `{name}`" if words else f"of `{name}`")
-    return f"`{key}`{', ' * said[0].startswith('`') or ' '}{' or '.join(said)}"
+    """The name of a measure in scores.csv, and the metrics that have it, if they are called otherwise."""
+    metrics = [f"`{name}`" for name in _metrics_of(key)]
+    return f"`{key}`" if metrics == [f"`{key}`"] else f"`{key}` of {' or '.join(metrics)}"
 
 
 def _published(key: str) -> str:

@@ -1,4 +1,4 @@
-"""The pages of the site that are generated from the code: measures, methods, keys, functions, commands and targets."""
+"""The pages of the site that are generated from the code: methods, keys, functions, commands and targets."""
 
 import ast
 import inspect
@@ -15,8 +15,7 @@ from biasflow.cli import app
 from biasflow.papers.ledger import CAPTIONS
 from biasflow.papers.paper import Target, load, load_tables
 from biasflow.plan import choices
-from biasflow.plan.cells import name_of_head
-from biasflow.registry import ERASERS, METRICS, PACKAGE, PAPERS, READOUTS, STRATEGIES, WITH, Metric, module_of
+from biasflow.registry import ERASERS, PACKAGE, PAPERS, STRATEGIES, WITH, module_of
 
 ROOT = Path(__file__).parents[2]
 GENERATED = "*This page is generated from the code whenever the site is built.*"
@@ -27,67 +26,18 @@ REPEATED = {  # keys that a schema has again; what stands in their place
     "papers.planted.encoder.": "The keys of `encoders.<name>.(pretrain)`.",
     "papers.planted.tasks.<name>.": "The keys of `tasks.<name>`.",
 }
-DIRECTIONS = {"low": "lower", "high": "higher", "neutral": "nearer to neutral"}
 GROUPS = {"inside": "bias inside the encoder", "outside": "bias in a fine-tuned model", "cost": "cost"}
 
 
 def pages() -> dict[str, str]:
     """The text of every generated page, by its path in the site."""
     return {
-        "reference/measures.md": measures(),
         "reference/methods.md": methods(),
         "reference/keys.md": keys(),
         "reference/functions.md": functions(),
         "reference/commands.md": commands(),
         "reference/targets.md": targets(),
     }
-
-
-def measures() -> str:
-    """A section for every metric of the registry: what it needs, and a row for each of its measures."""
-    text = f"""# Every measure
-
-This page lists every metric and its measures. A *metric* turns what a readout stored into scores, and gives one or
-more *measures*. `ask` in a configuration takes the name of a metric (the headings below). The measures are the columns
-of `matrix.csv`. The *neutral value* is the value of a model without bias or, for a cost, of a perfect model. [The pages
-of scores](../scores/index.md) explain everything that a metric writes into `scores.csv`.
-
-{GENERATED}
-"""
-    return text + "".join(_metric(name, entry) for name, entry in METRICS.items())
-
-
-def _metric(name: str, entry: Metric) -> str:
-    models = " and ".join(
-        ["encoders as they were pre-trained"] * entry.pretrained + ["fine-tuned models"] * entry.finetuned
-    )
-    lines = [f"\n## `{name}`: {entry.label}\n", f"* It measures {models}."]
-    if entry.readout in READOUTS:
-        readout = READOUTS[entry.readout]
-        lines += [f"* Its readout is `{entry.readout}` ({readout.label})."]
-        lines += [f"* The model needs a {name_of_head(readout.head)} head."] * (readout.head != "none")
-    lines += [f"* Criticism: {entry.criticism.rstrip('.')}."] * bool(entry.criticism)
-    rows = [
-        (
-            f"`{key}`",
-            f"{measure.label}: {measure.meaning}",
-            GROUPS[measure.group],
-            f"{measure.neutral:g}",
-            DIRECTIONS[measure.better],
-            " ".join(f"`{word}`" for word in (measure.part, measure.variant) if word != "-"),
-        )
-        for key, measure in entry.measures.items()
-    ]
-    header = (
-        "measure",
-        "name in print and meaning",
-        "what it measures",
-        "neutral value",
-        "less biased, or cheaper",
-        "part, variant",
-    )
-    table = markdown_table(header, rows) if rows else "It has no column in the matrix.\n"
-    return "\n".join([*lines, "", table, _docstring(module_of(entry))])
 
 
 def methods() -> str:

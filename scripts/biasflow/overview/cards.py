@@ -119,6 +119,8 @@ def _needs(key: str) -> str:
         return f"a task of kind {' or '.join(kinds)} (fine-tuned{' or frozen' * entry.pretrained})"
     models = " or ".join(["a pre-trained encoder"] * entry.pretrained + ["a fine-tuned model"] * entry.finetuned)
     readout = READOUTS.get(entry.readout)
+    if readout and readout.external == readout.module:
+        return "files of yours (an external encoder)"
     head = f", with a {name_of_head(readout.head)} head" if readout and readout.head != "none" else ""
     return f"{models}{head}"
 
