@@ -245,7 +245,8 @@ def stereoset_blanks(asked: Asked) -> list[Dataset]:
     types = asked.chosen(asked.options["intrasentence"]["bias_types"], (PLANTED,), (GENDER,))
     name = "stereoset-blanks"
     blanks = [_in_planted_language(name) if kind == PLANTED else _stereoset(asked, name, kind, {}) for kind in types]
-    return blanks + ([] if asked.encoder.is_external else _own_items(asked, "intrasentence"))
+    own = [] if asked.encoder.is_external else _own_items(asked, "intrasentence")
+    return blanks + [replace(one, scoring={"own": True}) for one in own]
 
 
 def stereoset_sentences(asked: Asked) -> list[Dataset]:

@@ -11,6 +11,7 @@ from biasflow.corpora.catalogue import read_catalogue
 from biasflow.corpora.documents import read_texts
 from biasflow.corpora.download import at_hand
 from biasflow.corpora.seat import is_english, said, words_in
+from biasflow.corpora.stereoset import filling_words
 from biasflow.corpora.wikitext import running_text
 from biasflow.corpora.word_sets import SINGLE, read_word_pairs, read_word_sets, split_words
 from biasflow.encoders.described import FOREIGN, english_split
@@ -114,22 +115,29 @@ def _is_split(tokenizer, word: str) -> bool:
 
 
 def _splits(setup: Setup, plan: Plan) -> Iterator[str]:
-    lists = {
-        (reading.model.encoder, reading.dataset.files["own"][0]): "WEAT takes the mean of the pieces, CEAT the last one"
-        for reading in plan.readings.values()
-        if "own" in reading.dataset.files
-    }
+    lists: dict[tuple[str, str], tuple[Sequence[str], str]] = {}  # encoder and list -> words, what is made of pieces
+    for reading in plan.readings.values():
+        encoder, files, options = reading.model.encoder, reading.dataset.files, reading.dataset.options
+        if "own" in files:
+            words = _words(files["own"][0], is_pairs=False)
+            lists[encoder, files["own"][0]] = words, "WEAT takes the mean of the pieces, CEAT the last one"
+        elif "pronouns" in options:
+            rule = "log p of a word is the sum over its pieces; compare words of as many"
+            lists[encoder, f"metrics.occtmp.own.{reading.dataset.name}.pronouns"] = options["pronouns"], rule
+        elif reading.dataset.scoring.get("own"):
+            rule = "a word scores the mean log p of its pieces, of which the later ones are easier"
+            lists[encoder, files["stereoset"][0]] = filling_words(files["stereoset"][0]), rule
     pairs = own_pairs(setup.config["fitting"])
     for job in plan.fits if pairs else ():
-        lists[job.encoder, pairs["file"]] = "erasers are not fitted to these"
-    for encoder, file in lists:
+        words = _words(pairs["file"], is_pairs=True)
+        lists[job.encoder, pairs["file"]] = words, "erasers are not fitted to these"
+    for (encoder, name), (words, rule) in lists.items():
         folder = setup.encoders[encoder].folder
         tokenizer = tokenizer_of(folder) if folder else None
-        words = _words(file, is_pairs=bool(pairs) and file == pairs["file"])
         if tokenizer and (split := split_words(tokenizer, words)):
             named = ", ".join([*map(printable, split[:SHOWN]), *(["..."] if len(split) > SHOWN else [])])
             counted = f"the vocabulary of {encoder} splits {len(split)} of {len(words)} words ({named})"
-            yield f"{file}: {counted}; {lists[encoder, file]}"
+            yield f"{name}: {counted}; {rule}"
 
 
 def _other_languages(setup: Setup, plan: Plan) -> Iterator[str]:

@@ -169,8 +169,20 @@ def test_occupations_of_another_language_than_their_sentences_are_told_in_a_samp
     jobs = {"file": "jobs.txt", "templates": ["The {occupation} saw [MASK]."], "pronouns": ["er", "sie"]}
     changes = ("metrics.occtmp.own.jobs", jobs | {"encoders": ["real"]})
     config = resolve(asking({"encoders": ["real"], "metrics": ["occtmp"], "limit": 50}, changes), SCHEMA)
-    (line,) = warnings(setup_of(config), planned(config))
+    pronouns, line = warnings(setup_of(config), planned(config))
     assert line.startswith("metrics.occtmp.own.jobs.templates: ") and "100% of the words of jobs.txt, and 0%" in line
+    assert pronouns.startswith("metrics.occtmp.own.jobs.pronouns: the vocabulary of real splits 2 of 2 words (er, sie)")
+
+
+def test_words_of_several_pieces_that_fill_blanks_are_counted_before_the_run_with_the_rule(lists):
+    rows = ["context,stereotype,anti-stereotype,unrelated", "She is a BLANK.,nurse,boss,table"]
+    Path("blanks.csv").write_text("\n".join([*rows, "He is a BLANK.,boss,nurse,quark"]))
+    word_tokenizer(["nurse", "table"]).save_pretrained("somewhere")
+    change = ("metrics.intrasentence", {"bias_types": [], "own": {"mine": {"file": "blanks.csv"}}})
+    config = resolve(asking({"encoders": ["real"], "metrics": ["intrasentence"]}, change), SCHEMA)
+    (line,) = warnings(setup_of(config), planned(config))
+    assert line.startswith("blanks.csv: the vocabulary of real splits 2 of 4 words (boss, quark); ")
+    assert "the mean log p of its pieces" in line
 
 
 TEXT = ["The church and the mosque .", "A bible , a church .", "Mosque churchyard quran"]
