@@ -134,7 +134,10 @@ def _splits(setup: Setup, plan: Plan) -> Iterator[str]:
     for (encoder, name), (words, rule) in lists.items():
         folder = setup.encoders[encoder].folder
         tokenizer = tokenizer_of(folder) if folder else None
-        if tokenizer and (split := split_words(tokenizer, words)):
+        split = split_words(tokenizer, words) if tokenizer else []
+        if name.endswith(".pronouns"):  # which stand at the beginning of a sentence, too
+            split = [word for word in split if _is_split(tokenizer, word)]
+        if split:
             named = ", ".join([*map(printable, split[:SHOWN]), *(["..."] if len(split) > SHOWN else [])])
             counted = f"the vocabulary of {encoder} splits {len(split)} of {len(words)} words ({named})"
             yield f"{name}: {counted}; {rule}"

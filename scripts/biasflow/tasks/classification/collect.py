@@ -16,7 +16,7 @@ from biasflow.corpora.bios import PROFESSIONS, UNKNOWN, collect_bios
 from biasflow.corpora.labour import read_labour
 from biasflow.planted.bios import biographies as planted_biographies
 from biasflow.planted.world import load_world
-from biasflow.tasks.classification.labels import dropped, has_enough, keep_labels, too_few
+from biasflow.tasks.classification.labels import dropped, has_enough, keep_labels, of_further
 from biasflow.tasks.classification.splits import how_split
 from biasflow.tasks.classification.versions import scrubbed_texts
 
@@ -115,7 +115,7 @@ def kept(
     table, labels = keep_labels(table, least=data["least"], small=data["small"], advice=advice, further=further)
     if further:
         table = table.assign(compared=has_enough(table, table, data["least"]))
-    lacking = [too_few(table, [group], data["least"]) for group in further]
+    lacking = [of_further(table, group, data["least"]) for group in further]
     labels = labels if columns else labels.rename(columns=PROFESSION)
     said = _understood(sources, genders, labels, limit)
     parts = how_split(table, columns and columns["split"], "each seed draws train, validation and test")

@@ -23,7 +23,7 @@ from biasflow.base.tabular import read_parquet, write_csv, write_parquet
 from biasflow.corpora.bios import GENDER_OF, as_label, by_value, spelt
 from biasflow.corpora.bios import PARTS as NAMES_OF_PARTS
 from biasflow.corpora.records import columns_of, read_records, refuse, without_empty
-from biasflow.tasks.classification.labels import dropped, has_enough, keep_labels, too_few
+from biasflow.tasks.classification.labels import dropped, has_enough, keep_labels, of_further
 from biasflow.text.gender_swap import gender_of, genders_in, swap_gender
 from biasflow.training.examples import Examples
 
@@ -125,7 +125,7 @@ def read_texts(
     if columns["group"]:
         tested = texts[texts["tested"]]
         said.append(_check_labels(tested, least=least, small=small, advice=advice) if columns["label"] else "")
-        said += [too_few(tested, [group], least) for group in further]
+        said += [of_further(tested, group, least) for group in further]
         # Women and men without a label are compared however few they are.
         texts["compared"] = has_enough(texts, tested, least) | ((texts["label"] == "") & texts["gender"].isin(GENDERS))
     if limit is not None and len(once) > limit:

@@ -84,6 +84,17 @@ def too_few(texts: pd.DataFrame, groups: Sequence[str], least: int) -> str:
     return f"gaps need {of_each}; missing are {', '.join(lacks)}" if lacks else ""
 
 
+def of_further(texts: pd.DataFrame, group: str, least: int) -> str:
+    """Say in which labels a further group has too few texts for gaps, as `too_few` where it has no gaps at all."""
+    counts = _counts(texts, [group])[group]
+    few = [f"{label} ({n})" for label, n in counts.items() if n < least]
+    shown = ", ".join([*few[:NAMED], *([f"and {len(few) - NAMED} more"] if len(few) > NAMED else [])])
+    some = (
+        f"{group} has gaps in {len(counts) - len(few)} of {len(counts)} labels, and fewer than {least} texts of {shown}"
+    )
+    return too_few(texts, [group], least) or (some if few else "")
+
+
 def _counts(texts: pd.DataFrame, groups: Sequence[str]) -> pd.DataFrame:
     """How many texts of each of these groups (columns) have each label (rows)."""
     return pd.crosstab(texts["label"], texts["gender"]).reindex(columns=[*groups], fill_value=0)

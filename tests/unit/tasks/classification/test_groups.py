@@ -126,6 +126,9 @@ def test_a_table_with_a_further_group_is_counted_and_a_label_with_few_of_it_keep
         ("surgeon", "X"),
         ("teacher", "X"),
     }
+    assert kept({"own.csv": tmp_path / "own.csv"}, data | {"least": 15}).understood.endswith(
+        "X has gaps in 2 of 3 labels, and fewer than 15 texts of teacher (8)"
+    )
     assert ", 83 X; " in found.understood and found.understood.endswith("missing are 5 of X with the label surgeon")
     two = kept({"own.csv": tmp_path / "own.csv"}, data | {"groups": {"M": ["m"], "F": ["f"]}, "unknown": "drop"})
     assert "compared" not in two.texts and [*two.labels] == ["label", "women", "men", "kept", "reason"]
@@ -152,10 +155,10 @@ def test_tested_texts_of_a_given_classifier_are_compared_by_group(tmp_path):
     assert said.endswith(f"gaps need 80 texts of each group; missing are {80 - tested.sum()} of X")
 
 
-def asked(strategy: str, groups: object, *metrics: str) -> dict:
+def asked(strategy: str, groups: object, *metrics: str, methods=("none",)) -> dict:
     about = {"kind": "classification", "data": {"files": ["own.csv"]}, "columns": {"group": "sex"}, "groups": groups}
     block = {"encoders": ["real"], "task": "own", "strategies": [strategy], "metrics": [*metrics]}
-    return changed(("tasks", {"own": about}), ("ask", {"block": block | {"methods": ["none"]}}))
+    return changed(("tasks", {"own": about}), ("ask", {"block": block | {"methods": [*methods]}}))
 
 
 @pytest.mark.parametrize(("strategy", "name"), [("plain", "own-raw"), ("given", "people")])
@@ -165,6 +168,9 @@ def test_each_pair_is_a_dataset_of_one_readout_and_what_is_binary_says_so(strate
     cells = {(cell.metric, cell.dataset): cell for cell in plan.cells}
     for pair in PAIRS:
         assert cells["fairness", f"{name}-{'-'.join(pair)}"].status == "run"
+    noted = planned(resolve(asked(strategy, GROUPS, "fairness", methods=["none", "leace"]), SCHEMA)).cells
+    notes = {cell.dataset: cell.note for cell in noted if cell.method == "leace" and cell.status == "run"}
+    assert [note.startswith("fitted to women and men") for note in notes.values()] == [False, True, True]
     (reading,) = [reading for reading in plan.readings.values() if reading.readout == "heads"]
     assert [*map(tuple, reading.dataset.options["groups"])] == PAIRS
     (reason,) = [cell.reason for (metric, dataset), cell in cells.items() if dataset.endswith("-X") and cell.reason]
