@@ -17,6 +17,7 @@ from biasflow.corpora.word_sets import SINGLE, read_word_pairs, read_word_sets, 
 from biasflow.encoders.described import FOREIGN, english_split
 from biasflow.encoders.stored import tokenizer_of
 from biasflow.plan.datasets import (
+    ANALOGIES,
     SENTENCES,
     WIKITEXT,
     fitting_contexts,
@@ -58,9 +59,10 @@ def check_occurrences(setup: Setup, plan: Plan) -> None:
             continue
         files, n = fitting_files(fitting, setup.paths, encoder), fitting_contexts(fitting, encoder)["n"]
         texts, tokenizer = _texts(setup, *files["text"]), tokenizer_of(encoder.folder)
-        if texts is None or tokenizer is None or not all(Path(file).is_file() for file in files.get("words", ())):
+        lists = [_at_hand(setup, ANALOGIES, file) for file in files.get("words", ())]
+        if texts is None or tokenizer is None or None in lists:
             continue
-        groups, words = read_word_groups(fitting_words(fitting, encoder), files.get("words", ()))
+        groups, words = read_word_groups(fitting_words(fitting, encoder), lists)
         counts = _most_occurrences(tokenizer, texts, words, n // 2)
         if counts and min(counts) < n // 2:
             have = " and ".join(f"{count} of {group}" for count, group in zip(counts, groups, strict=True))
@@ -77,12 +79,18 @@ def _texts(setup: Setup, path: str) -> Iterator[str] | None:
     where neither is there."""
     if Path(path).is_file():
         return read_texts(path)
-    catalogue, config = read_catalogue(), setup.config
     for name in sources_of_data(setup.paths).get(path, ())[:1]:
-        file = at_hand(catalogue.entry(name), setup.paths.corpus(name), config["files"], config["mirror"])
+        file = _at_hand(setup, name, setup.paths.corpus(name))
         if name.startswith(WIKITEXT) and file:
             return iter(running_text(file).splitlines())
     return None
+
+
+def _at_hand(setup: Setup, name: str, path: str) -> Path | None:
+    """A file as it can be read before the first job: the user's own, or that of the catalogue under this name."""
+    if Path(path).is_file():
+        return Path(path)
+    return at_hand(read_catalogue().entry(name), path, setup.config["files"], setup.config["mirror"])
 
 
 def _most_occurrences(

@@ -220,6 +220,18 @@ def test_words_are_counted_in_the_published_file_where_the_text_is_not_made_yet(
         warnings(setup_of(config), planned(config))
 
 
+def test_published_words_are_counted_in_a_text_of_the_user_before_they_are_copied(lists):
+    file = Path("mirror") / read_catalogue().entry("google-analogies").mirror_path
+    file.parent.mkdir(parents=True)
+    file.write_text(": family\nchurch mosque bible x1\nbible x1 church mosque\n")
+    (Path("mirror") / "MANIFEST.tsv").touch()
+    Path("text.txt").write_text("A church , a mosque .")
+    changes = (("mirror", "mirror"), ("fitting.n", 4), ("fitting.text", "text.txt"))
+    config = resolve(asking({"encoders": ["real"], "methods": ["leace"], "metrics": ["occtmp"]}, *changes), SCHEMA)
+    with pytest.raises(BiasflowError, match=r"text\.txt has at most 1 of .*and 1 of .*lower fitting.n to 2"):
+        warnings(setup_of(config), planned(config))
+
+
 def test_own_pairs_and_triples_are_read_beside_the_published_ones_or_alone():
     mine = {"own": {"mine": {"file": "own.csv"}}}
     alone = {"strength": "stimuli", "intrasentence": "bias_types", "intersentence": "bias_types"}
