@@ -1,8 +1,10 @@
 """The matrix that a configuration asks for: its blocks, models, datasets and cells."""
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from biasflow.base.genders import pair_name
 from biasflow.base.sample import marked
 from biasflow.registry import GIVEN, WITH
 
@@ -113,6 +115,17 @@ class Dataset:
     def file(self) -> str:
         """The name of the file that its readout writes."""
         return marked(self.read_as + self.suffix, self.limits)
+
+
+def of_pairs(dataset: Dataset, pairs: Sequence[Sequence[object]], **scoring: object) -> list[Dataset]:
+    """Return a dataset for each pair of groups whose gaps are read of people: all are read in one file, which has the
+    pairs as its option `groups`; scoring: what else scores of a pair are told."""
+    together = replace(dataset, options={**dataset.options, "groups": pairs}, part_of=dataset.read_as)
+    names = [re.sub("[^A-Za-z0-9]+", "-", pair_name(pair)) for pair in pairs]
+    return [
+        replace(together, name=f"{dataset.name}-{name}", scoring={"pair": pair, **scoring})
+        for name, pair in zip(names, pairs, strict=True)
+    ]
 
 
 @dataclass(frozen=True)

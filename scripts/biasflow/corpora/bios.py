@@ -151,7 +151,7 @@ def _checked(
     for column in raw:  # before anything else: pandas cannot hold half a character
         why = "holds half a character (a lone surrogate); mend the text's encoding"
         refuse_in(column, raw[column].map(_has_half_character), why)
-    refuse_in("text", ~raw["text"].map(is_filled), "is no text; fill it in or delete the biography")
+    refuse_in("text", ~raw["text"].map(is_filled), "is no text; fill it in or delete the row")
     if raw.attrs["hub"] and not groups and all(_is_of_numbers(raw[column]) for column in ("profession", "gender")):
         raw = raw.assign(
             profession=_by_number(path, raw["profession"], PROFESSIONS), gender=_by_number(path, raw["gender"], GENDERS)

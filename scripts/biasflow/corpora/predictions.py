@@ -13,10 +13,9 @@ from biasflow.corpora.records import read_columns, refuse, without_empty
 
 COLUMNS = ("id", "label", "prediction", "group")
 PROBABILITY = "probability"  # a column that is not used
-PAIR = WOMEN_FIRST  # the groups that are compared where the configuration names none
 
 
-def read_predictions(paths: Sequence[str | Path], groups: Sequence[Sequence[object]] = (PAIR,)) -> pd.DataFrame:
+def read_predictions(paths: Sequence[str | Path], groups: Sequence[Sequence[object]] = (WOMEN_FIRST,)) -> pd.DataFrame:
     """Return what was predicted of each person: the columns COLUMNS as text, those of all files one after the other.
 
     groups: the pairs that are compared. The case of letters and the format of numbers do not matter, and F and M stand

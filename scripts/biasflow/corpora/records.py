@@ -197,17 +197,22 @@ def json_lines(path: str | Path) -> Iterator[tuple[int, object]]:
     """Yield the number, from 1, and the object of each line of JSON lines that is not empty; the file may be packed.
 
     BiasflowError names the line of anything that is no JSON, is nested too deeply, or has a name twice."""
-    for number, line in enumerate(text_lines(path), start=1):
-        if not line.strip():
-            continue
-        try:
-            yield number, json.loads(line, object_pairs_hook=named_once)
-        except json.JSONDecodeError as error:
-            place = f"line {number}, column {error.colno}"
-            raise BiasflowError(
-                f"{path}: {place}: not valid JSON: {error.msg}; one object a line is needed."
-            ) from error
-        except RecursionError as error:
-            raise BiasflowError(f"{path}: line {number}: nested too deeply; mend it.") from error
-        except ValueError as error:  # a name that is there twice, a number with thousands of digits
-            raise BiasflowError(f"{path}: line {number}: {one_line(error)}.") from error
+    lines = ((number, line) for number, line in enumerate(text_lines(path), start=1) if line.strip())
+    for number, line in lines:
+        record, error = _json_of(line)
+        if error:
+            others = and_others([other for other, text in lines if _json_of(text)[1]], "line")
+            raise BiasflowError(f"{path}: line {number}{error}{others}.")
+        yield number, record
+
+
+def _json_of(line: str) -> tuple[object, str]:
+    """What a line of JSON holds, and where and why it is none, or ""."""
+    try:
+        return json.loads(line, object_pairs_hook=named_once), ""
+    except json.JSONDecodeError as error:
+        return None, f", column {error.colno}: not valid JSON: {error.msg}; one object a line is needed"
+    except RecursionError:
+        return None, ": nested too deeply; mend it"
+    except ValueError as error:  # a name that is there twice, a number with thousands of digits
+        return None, f": {one_line(error)}"

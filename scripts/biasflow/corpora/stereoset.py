@@ -131,6 +131,11 @@ def _own_blanks(path: str | Path) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=BLANKS)
 
 
+def filling_words(path: str | Path) -> list[str]:
+    """Return the words of a user's table (`read_own`) that fill its blanks, each once."""
+    return list(dict.fromkeys(read_own(path)[[*LABELS]].to_numpy().ravel()))
+
+
 def _filled(before: str, word: str, after: str) -> tuple[str, int, int, int]:
     """The text with a word in the place of the BLANK, where the word with its ending begins and ends, and how many
     letters of that ending the context has."""

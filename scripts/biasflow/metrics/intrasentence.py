@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora.stereoset import LABELS
 from biasflow.metrics.items import SUMMARY, preferred, score_items
-from biasflow.results.bootstrap import LEAST, Interval, interval, weighted_mean
+from biasflow.results.bootstrap import LEAST, NOWHERE, Interval, interval, weighted_mean
 
 ITEM = ["item", "target", "label", "filling", "log_p"]
 SENTENCE = ["item", "target", "label", "p"]
@@ -59,10 +59,18 @@ def shares(scores: ArrayLike, terms: ArrayLike | None = None) -> tuple[float, fl
     return float(means[0, 0]), float(means[0, 1])
 
 
-def score(path: str | Path) -> pd.DataFrame:
+def score(path: str | Path, *, own: bool = False) -> pd.DataFrame:
     """Return the `summary` of every method, from a file of readouts/masked_words.py about the blanks of
-    corpora/stereoset.py."""
-    return score_items(path, ITEM, summary)
+    corpora/stereoset.py; for the user's `own` blanks also intrasentence_split_words (`split_words`)."""
+    return score_items(path, ITEM, lambda items: pd.concat([summary(items), *([split_words(items)] if own else [])]))
+
+
+def split_words(items: pd.DataFrame) -> pd.DataFrame:
+    """Return intrasentence_split_words of one model, as a row of `summary`: how many of the n words that fill a blank
+    have several pieces."""
+    pieces = items[items["filling"] == "together"].value_counts(["item", "label"])
+    row = ("intrasentence_split_words", "-", "-", (pieces > 1).sum(), len(pieces), *NOWHERE)
+    return pd.DataFrame([row], columns=SUMMARY)
 
 
 def score_intersentence(path: str | Path) -> pd.DataFrame:

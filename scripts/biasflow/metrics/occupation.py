@@ -10,8 +10,9 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.special import chndtr, chndtrinc, ndtri
 
-from biasflow.base.genders import GENDERS
-from biasflow.base.tabular import read_text_csv
+from biasflow.base.errors import AbsentError
+from biasflow.base.genders import GENDERS, WOMEN_FIRST, pair_name
+from biasflow.base.tabular import read_parquet, read_text_csv
 from biasflow.metrics import fairness
 from biasflow.metrics.items import majority
 from biasflow.readouts.files import METHOD, load_table
@@ -26,6 +27,8 @@ from biasflow.results.bootstrap import (
     share_interval,
 )
 from biasflow.results.scores import OF_MEASURES
+from biasflow.tasks.classification.given import ORIGINAL
+from biasflow.tasks.classification.labels import too_few
 
 # The source of the share of women in a profession: the training split (in the paper's text), the test split (in its
 # code), or US labour statistics (its figure 7).
@@ -44,16 +47,30 @@ ROUNDING = 1e-9
 Key = tuple[str, str, str]  # metric, part, variant
 
 
-def score(path: str | Path, *, professions: str | Path | None = None) -> pd.DataFrame:
+def score(
+    path: str | Path,
+    *,
+    professions: str | Path | None = None,
+    pair: Sequence[object] = WOMEN_FIRST,
+    texts: str | Path | None = None,
+    least: int = 0,
+) -> pd.DataFrame:
     """Return every extrinsic score of every head under every method, from a file of `readouts.heads`: the columns of
     `occupation_rows` with method, setting, head, head_seed and split_seed.
+
+    pair: the groups that are compared, of which a gap is the first one's rate minus the second's; texts: the file of
+    the texts, `least` of which a label needs of each group (tasks.classification.labels): AbsentError says how many are
+    missing for a pair that the readout has not.
 
     professions: the table of `tasks.classification.collect.profession_table`, which has the shares of the labour
     market; None: no scores with these. BiasflowError names a file that is no such table, and a profession without
     shares."""
     names = [*METHOD, "head", "head_seed", "split_seed"]
     shares = [f"share_{part}" for part in ("train", "test")]
-    table = load_table(path, [*names[2:], "gender", "gold", "predicted", "texts", *shares, PEOPLE_OF])
+    table = load_table(path, [*names[2:], "pair", "gender", "gold", "predicted", "texts", *shares, PEOPLE_OF])
+    table = table[table["pair"] == pair_name(pair)]
+    if table.empty:
+        raise AbsentError(_too_few(pair, texts, least))
     classes = sorted({*table["gold"], *table["predicted"]})
     classifier = table.groupby(names, sort=False).ngroup().to_numpy()
     gold, predicted = (pd.Categorical(table[column], classes).codes for column in ("gold", "predicted"))
@@ -82,6 +99,17 @@ def score(path: str | Path, *, professions: str | Path | None = None) -> pd.Data
     if why:
         scores.attrs[OF_MEASURES] = dict.fromkeys(without, why)
     return scores
+
+
+def _too_few(pair: Sequence[object], texts: str | Path | None, least: int) -> str:
+    """Why a pair of groups is not compared."""
+    if texts is None:
+        return f"{' and '.join(map(str, pair))} are not compared in this readout"
+    table = read_parquet(texts)
+    if "tested" in table:  # of a classifier that is given
+        table = table[table["tested"] & (table["version"] == ORIGINAL)]
+    why = too_few(table, pair, least) or "in the test part no two labels have texts of both groups"
+    return f"{' and '.join(map(str, pair))}: {why}"
 
 
 def _in_order(people: pd.Series, classifier: np.ndarray, cells: np.ndarray) -> list[np.ndarray]:

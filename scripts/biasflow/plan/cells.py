@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import TypeVar
 
+from biasflow.base.genders import WOMEN_FIRST
 from biasflow.encoders.configured import EXTERNAL, GIVEN_AS, Encoder
 from biasflow.encoders.families import FAMILIES
 from biasflow.matrix import FINETUNED, NA, NOT_RUN, PRETRAINED, RANDOM, RUN, Block, Cell, Dataset, Model
@@ -88,7 +89,8 @@ def _cells(
                 reason = why_not(setup, asked, method, metric, dataset)
                 name = dataset.label if dataset else NA
                 status = NOT_RUN if reason else RUN
-                note = "" if reason else note_of(setup.methods[method], _states_read(metric, dataset), groups)
+                pair = dataset.scoring.get("pair", WOMEN_FIRST) if dataset else WOMEN_FIRST
+                note = "" if reason else note_of(setup.methods[method], _states_read(metric, dataset), groups, pair)
                 seen[key] = Cell(block.asked, model, method, metric, name, status, reason or "", note, block.name)
                 if not reason:
                     yield seen[key], dataset

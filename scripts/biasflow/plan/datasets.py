@@ -15,13 +15,12 @@ from biasflow.base.files import sha256
 from biasflow.base.paths import Paths, package_file
 from biasflow.corpora.catalogue import read_catalogue
 from biasflow.corpora.disco import BLANK
-from biasflow.corpora.predictions import PAIR
 from biasflow.corpora.seat import DENSRAY_TESTS
 from biasflow.corpora.stereoset import AUTHORS_STIMULI
 from biasflow.encoders.configured import GIVEN_AS, PLANTED, Encoder
 from biasflow.encoders.places import SENTENCE
 from biasflow.encoders.sentence_transformers import FIRST_TOKEN, POOLINGS
-from biasflow.matrix import NA, Dataset, Files
+from biasflow.matrix import NA, Dataset, Files, of_pairs
 from biasflow.plan.setup import kind_of
 from biasflow.registry import EMBEDDING, METRICS, PACKAGE, TASKS, TOKENS
 from biasflow.stimuli.densray_sets import CHINESE, OCCUPATIONS, PLANTED_OCCUPATIONS
@@ -246,7 +245,8 @@ def stereoset_blanks(asked: Asked) -> list[Dataset]:
     types = asked.chosen(asked.options["intrasentence"]["bias_types"], (PLANTED,), (GENDER,))
     name = "stereoset-blanks"
     blanks = [_in_planted_language(name) if kind == PLANTED else _stereoset(asked, name, kind, {}) for kind in types]
-    return blanks + ([] if asked.encoder.is_external else _own_items(asked, "intrasentence"))
+    own = [] if asked.encoder.is_external else _own_items(asked, "intrasentence")
+    return blanks + [replace(one, scoring={"own": True}) for one in own]
 
 
 def stereoset_sentences(asked: Asked) -> list[Dataset]:
@@ -528,15 +528,8 @@ SAMPLED = {one.__name__ for one in _ITEMS}
 def given_predictions(asked: Asked) -> list[Dataset]:
     """What an external encoder predicts of people, a dataset for each pair of groups that is compared."""
     files, groups = asked.encoder.predictions
-    pairs = groups or [list(PAIR)]
-    return [
-        Dataset(
-            re.sub("[^A-Za-z0-9]+", "-", " ".join(["predictions", *(map(str, pair) if groups else ())])),
-            {"people": tuple(files)},
-            {"pair": pair, "groups": pairs},
-        )
-        for pair in pairs
-    ]
+    predicted = Dataset("predictions", {"people": tuple(files)})
+    return of_pairs(predicted, groups) if groups else [predicted]
 
 
 def datasets_of(metric: str, task: TaskPlan | None, encoder: Encoder) -> Callable[[Asked], list[Dataset]] | None:

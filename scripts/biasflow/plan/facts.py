@@ -13,7 +13,7 @@ from biasflow.base.paths import is_corpus_file, package_file
 from biasflow.corpora.catalogue import read_catalogue
 from biasflow.corpora.documents import NEEDED, count_documents
 from biasflow.corpora.download import at_hand
-from biasflow.corpora.predictions import PAIR, read_predictions
+from biasflow.corpora.predictions import read_predictions
 from biasflow.corpora.published_scores import read_scores
 from biasflow.encoders.configured import ANY, PREDICTIONS, VECTORS, Encoder
 from biasflow.encoders.described import check_classifier, describe
@@ -142,7 +142,7 @@ def _check_given(encoder: Encoder) -> None:
     files, groups = encoder.predictions
     if files:
         with naming(f"encoders.{encoder.name}.{PREDICTIONS}"):
-            read_predictions(files, groups or [PAIR])
+            read_predictions(files, **({"groups": groups} if groups else {}))
 
 
 def _why_not(encoder: Encoder) -> str | None:

@@ -1,10 +1,11 @@
 """Methods as the configuration writes them: their erasers, the places where they act, and what they are fitted to."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.genders import WOMEN_FIRST
 from biasflow.base.names import Faults, naming, require
 from biasflow.encoders.places import POOLED
 from biasflow.encoders.places import SENTENCE as SENTENCE_PLACE
@@ -179,12 +180,15 @@ def places_of(method: object) -> set[str]:
     return {step["places"] for step in steps_of(method) if "task" in sources([step])}
 
 
-def note_of(method: object, reads_states: str, groups: str | None = None) -> str:
-    """Return what must be known of a method's score, or "": that the method was fitted to the user's words (of
-    `groups`), or to other states than the metric reads (registry.Metric.reads_states), so that it may leave most of
-    what is in them: a probe of the first token loses little by LEACE that was fitted to words; or to a task's texts as
-    they are, where it may mix gender and classes (docs/real_encoders.md)."""
+def note_of(method: object, reads_states: str, groups: str | None = None, pair: Sequence[object] = WOMEN_FIRST) -> str:
+    """Return what must be known of a method's score, or "": that the method was fitted to women and men where another
+    `pair` of groups is compared; that it was fitted to the user's words (of `groups`), or to other states than the
+    metric reads (registry.Metric.reads_states), so that it may leave most of what is in them: a probe of the first
+    token loses little by LEACE that was fitted to words; or to a task's texts as they are, where it may mix gender and
+    classes (docs/real_encoders.md)."""
     fitted_to = sources(method) if method else set()
+    if fitted_to and not groups and tuple(pair) != WOMEN_FIRST:
+        return "; ".join(filter(None, ["fitted to women and men", note_of(method, reads_states)]))
     if "task" in fitted_to and not all(step.get("balanced") or step.get("class_centred") for step in steps_of(method)):
         return UNBALANCED
     of = f" of {groups}" if groups and "words" in fitted_to else ""

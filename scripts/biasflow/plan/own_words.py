@@ -11,11 +11,13 @@ from biasflow.corpora.catalogue import read_catalogue
 from biasflow.corpora.documents import read_texts
 from biasflow.corpora.download import at_hand
 from biasflow.corpora.seat import is_english, said, words_in
+from biasflow.corpora.stereoset import filling_words
 from biasflow.corpora.wikitext import running_text
 from biasflow.corpora.word_sets import SINGLE, read_word_pairs, read_word_sets, split_words
 from biasflow.encoders.described import FOREIGN, english_split
 from biasflow.encoders.stored import tokenizer_of
 from biasflow.plan.datasets import (
+    ANALOGIES,
     SENTENCES,
     WIKITEXT,
     fitting_contexts,
@@ -57,9 +59,10 @@ def check_occurrences(setup: Setup, plan: Plan) -> None:
             continue
         files, n = fitting_files(fitting, setup.paths, encoder), fitting_contexts(fitting, encoder)["n"]
         texts, tokenizer = _texts(setup, *files["text"]), tokenizer_of(encoder.folder)
-        if texts is None or tokenizer is None or not all(Path(file).is_file() for file in files.get("words", ())):
+        lists = [_at_hand(setup, ANALOGIES, file) for file in files.get("words", ())]
+        if texts is None or tokenizer is None or None in lists:
             continue
-        groups, words = read_word_groups(fitting_words(fitting, encoder), files.get("words", ()))
+        groups, words = read_word_groups(fitting_words(fitting, encoder), lists)
         counts = _most_occurrences(tokenizer, texts, words, n // 2)
         if counts and min(counts) < n // 2:
             have = " and ".join(f"{count} of {group}" for count, group in zip(counts, groups, strict=True))
@@ -76,12 +79,18 @@ def _texts(setup: Setup, path: str) -> Iterator[str] | None:
     where neither is there."""
     if Path(path).is_file():
         return read_texts(path)
-    catalogue, config = read_catalogue(), setup.config
     for name in sources_of_data(setup.paths).get(path, ())[:1]:
-        file = at_hand(catalogue.entry(name), setup.paths.corpus(name), config["files"], config["mirror"])
+        file = _at_hand(setup, name, setup.paths.corpus(name))
         if name.startswith(WIKITEXT) and file:
             return iter(running_text(file).splitlines())
     return None
+
+
+def _at_hand(setup: Setup, name: str, path: str) -> Path | None:
+    """A file as it can be read before the first job: the user's own, or that of the catalogue under this name."""
+    if Path(path).is_file():
+        return Path(path)
+    return at_hand(read_catalogue().entry(name), path, setup.config["files"], setup.config["mirror"])
 
 
 def _most_occurrences(
@@ -114,22 +123,32 @@ def _is_split(tokenizer, word: str) -> bool:
 
 
 def _splits(setup: Setup, plan: Plan) -> Iterator[str]:
-    lists = {
-        (reading.model.encoder, reading.dataset.files["own"][0]): "WEAT takes the mean of the pieces, CEAT the last one"
-        for reading in plan.readings.values()
-        if "own" in reading.dataset.files
-    }
+    lists: dict[tuple[str, str], tuple[Sequence[str], str]] = {}  # encoder and list -> words, what is made of pieces
+    for reading in plan.readings.values():
+        encoder, files, options = reading.model.encoder, reading.dataset.files, reading.dataset.options
+        if "own" in files:
+            words = _words(files["own"][0], is_pairs=False)
+            lists[encoder, files["own"][0]] = words, "WEAT takes the mean of the pieces, CEAT the last one"
+        elif "pronouns" in options:
+            rule = "log p of a word is the sum over its pieces; compare words of as many"
+            lists[encoder, f"metrics.occtmp.own.{reading.dataset.name}.pronouns"] = options["pronouns"], rule
+        elif reading.dataset.scoring.get("own"):
+            rule = "a word scores the mean log p of its pieces, of which the later ones are easier"
+            lists[encoder, files["stereoset"][0]] = filling_words(files["stereoset"][0]), rule
     pairs = own_pairs(setup.config["fitting"])
     for job in plan.fits if pairs else ():
-        lists[job.encoder, pairs["file"]] = "erasers are not fitted to these"
-    for encoder, file in lists:
+        words = _words(pairs["file"], is_pairs=True)
+        lists[job.encoder, pairs["file"]] = words, "erasers are not fitted to these"
+    for (encoder, name), (words, rule) in lists.items():
         folder = setup.encoders[encoder].folder
         tokenizer = tokenizer_of(folder) if folder else None
-        words = _words(file, is_pairs=bool(pairs) and file == pairs["file"])
-        if tokenizer and (split := split_words(tokenizer, words)):
+        split = split_words(tokenizer, words) if tokenizer else []
+        if name.endswith(".pronouns"):  # which stand at the beginning of a sentence, too
+            split = [word for word in split if _is_split(tokenizer, word)]
+        if split:
             named = ", ".join([*map(printable, split[:SHOWN]), *(["..."] if len(split) > SHOWN else [])])
             counted = f"the vocabulary of {encoder} splits {len(split)} of {len(words)} words ({named})"
-            yield f"{file}: {counted}; {lists[encoder, file]}"
+            yield f"{name}: {counted}; {rule}"
 
 
 def _other_languages(setup: Setup, plan: Plan) -> Iterator[str]:

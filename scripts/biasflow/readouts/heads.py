@@ -1,7 +1,8 @@
 """The readout `heads`: what a classifier's own head, and linear heads trained anew, predict of texts.
 
 File: a table with the columns method, setting, head ("own", "retrained", or "frozen-<strategy>" on an encoder that was
-not fine-tuned), head_seed, split_seed, gender, gold, predicted, texts (how many; cells without any are left out),
+not fine-tuned), head_seed, split_seed, pair (of groups that are compared, as F-M; the others are as if the first were
+women and the second men), gender, gold, predicted, texts (how many; cells without any are left out),
 people (which: their numbers, from 0, in the file of texts),
 share_train and share_test (of women among the gold class's texts in these parts, before any balancing).
 Beside it lie the heads that were trained, `<name>.heads.safetensors`.
@@ -19,7 +20,7 @@ import pandas as pd
 import torch
 
 from biasflow.base.errors import AbsentError, BiasflowError
-from biasflow.base.genders import GENDERS
+from biasflow.base.genders import GENDERS, WOMEN_FIRST, pair_name
 from biasflow.base.tabular import read_parquet, write_parquet
 from biasflow.encoders.device import resolve_device
 from biasflow.encoders.linear_head import load_head
@@ -30,23 +31,22 @@ from biasflow.readouts.linear_heads import LinearHeads, save_linear_heads, train
 from biasflow.readouts.source import Source, load_for
 from biasflow.readouts.states import States
 from biasflow.strategies import Strategy
-from biasflow.strategies.balance import balance
 from biasflow.tasks.classification.given import ORIGINAL, class_of
 from biasflow.tasks.classification.splits import (
     RAW,
     classes_of,
+    comparable,
     held_out,
     labels_of,
     rows_of,
     shares_of_women,
     split,
-    women,
 )
 
 OWN, RETRAINED, FROZEN = "own", "retrained", "frozen-"
 NA = "-"  # the seed of a model's own head, which has none beside that of its training
 NAMES = [*METHOD, "head", "head_seed", "split_seed"]
-COLUMNS = [*NAMES, "gender", "gold", "predicted", "texts", "people", "share_train", "share_test"]
+COLUMNS = [*NAMES, "pair", "gender", "gold", "predicted", "texts", "people", "share_train", "share_test"]
 
 
 @dataclass(frozen=True)
@@ -69,10 +69,12 @@ def read(
     split_seeds: Sequence[int],
     head_seeds: Sequence[int] = (),
     strategies: Sequence[Mapping[str, str]] = (),
+    groups: Sequence[Sequence[str]] = (WOMEN_FIRST,),
     **training,
 ) -> dict:
     """Count what heads predict of each split's balanced test texts, given the vectors of `text`, under every
-    method of the block.
+    method of the block. groups: the pairs of groups that are compared, each on texts of its own (`splits.held_out`); a
+    pair with too few of them has no rows.
 
     Roles: `texts`; `vectors`, those of `text` (readouts.first_token); and under the name of each other
     text (`raw`, `scrubbed`) that heads are trained on, its vectors by the same model.
@@ -87,7 +89,7 @@ def read(
     training: epochs, batch_size, learning_rate and keep of `train_heads`. BiasflowError: whatever the split, the
     strategies and `train_heads` refuse, and a method that changes nothing."""
     if "predictions" in source.data:
-        return _of_given(source, output)
+        return _of_given(source, output, groups)
     device = resolve_device(source.device)
     examples, fitted = read_parquet(source.file("texts")), load_for(source)
     if strategies:
@@ -112,33 +114,42 @@ def read(
         vectors = States(source.file("vectors" if its_text == text else its_text), fitted)
         for pair, new_heads in _trained(vectors, list(alike), classes_of(examples), device, training):
             trained[pair] = trained[pair].joined(new_heads) if pair in trained else new_heads
-    table = _counted(examples, States(source.file("vectors"), fitted), heads, trained, own_heads, split_seeds, device)
+    tests = {(tuple(pair), seed): held_out(examples, seed, pair) for pair in groups for seed in split_seeds}
+    table = _counted(examples, States(source.file("vectors"), fitted), heads, trained, own_heads, tests, device)
+    shares = [_shares(examples, seed, pair) for pair in groups for seed in split_seeds]
+    table = table.merge(pd.concat(shares), on=["pair", "split_seed", "gold"], how="left")[COLUMNS]
     names = [{**dict(zip(METHOD, pair, strict=True)), **_names(head)} for pair in trained for head in heads]
     save_linear_heads(reduce(LinearHeads.joined, trained.values()), output.with_suffix(".heads.safetensors"), names)
     write_parquet(table, output)
     return {"device": str(device), "heads": len(names)}
 
 
-def _of_given(source: Source, output: Path) -> dict:
+def _of_given(source: Source, output: Path, groups: Sequence[Sequence[str]]) -> dict:
     """The table of the readout, of a classifier that is given."""
     texts, predictions = read_parquet(source.file("texts")), load_arrays(source.file("predictions"))
-    people = texts[texts["tested"] & texts["compared"] & (texts["version"] == ORIGINAL)]
-    rows = np.arange(len(people))
-    if (people["label"] != "").all():
-        labels, genders = people["label"].to_numpy(), people["gender"].to_numpy()
-        how = {"how": "subsampling", "one_gender": "leave-out", "rng": np.random.RandomState(0)}
-        rows = balance(labels, genders, rows, **how)
-    if not len(rows):
-        raise AbsentError("no label has tested texts of both genders, so there is no gap")
-    people, classes = people.iloc[np.sort(rows)], predictions.meta["classes"]
-    gold = ["" if label == "" else classes[class_of(classes)(label)] for label in people["label"]]
-    people = pd.DataFrame({"gold": gold, "gender": people["gender"], "person": people.index.astype(np.int32)})
-    tables = []
+    texts = texts[texts["tested"] & (texts["version"] == ORIGINAL)]
+    classes = predictions.meta["classes"]
+    gold = ["" if label == "" else classes[class_of(classes)(label)] for label in texts["label"]]
+    people = pd.DataFrame({"gold": gold, "group": texts["gender"], "person": texts.index.astype(np.int32)})
+    tables, compared = [], [_compared(texts, pair) for pair in groups]
     for (method, setting), predicted in zip(predictions.axis, predictions.arrays["own"], strict=True):
         named = NAMES_OF_OTHERS | {"method": method, "setting": setting}
-        tables.append(counted(people.assign(predicted=np.array(classes)[predicted[people.index]]), **named))
-    write_parquet(pd.concat(tables, ignore_index=True)[[*METHOD, *COLUMNS[2:]]], output)
-    return {"people": len(people)}
+        by_text = people.assign(predicted=np.array(classes)[predicted[people.index]])
+        tables += [counted(by_text.iloc[rows], pair, **named) for pair, rows in zip(groups, compared, strict=True)]
+    table = pd.concat(tables, ignore_index=True)
+    if table.empty:
+        raise AbsentError("no two labels have tested texts of both genders, so there is no gap")
+    write_parquet(table[[*METHOD, *COLUMNS[2:]]], output)
+    return {"people": len(np.unique(np.concatenate(compared)))}
+
+
+def _compared(texts: pd.DataFrame, pair: Sequence[str]) -> np.ndarray:
+    """The rows of tested texts in which a pair of groups is compared, in their order: as many of both of every label,
+    or all where texts have no label; none where one of the groups has none."""
+    if (texts["label"] != "").all():
+        return np.sort(comparable(texts, np.arange(len(texts)), pair, np.random.RandomState(0)))
+    rows = np.flatnonzero(texts["compared"] & texts["gender"].isin(pair))
+    return rows if texts["gender"].iloc[rows].nunique() == len(pair) else rows[:0]
 
 
 def _frozen(examples: pd.DataFrame, strategy: Strategy, seed: int) -> Head:
@@ -179,41 +190,41 @@ def _counted(
     heads: Sequence[Head],
     trained: Mapping[tuple[str, str], LinearHeads],
     own_heads: LinearHeads | None,
-    split_seeds: Sequence[int],
+    tests: Mapping[tuple[tuple[str, str], int], np.ndarray],
     device: torch.device,
 ) -> pd.DataFrame:
-    """The table of the readout: what the trained heads, and the model's own if there is one, predict of test parts."""
-    gold, is_woman, labels = classes_of(examples), women(examples), np.array(labels_of(examples))
-    tests = {seed: held_out(examples, seed) for seed in split_seeds}
+    """The table of the readout without shares: what the trained heads, and the model's own if there is one, predict of
+    test parts. tests: rows of the texts by the pair that is compared and the seed of the split."""
+    gold, genders, labels = classes_of(examples), examples["gender"].to_numpy(), np.array(labels_of(examples))
+    tests = {name: rows for name, rows in tests.items() if len(rows)}
     everyone = np.unique(np.concatenate(list(tests.values())))
     tables = []
     for method, setting, X in vectors.under_each(everyone, device=device):
-        for split_seed, rows in tests.items():
+        for (pair, split_seed), rows in tests.items():
             its = [number for number, head in enumerate(heads) if head.split_seed == split_seed]
             tested, names = trained[method, setting].part(its), [_names(heads[number]) for number in its]
             if own_heads is not None:
                 tested = own_heads.joined(tested)
                 names = [{"head": OWN, "head_seed": NA, "split_seed": str(split_seed)}, *names]
             predicted = tested.predict(X[np.searchsorted(everyone, rows)], device=device)
-            cells = _cells(predicted, gold[rows], is_woman[rows], rows)
+            is_first = (genders[rows] == pair[0]).astype(int)
+            cells = _cells(predicted, gold[rows], is_first, rows)
             about = {name: labels[cells[name]] for name in ("gold", "predicted")} | {"people": cells["people"]}
             about |= {"method": method, "setting": setting, "gender": np.array(GENDERS)[cells["gender"]]}
             table = pd.DataFrame(names).iloc[cells["head"]].reset_index(drop=True).assign(**about)
-            tables.append(table.assign(texts=table["people"].map(len)))
-    shares = pd.concat([_shares(examples, seed) for seed in split_seeds])
-    table = pd.concat(tables, ignore_index=True).merge(shares, on=["split_seed", "gold"], how="left")
-    return table[COLUMNS]
+            tables.append(table.assign(pair=pair_name(pair), texts=table["people"].map(len)))
+    return pd.concat(tables, ignore_index=True)
 
 
 def _cells(
-    predicted: np.ndarray, gold: np.ndarray, is_woman: np.ndarray, rows: np.ndarray
+    predicted: np.ndarray, gold: np.ndarray, is_first: np.ndarray, rows: np.ndarray
 ) -> dict[str, Sequence[np.ndarray]]:
     """Which texts are in each cell that has any: numbers of head, gender, gold and predicted class, and people.
 
-    predicted [heads, rows]; gold, is_woman, rows (the numbers of the texts) [rows]."""
+    predicted [heads, rows]; gold, is_first (of the pair: 1), rows (the numbers of the texts) [rows]."""
     shape = (len(predicted), 2, gold.max() + 1, max(gold.max(), predicted.max()) + 1)
     head = np.arange(len(predicted))[:, None]
-    of = np.ravel_multi_index((head, is_woman, gold, predicted), shape).ravel()
+    of = np.ravel_multi_index((head, is_first, gold, predicted), shape).ravel()
     order = np.argsort(of, kind="stable")
     cells, starts = np.unique(of[order], return_index=True)
     people = np.split(np.tile(rows, len(predicted))[order].astype(np.int32), starts[1:])
@@ -221,11 +232,13 @@ def _cells(
     return dict(zip(names, np.unravel_index(cells, shape), strict=True)) | {"people": people}
 
 
-def _shares(examples: pd.DataFrame, split_seed: int) -> pd.DataFrame:
-    """Share of women by label in a split's training and test part, before these are balanced."""
+def _shares(examples: pd.DataFrame, split_seed: int, pair: Sequence[str]) -> pd.DataFrame:
+    """Share of women, or of the first group of another pair, by label in a split's training and test part, before these
+    are balanced."""
     parts = split(examples, split_seed)
     shares = {
-        f"share_{part}": shares_of_women(examples["label"], examples["gender"], getattr(parts, part))
+        f"share_{part}": shares_of_women(examples["label"], examples["gender"], getattr(parts, part), pair)
         for part in ("train", "test")
     }
-    return pd.DataFrame(shares).rename_axis("gold").reset_index().assign(split_seed=str(split_seed))
+    names = {"split_seed": str(split_seed), "pair": pair_name(pair)}
+    return pd.DataFrame(shares).rename_axis("gold").reset_index().assign(**names)

@@ -4,14 +4,26 @@ classifier reads, and the encoder learns against it.
 Source: Elazar & Goldberg (2018), after Ganin & Lempitsky (2015). They find that the adversary can come down to chance
 while a new one, trained on the finished encoder, still tells gender: read `adversary_accuracy` beside a probe's."""
 
+from collections.abc import Sequence
+
+import numpy as np
 import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
+from biasflow.base.genders import GENDERS
 from biasflow.encoders.first_token import FirstTokenClassifier
 
 GENDER = "gender"  # the column that the adversary tells: 1 for women, 0 for men
 BESIDE = (GENDER,)
+
+
+def rows(
+    name: str, train: np.ndarray, validation: np.ndarray, *, labels: Sequence[str], genders: Sequence[str], seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows of women and men of both parts: the adversary tells these two apart."""
+    known = np.isin(np.asarray(genders, dtype=object), GENDERS)
+    return train[known[train]], validation[known[validation]]
 
 
 class _Reversed(torch.autograd.Function):

@@ -41,7 +41,8 @@ def rows(
     genders: Sequence[str],
     seed: int,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return both parts balanced, drawn one after the other from one random state with this seed.
+    """Return both parts balanced, drawn one after the other from one random state with this seed. Rows of people who
+    are neither women nor men come after them, as they are.
 
     A label with one gender in validation is left out of it (and logged); in training it is a TooFewError."""
     rng = np.random.RandomState(seed)
@@ -49,6 +50,10 @@ def rows(
     options = {"how": how, "minority": minority, "rng": rng}
     balanced = balance(labels, genders, train, part=part_of("train", seed), **options)
     validated = balance(labels, genders, validation, one_gender="leave-out", **options)
+    others = ~np.isin(np.asarray(genders, dtype=object), WOMEN_FIRST)
+    balanced, validated = (
+        np.concatenate([drawn, part[others[part]]]) for drawn, part in ((balanced, train), (validated, validation))
+    )
     labels = np.asarray(labels, dtype=object)
     absent = sorted(set(labels[validation]) - set(labels[validated]))
     if absent:
@@ -68,10 +73,12 @@ def balance(
     minority: Minority = "resample",
     one_gender: Literal["error", "leave-out"] = "error",
     part: str = "a part",
+    groups: Sequence[str] = WOMEN_FIRST,
 ) -> np.ndarray:
     """Return `rows` with equally many women and men for every label.
 
-    labels, genders (F or M): of all rows; rows: of the part to be balanced.
+    labels, genders (F or M): of all rows; rows: of the part to be balanced; groups: two others, in place of women and
+    men, of which alone rows are returned.
     how  "subsampling": of each gender min(women, men) are drawn without replacement.
          "oversampling": max(women, men); the larger group is permuted, the smaller one drawn WITH replacement.
     minority  of oversampling, for the smaller group (n rows) that becomes `size`. "resample" (released): `size` draws
@@ -88,14 +95,14 @@ def balance(
     gender = np.asarray(genders, dtype=object)[rows]
     blocks = []
     for code, name in enumerate(names):
-        groups = [rows[(codes == code) & (gender == side)] for side in WOMEN_FIRST]
-        counts = [len(group) for group in groups]
+        of_groups = [rows[(codes == code) & (gender == side)] for side in groups]
+        counts = [len(group) for group in of_groups]
         if 0 in counts:
             if one_gender == "error":
                 raise TooFewError(name, unbalanceable(*counts, part))
             continue
         size = min(counts) if how == "subsampling" else max(counts)
-        blocks += [_drawn(group, size, rng, minority) for group in groups]
+        blocks += [_drawn(group, size, rng, minority) for group in of_groups]
     return np.concatenate(blocks) if blocks else rows[:0]
 
 

@@ -108,6 +108,7 @@ def test_the_header_tells_the_separator(read, text, wanted, row):
         ("a,b,a\n", "column 'a'"),
         ("[1]", "JSON array"),
         ('{"a": 1}\n{"a', "line 2, column 2: not valid JSON"),
+        ('{"a": 1}\n{"a\n\nb\n{"a": 2}\n{"a": 1, "a": 2}', "line 2, .*JSON.*3 lines are wrong; the others: 4, 6"),
         ('{"a": 1}\n["a"]', "line 2: not a record"),
     ],
 )

@@ -107,7 +107,9 @@ def test_changes_of_gaps_are_of_the_same_people(tmp_path):
         tables.append(cells.reset_index().sample(frac=1, random_state=len(method)).assign(method=method))
     table = pd.concat(tables).assign(setting="-", head="own", head_seed="-", split_seed="0", share_test=0.5)
     table = table.assign(
-        texts=table["people"].map(len), share_train=table["gold"].map(dict(zip(names, range(6), strict=True)))
+        pair="F-M",
+        texts=table["people"].map(len),
+        share_train=table["gold"].map(dict(zip(names, range(6), strict=True))),
     )
     table.to_parquet(tmp_path / "heads.parquet")
     drawn = resampled_measures(

@@ -306,6 +306,9 @@ def test_a_word_has_the_mean_of_its_pieces_log_p_and_as_released_that_of_their_p
     assert found["intrasentence_stereotype_score", "released"] == 1
     assert found["intrasentence_language_model_score", "left-to-right-terms"] == 1
     assert found["intrasentence_icat", "released"] == 0
+    own = score_intrasentence(tmp_path / "p.parquet", own=True).set_index("metric")
+    assert own.loc["intrasentence_split_words", ["value", "n"]].tolist() == [1, 3]
+    assert "intrasentence_split_words" not in found
 
 
 @pytest.mark.parametrize("scores", [[], [[1, 2]], [[1, 2, np.nan]]])

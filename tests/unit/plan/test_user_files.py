@@ -169,8 +169,20 @@ def test_occupations_of_another_language_than_their_sentences_are_told_in_a_samp
     jobs = {"file": "jobs.txt", "templates": ["The {occupation} saw [MASK]."], "pronouns": ["er", "sie"]}
     changes = ("metrics.occtmp.own.jobs", jobs | {"encoders": ["real"]})
     config = resolve(asking({"encoders": ["real"], "metrics": ["occtmp"], "limit": 50}, changes), SCHEMA)
-    (line,) = warnings(setup_of(config), planned(config))
+    pronouns, line = warnings(setup_of(config), planned(config))
     assert line.startswith("metrics.occtmp.own.jobs.templates: ") and "100% of the words of jobs.txt, and 0%" in line
+    assert pronouns.startswith("metrics.occtmp.own.jobs.pronouns: the vocabulary of real splits 2 of 2 words (er, sie)")
+
+
+def test_words_of_several_pieces_that_fill_blanks_are_counted_before_the_run_with_the_rule(lists):
+    rows = ["context,stereotype,anti-stereotype,unrelated", "She is a BLANK.,nurse,boss,table"]
+    Path("blanks.csv").write_text("\n".join([*rows, "He is a BLANK.,boss,nurse,quark"]))
+    word_tokenizer(["nurse", "table"]).save_pretrained("somewhere")
+    change = ("metrics.intrasentence", {"bias_types": [], "own": {"mine": {"file": "blanks.csv"}}})
+    config = resolve(asking({"encoders": ["real"], "metrics": ["intrasentence"]}, change), SCHEMA)
+    (line,) = warnings(setup_of(config), planned(config))
+    assert line.startswith("blanks.csv: the vocabulary of real splits 2 of 4 words (boss, quark); ")
+    assert "the mean log p of its pieces" in line
 
 
 TEXT = ["The church and the mosque .", "A bible , a church .", "Mosque churchyard quran"]
@@ -205,6 +217,18 @@ def test_words_are_counted_in_the_published_file_where_the_text_is_not_made_yet(
     changes = (PAIRS, ("mirror", "mirror"), ("fitting.n", 4))
     config = resolve(asking({"encoders": ["real"], "methods": ["leace"], "metrics": ["occtmp"]}, *changes), SCHEMA)
     with pytest.raises(BiasflowError, match=r"at most 1 of Christianity and 1 of Islam.*lower fitting.n to 2"):
+        warnings(setup_of(config), planned(config))
+
+
+def test_published_words_are_counted_in_a_text_of_the_user_before_they_are_copied(lists):
+    file = Path("mirror") / read_catalogue().entry("google-analogies").mirror_path
+    file.parent.mkdir(parents=True)
+    file.write_text(": family\nchurch mosque bible x1\nbible x1 church mosque\n")
+    (Path("mirror") / "MANIFEST.tsv").touch()
+    Path("text.txt").write_text("A church , a mosque .")
+    changes = (("mirror", "mirror"), ("fitting.n", 4), ("fitting.text", "text.txt"))
+    config = resolve(asking({"encoders": ["real"], "methods": ["leace"], "metrics": ["occtmp"]}, *changes), SCHEMA)
+    with pytest.raises(BiasflowError, match=r"text\.txt has at most 1 of .*and 1 of .*lower fitting.n to 2"):
         warnings(setup_of(config), planned(config))
 
 

@@ -31,17 +31,15 @@ def table(**names) -> pd.DataFrame:
 
 
 def scores_of(tmp_path, pair, groups):
-    about = external_predictions.read(
-        [tmp_path / "theirs.csv"], {}, tmp_path / "heads.parquet", pair=pair, groups=groups
-    )
-    rows = score(tmp_path / "heads.parquet")
+    about = external_predictions.read([tmp_path / "theirs.csv"], {}, tmp_path / "heads.parquet", groups=groups)
+    rows = score(tmp_path / "heads.parquet", pair=pair)
     return rows.set_index(["metric", "part", "variant"]), rows.attrs.get(OF_MEASURES, {}), about
 
 
 @pytest.mark.parametrize("pair", [("F", "M"), ("X", "M"), ("X", "F")])
 def test_gaps_of_each_pair_of_groups_are_those_counted_by_hand(tmp_path, pair):
     table().to_csv(tmp_path / "theirs.csv", index=False)
-    rows, why, _ = scores_of(tmp_path, pair, [("F", "M"), ("X", "M")])
+    rows, why, _ = scores_of(tmp_path, pair, [("F", "M"), ("X", "M"), ("X", "F")])
     gaps = [abs(first - second) for first, second in zip(TPR[pair[0]], TPR[pair[1]], strict=True)]
     found = rows.loc[("tpr_gap_sum", "-", "-")]
     assert found["value"] == pytest.approx(sum(gaps)) and 0 <= found["low"] <= found["value"] <= found["high"]
@@ -87,8 +85,8 @@ def test_predictions_without_weights_are_planned_for_each_pair_and_read_without_
     (lacking,) = [cell.reason for (metric, _), cell in cells.items() if metric == "compression"]
     assert "gives no probes for compression" in lacking
     (job,) = [job for job in jobs_of(setup_of(config)) if job.rule.startswith("external_heads")]
-    ((first, _),) = job.params["readouts"]
-    assert first["options"] == {"pair": ["F", "M"], "groups": [["F", "M"], ["X", "M"]]}
+    ((first,),) = job.params["readouts"]  # all pairs are read in one file
+    assert first["options"] == {"groups": [["F", "M"], ["X", "M"]]}
     assert job.inputs[f"{first['inputs']}/given"] == [given["files"]]
 
 

@@ -9,14 +9,14 @@ from pathlib import Path
 import pandas as pd
 
 from biasflow.base.errors import printable
-from biasflow.base.genders import WOMEN_FIRST
+from biasflow.base.genders import GENDERS, WOMEN_FIRST
 from biasflow.base.sample import sampled
 from biasflow.base.tabular import write_csv, write_parquet
 from biasflow.corpora.bios import PROFESSIONS, UNKNOWN, collect_bios
 from biasflow.corpora.labour import read_labour
 from biasflow.planted.bios import biographies as planted_biographies
 from biasflow.planted.world import load_world
-from biasflow.tasks.classification.labels import dropped, keep_labels
+from biasflow.tasks.classification.labels import dropped, has_enough, keep_labels, of_further
 from biasflow.tasks.classification.splits import how_split
 from biasflow.tasks.classification.versions import scrubbed_texts
 
@@ -111,17 +111,22 @@ def kept(
         table, sources = collect_bios(files, professions=known)
     genders = table["gender"].value_counts()
     table = _limited(_labelled(table), limit)
-    table, labels = keep_labels(table, least=data["least"], small=data["small"], advice=advice)
+    further = [group for group in data.get("groups") or () if group not in GENDERS]
+    table, labels = keep_labels(table, least=data["least"], small=data["small"], advice=advice, further=further)
+    if further:
+        table = table.assign(compared=has_enough(table, table, data["least"]))
+    lacking = [of_further(table, group, data["least"]) for group in further]
     labels = labels if columns else labels.rename(columns=PROFESSION)
     said = _understood(sources, genders, labels, limit)
     parts = how_split(table, columns and columns["split"], "each seed draws train, validation and test")
-    return Collected(table, labels, sources, "; ".join(filter(None, [*said, parts, dropped(labels)])))
+    return Collected(table, labels, sources, "; ".join(filter(None, [*said, parts, dropped(labels), *lacking])))
 
 
 def _understood(sources: pd.DataFrame, genders: pd.Series, labels: pd.DataFrame, limit: int | None) -> list[str]:
     """What was read of the files, and what was left out of it."""
     counts = sources.drop(columns="file").sum()
-    people = ", ".join(f"{genders.get(gender, 0):,} {gender}" for gender in WOMEN_FIRST)
+    groups = dict.fromkeys([*WOMEN_FIRST, *genders.index])
+    people = ", ".join(f"{genders.get(group, 0):,} {group}" for group in groups)
     values = ", ".join(f"{value or 'empty'} {n:,}" for value, n in sources.attrs["unknown"].items())
     unknown = f"{counts[UNKNOWN]:,} unknown left out" + (f" ({values})" if values else "") if UNKNOWN in counts else ""
     others = {"no_profession": "without a label", "duplicate": "repeated", "conflicting": "with contradicting labels"}

@@ -11,7 +11,7 @@ Whose genders are sent is not the same in the paper (Orgad et al. 2022) and in i
     balanced   (ours) the parts of the model's split, subsampled to as many women as men of every label, so that
                labels tell no gender
 
-The control has labels drawn for rows, as a row occurs only once."""
+Texts of further groups are not sent. The control has labels drawn for rows, as a row occurs only once."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -21,7 +21,7 @@ import pandas as pd
 
 from biasflow.base.tabular import read_parquet
 from biasflow.strategies import Strategy
-from biasflow.tasks.classification.splits import held_out, rows_of, split, women
+from biasflow.tasks.classification.splits import held_out, of_genders, rows_of, split, women
 from biasflow.tasks.cuts import BALANCED, NA, PAPER, RELEASED, SAME_SEED, Cut, control_labels, probe_split
 
 DATA = (RELEASED, SAME_SEED, PAPER, BALANCED)
@@ -52,7 +52,7 @@ def _cuts_of(
             parts = [rows[part] for part in probe_split(len(rows), seed)]
         else:
             of_seed = rows_of(texts, SUBSAMPLING, seed) if reading == BALANCED else split(texts, seed)
-            parts = [of_seed.train, of_seed.validation, of_seed.test]
+            parts = [of_genders(texts, part) for part in (of_seed.train, of_seed.validation, of_seed.test)]
         together, control = np.concatenate(parts), z.copy()
         control[together] = control_labels(z[together], seed)
         seeds = (NA, [seed]) if reading in (RELEASED, SAME_SEED) else (str(seed), probe_seeds)

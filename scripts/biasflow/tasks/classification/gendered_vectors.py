@@ -10,7 +10,7 @@ from transformers import PreTrainedTokenizerBase
 
 from biasflow.base.tabular import read_parquet
 from biasflow.encoders.first_token import first_token_vectors
-from biasflow.tasks.classification.splits import classes_of, split, texts_of, women
+from biasflow.tasks.classification.splits import classes_of, of_genders, split, texts_of, women
 
 
 def gendered_vectors(
@@ -22,12 +22,12 @@ def gendered_vectors(
     max_length: int,
     text: str = "raw",
 ) -> tuple[torch.Tensor, np.ndarray, np.ndarray]:
-    """X [n, hidden], z [n] and y [n]: the first token's vectors of a split's training part as it is, 1 for a woman's,
-    and the number of the label (`classes_of`), as `methods.fitting.fit_block` takes them (task).
+    """X [n, hidden], z [n] and y [n]: the first token's vectors of women and men in a split's training part as it is, 1
+    for a woman's, and the number of the label (`classes_of`), as `methods.fitting.fit_block` takes them (task).
 
     data: the Parquet file of the role `texts`; seed: of the split; max_length and errors: as in
     `first_token_vectors`."""
     table = read_parquet(data["texts"][0])
-    table = table.iloc[split(table, seed).train]
+    table = table.iloc[of_genders(table, split(table, seed).train)]
     vectors, _ = first_token_vectors(model, tokenizer, texts_of(table, text), max_length=max_length)
     return vectors.float(), women(table), classes_of(table)

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError, nearest, printable
-from biasflow.base.genders import MALE, WOMEN_FIRST
+from biasflow.base.genders import GENDERS, MALE, WOMEN_FIRST
 from biasflow.base.left_out import most
 from biasflow.base.progress import progress
 from biasflow.base.sample import sampled
@@ -23,7 +23,7 @@ from biasflow.base.tabular import read_parquet, write_csv, write_parquet
 from biasflow.corpora.bios import GENDER_OF, as_label, by_value, spelt
 from biasflow.corpora.bios import PARTS as NAMES_OF_PARTS
 from biasflow.corpora.records import columns_of, read_records, refuse, without_empty
-from biasflow.tasks.classification.labels import dropped, keep_labels
+from biasflow.tasks.classification.labels import dropped, has_enough, keep_labels, of_further
 from biasflow.text.gender_swap import gender_of, genders_in, swap_gender
 from biasflow.training.examples import Examples
 
@@ -65,7 +65,7 @@ def read_texts(
     advice: str = "give more texts",
 ) -> tuple[pd.DataFrame, str]:
     """The texts of a user's files, and a sentence on what was read and left out: the columns text, label and gender
-    ("" where the files have none), tested, and compared: whether the label has enough texts of each gender for gaps.
+    ("" where the files have none), tested, and compared: whether the label has enough texts of the gender for gaps.
 
     columns: the names of text, label, group and split, None for what the files lack; a split names the texts that are
     tested (test), in place of the hash. groups, unknown, least, small: as in `collect`. Rows without a text or a label
@@ -113,17 +113,21 @@ def read_texts(
     said[1] += " left out" if said[1] else ""
     if columns["group"]:
         counts = texts["gender"].value_counts()
-        if len(counts) < len(WOMEN_FIRST):
+        if not {*WOMEN_FIRST} <= {*counts.index}:
             raise BiasflowError(
-                f"{files[0]}: column {columns['group']}: all texts are of {counts.index[0]}, and gaps need both "
-                "genders; leave the column out"
+                f"{files[0]}: column {columns['group']}: all texts are of {' and '.join(counts.index)}, and gaps need "
+                "both genders; leave the column out"
             )
-        said.append(", ".join(f"{counts[gender]:,} {gender}" for gender in WOMEN_FIRST))
-        texts["compared"] = True
+        further = [group for group in groups or () if group not in GENDERS]
+        said.append(", ".join(f"{counts.get(gender, 0):,} {gender}" for gender in (*WOMEN_FIRST, *further)))
     if columns["label"]:
         said.append(f"{texts['label'].nunique()} labels")
-        if columns["group"]:
-            said.append(_compare(texts, least=least, small=small, advice=advice))
+    if columns["group"]:
+        tested = texts[texts["tested"]]
+        said.append(_check_labels(tested, least=least, small=small, advice=advice) if columns["label"] else "")
+        said += [of_further(tested, group, least) for group in further]
+        # Women and men without a label are compared however few they are.
+        texts["compared"] = has_enough(texts, tested, least) | ((texts["label"] == "") & texts["gender"].isin(GENDERS))
     if limit is not None and len(once) > limit:
         said.append(f"a sample of {limit:,} is used")
     return texts, "; ".join(filter(None, said))
@@ -137,18 +141,15 @@ def check_gendered(path: Path, texts: pd.DataFrame) -> None:
             raise BiasflowError(f"{path}: no text that {which} has a word of gender, such as she; give more texts")
 
 
-def _compare(texts: pd.DataFrame, *, least: int, small: str, advice: str) -> str:
-    """Set the column compared: whether at least `least` tested texts of each gender have the label; and return a
-    sentence on those that have not. Where no two labels have so many, there are no gaps (small: "drop"), or
-    BiasflowError."""
+def _check_labels(tested: pd.DataFrame, *, least: int, small: str, advice: str) -> str:
+    """Return a sentence on the labels with fewer than `least` tested texts of a gender. Where no two labels have so
+    many, there are no gaps (small: "drop"), or BiasflowError."""
     try:
-        _, labels = keep_labels(texts[texts["tested"]], least=least, small=small, advice=advice)
+        _, labels = keep_labels(tested, least=least, small=small, advice=advice)
     except BiasflowError:
         if small == "error":
             raise
-        texts["compared"] = False
         return f"no gaps, as no two labels have {least} tested texts of each gender"
-    texts["compared"] = texts["label"].isin(labels.loc[labels["kept"], "label"])
     return dropped(labels).replace("dropped", "without gaps")
 
 

@@ -9,12 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from biasflow.base.errors import BiasflowError
+from biasflow.base.genders import GENDERS, pairs_of
 from biasflow.base.names import naming
 from biasflow.corpora.bios import by_value
 from biasflow.corpora.catalogue import Catalogue
 from biasflow.encoders.configured import PLANTED
 from biasflow.encoders.places import POOLED
-from biasflow.matrix import NA, PRETRAINED, Dataset
+from biasflow.matrix import NA, PRETRAINED, Dataset, of_pairs
 from biasflow.registry import (
     ADAPTED,
     DECIDED,
@@ -46,14 +47,16 @@ def probed_texts(asked: Asked) -> list[Dataset]:
     probe = asked.options["compression"]
     options = {"cuts": asked.task.cuts, "split_seeds": asked.split_seeds, "probe_seeds": probe["seeds"]}
     options |= {key: probe[key] for key in ("data", "epochs")}
-    return [_made_of_vectors(asked, text, options, modules=(asked.task.cuts,)) for text in _texts(asked)]
+    datasets = [_made_of_vectors(asked, text, options, modules=(asked.task.cuts,)) for text in _texts(asked)]
+    return _of_genders(asked.task, datasets)
 
 
 def families(asked: Asked) -> list[Dataset]:
     """Return the vectors from which probes of several families predict gender: one probe of each for a split."""
     options = {"cuts": asked.task.cuts, "data": [BALANCED], "split_seeds": asked.split_seeds, "probe_seeds": [0]}
     options["hidden"] = asked.options["probe_families"]["hidden"]
-    return [_made_of_vectors(asked, text, options, modules=(asked.task.cuts,)) for text in _texts(asked)]
+    datasets = [_made_of_vectors(asked, text, options, modules=(asked.task.cuts,)) for text in _texts(asked)]
+    return _of_genders(asked.task, datasets)
 
 
 def classified_texts(asked: Asked) -> list[Dataset]:
@@ -77,7 +80,32 @@ def classified_texts(asked: Asked) -> list[Dataset]:
     printed = asked.task.kind.printed
     scored_with = {role: (asked.task.file(printed[role]),) for role in ("professions",) if role in printed}
     about = {"scored_with": scored_with, "modules": modules}
-    return [_made_of_vectors(asked, text, {"text": text, **options}, texts, **about) for text in _texts(asked)]
+    datasets = [_made_of_vectors(asked, text, {"text": text, **options}, texts, **about) for text in _texts(asked)]
+    return [of_pair for dataset in datasets for of_pair in _by_pair(asked.task, dataset)]
+
+
+def _by_pair(task: TaskPlan, dataset: Dataset) -> list[Dataset]:
+    """The dataset or, if the texts have further groups, one for each pair of groups."""
+    if not (further := _further(task)):
+        return [dataset]
+    about = {"texts": dataset.files["texts"]}
+    pairs = of_pairs(dataset, pairs_of([*GENDERS, *further]), least=task.about["data"]["least"])
+    return [replace(one, scored_with={**one.scored_with, **about}) for one in pairs]
+
+
+def _of_genders(task: TaskPlan, datasets: list[Dataset]) -> list[Dataset]:
+    """The datasets, and for each further group of the texts one on which nothing is measured, and why."""
+    absent = {
+        group: f"tasks.{task.name}.groups: only women and men are told apart here; of {group} there are gaps (fairness)"
+        for group in _further(task)
+    }
+    others = [replace(one, name=f"{one.name}-{group}", absent=why) for one in datasets for group, why in absent.items()]
+    return datasets + others
+
+
+def _further(task: TaskPlan) -> list[str]:
+    """The groups that the texts of a task have beside women and men."""
+    return [group for group in task.about.get("groups") or () if group not in GENDERS]
 
 
 def adversaries(asked: Asked) -> list[Dataset]:
@@ -315,30 +343,30 @@ def decided_texts(asked: Asked) -> list[Dataset]:
     """Return the texts on which a classifier that is given decides, with their copies."""
     table = (asked.task.file(DECIDED_TEXTS["texts"]),)
     options = {"task": GIVEN_MODULE, "given": True}
-    return [
-        Dataset(
-            "copies",
-            {"examples": table},
-            options,
-            scored_with={"texts": table},
-            modules=(GIVEN_MODULE,),
-            part_of="texts",
-            reads_states=SENTENCE,
-        )
-    ]
+    copies = Dataset(
+        "copies",
+        {"examples": table},
+        options,
+        scored_with={"texts": table},
+        modules=(GIVEN_MODULE,),
+        part_of="texts",
+        reads_states=SENTENCE,
+    )
+    return _of_genders(asked.task, [copies])
 
 
 def _decided_labels(asked: Asked) -> list[Dataset]:
     """The same without the copies."""
-    return [replace(one, name="texts", scored_with={}) for one in decided_texts(asked)]
+    return [replace(decided_texts(asked)[0], name="texts", scored_with={})]
 
 
 def _decided_people(asked: Asked) -> list[Dataset]:
     """The same texts by the gender of whom they are about."""
-    (decided,) = decided_texts(asked)
+    decided = decided_texts(asked)[0]
     made_from, texts = {"predictions": ("predictions", decided)}, {"texts": decided.files["examples"]}
     options = {"text": RAW, "split_seeds": [0]}
-    return [Dataset("people", texts, options, made_from=made_from, reads_states=SENTENCE)]
+    people = Dataset("people", texts, options, made_from=made_from, reads_states=SENTENCE)
+    return _by_pair(asked.task, people)
 
 
 def check_given(task: TaskPlan) -> None:

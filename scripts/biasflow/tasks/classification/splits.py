@@ -1,8 +1,9 @@
 """How labelled texts are split and balanced, and the check that all splits can be, before anything is trained.
 
 The split and the balancing are those of Orgad, Goldfarb-Tarrant & Belinkov (2022). A table of texts has the columns
-label, gender (F or M), text, scrubbed (the text without words that tell gender) and, where the data have a split of
-their own, split (of PARTS)."""
+label, gender (F, M, or a further group of the user's), text, scrubbed (the text without words that tell gender); where
+the data have a split of their own, split (of PARTS); and where they have further groups, compared: whether its label
+has enough texts of its group for gaps."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.genders import FEMALE, MALE, WOMEN_FIRST
+from biasflow.base.genders import FEMALE, GENDERS, MALE, WOMEN_FIRST
 from biasflow.base.tabular import read_parquet, write_csv
 from biasflow.strategies import Strategy
 from biasflow.strategies import balance as balancing
@@ -89,14 +90,26 @@ def rows_of(texts: pd.DataFrame, strategy: Strategy, seed: int) -> Split:
     return Split(train, validation, held_out(texts, seed))
 
 
-def held_out(texts: pd.DataFrame, seed: int) -> np.ndarray:
-    """The rows of a seed's test part, always subsampled to as many women as men of every label.
+def held_out(texts: pd.DataFrame, seed: int, pair: Sequence[str] = WOMEN_FIRST) -> np.ndarray:
+    """The rows of a seed's test part, always subsampled to as many women as men of every label, or as many of both
+    groups of another pair (`comparable`).
 
     They are drawn from a state of their own, so that all strategies of a seed are tested on the same texts.
     TooFewError names a label with one gender in the test part."""
-    labels, genders = texts["label"].to_numpy(), texts["gender"].to_numpy()
     rows, rng = split(texts, seed).test, np.random.RandomState(seed)
+    if tuple(pair) != WOMEN_FIRST:
+        return comparable(texts, rows, pair, rng)
+    labels, genders = texts["label"].to_numpy(), texts["gender"].to_numpy()
     return balance(labels, genders, rows, how="subsampling", rng=rng, part=part_of("test", seed))
+
+
+def comparable(texts: pd.DataFrame, rows: np.ndarray, pair: Sequence[str], rng: np.random.RandomState) -> np.ndarray:
+    """Return those of `rows` in which a pair of groups is compared: as many texts of both for every label that has
+    enough of both (column compared); none if fewer than two labels have."""
+    rows = rows[texts["compared"].to_numpy()[rows]]
+    labels, genders = texts["label"].to_numpy(), texts["gender"].to_numpy()
+    rows = balance(labels, genders, rows, how="subsampling", one_gender="leave-out", groups=pair, rng=rng)
+    return rows if len({*labels[rows]}) > 1 else rows[:0]
 
 
 def labels_of(texts: pd.DataFrame) -> list[str]:
@@ -115,8 +128,13 @@ def classes_of(texts: pd.DataFrame) -> np.ndarray:
 
 
 def women(texts: pd.DataFrame) -> np.ndarray:
-    """Return 1 for every text of a woman and 0 for one of a man, [n]."""
+    """Return 1 for every text of a woman and 0 for any other, [n]."""
     return (texts["gender"] == FEMALE).to_numpy().astype(int)
+
+
+def of_genders(texts: pd.DataFrame, rows: np.ndarray) -> np.ndarray:
+    """Return those of `rows` that are texts of women or men: no method or probe knows a further group."""
+    return rows[texts["gender"].isin(GENDERS).to_numpy()[rows]]
 
 
 def check_balanceable(
@@ -152,9 +170,13 @@ def split_counts(texts: pd.DataFrame, seeds: Sequence[int]) -> pd.DataFrame:
     return counts.set_axis(["women", "men"], axis=1).reset_index()
 
 
-def shares_of_women(labels: Sequence[str], genders: Sequence[str], rows: np.ndarray) -> pd.Series:
-    """Share of women in [0, 1] by label (alphabetical) among `rows`, which should not have been balanced."""
-    women = pd.Series(np.asarray(genders)[rows] == FEMALE, index=np.asarray(labels)[rows])
+def shares_of_women(
+    labels: Sequence[str], genders: Sequence[str], rows: np.ndarray, pair: Sequence[str] = WOMEN_FIRST
+) -> pd.Series:
+    """Share of women in [0, 1] by label (alphabetical) among the women and men of `rows`, which should not have been
+    balanced; or that of the first group of another pair among both."""
+    of_pair = rows[np.isin(np.asarray(genders, dtype=object)[rows], pair)]
+    women = pd.Series(np.asarray(genders)[of_pair] == pair[0], index=np.asarray(labels)[of_pair])
     return women.groupby(level=0).mean().rename("share_of_women").rename_axis("label")
 
 
