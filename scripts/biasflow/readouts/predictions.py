@@ -40,7 +40,8 @@ def read(
     tokens of the longest example, as the encoder was trained (None: as many as it takes); what is longer is cut.
     given: whether the classifier is the user's, whose own labels are the classes that `examples` is given, and whose
     probabilities are kept, too: array `probabilities` [methods, *shape, classes], float32. The
-    file says of itself: classes, gold (class numbers; null where there are none), the options, and under `truncated` of
+    file says of itself: classes, gold (class numbers; null where there are none), ids (of the texts without their copies,
+    where there are such), the options, and under `truncated` of
     each head how many texts were cut, of how many: of `own` those that are predicted, of `retrained` those that it was
     trained on.
     BiasflowError: a classifier of other classes, predictions that are NaN, heads of other methods, a method that does
@@ -56,6 +57,7 @@ def read(
     if heads:
         truncated[RETRAINED] = load_arrays(source.file("heads")).meta[TRUNCATED]
     about = {"classes": examples.classes, "gold": examples.gold, TRUNCATED: truncated}
+    about |= {"ids": examples.ids} if examples.ids else {}
     save_arrays(output, arrays, reader.axis, **about, **options)
     return reader.facts()
 

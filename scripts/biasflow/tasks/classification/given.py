@@ -208,9 +208,11 @@ def examples(data: Mapping[str, tuple[Path, ...]], *, classes: Sequence[str]) ->
     originals, which come first. classes: those of the model."""
     table = read_parquet(data["examples"][0])
     tested = table[table["tested"]]
-    texts, labels = tested["text"].tolist(), tested.loc[tested["version"] == ORIGINAL, "label"]
+    texts, originals = tested["text"].tolist(), tested[tested["version"] == ORIGINAL]
+    labels = originals["label"]
     gold = tuple(map(class_of(classes), labels)) if (labels != "").all() else None
-    return Examples(lambda start, stop: (texts[start:stop],), (len(texts),), tuple(classes), gold)
+    made = lambda start, stop: (texts[start:stop],)  # noqa: E731
+    return Examples(made, (len(texts),), tuple(classes), gold, tuple(originals["of"].tolist()))
 
 
 def gendered_vectors(model, tokenizer, data: Mapping[str, Sequence[Path]]):
