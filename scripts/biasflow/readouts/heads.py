@@ -123,6 +123,8 @@ def _of_given(source: Source, output: Path) -> dict:
     """The table of the readout, of a classifier that is given."""
     texts, predictions = read_parquet(source.file("texts")), load_arrays(source.file("predictions"))
     people = texts[texts["tested"] & texts["compared"] & (texts["version"] == ORIGINAL)]
+    if people.empty:
+        raise AbsentError("no two labels have enough tested texts of each gender for a gap (data.least of the task)")
     rows = np.arange(len(people))
     if (people["label"] != "").all():
         labels, genders = people["label"].to_numpy(), people["gender"].to_numpy()

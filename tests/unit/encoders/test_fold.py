@@ -10,6 +10,7 @@ from transformers import AutoModelForMaskedLM
 from biasflow.base.errors import BiasflowError
 from biasflow.encoders.edit import edited
 from biasflow.encoders.fold import affine, fold
+from biasflow.erasers.eraser import Eraser
 from tests.unit.conftest import random_eraser
 from tests.unit.encoders.families import HIDDEN, KINDS, batch_of, model_of
 
@@ -91,6 +92,19 @@ def test_a_head_with_the_weights_of_the_word_embeddings_is_refused():
     model.lm_head.weight = model.get_input_embeddings().weight
     with pytest.raises(BiasflowError, match="would change the encoder"):
         fold(model, [("layer[-1]", eraser_of(centred=False))])
+
+
+def test_an_eraser_that_float32_is_too_coarse_for_is_refused_for_that_reason():
+    """Much of it lies along the sum of a state, which LayerNorm keeps at 0, but for rounding."""
+    model = model_of("bert", "MaskedLM")
+    for module in model.modules():
+        if isinstance(module, nn.LayerNorm):
+            nn.init.ones_(module.weight), nn.init.zeros_(module.bias)
+    before, left = logits(model), torch.nn.functional.one_hot(torch.tensor([1]), HIDDEN).float()
+    steep = Eraser(1e6 * torch.ones(HIDDEN, 1) + torch.eye(HIDDEN)[:, 2:3], left, torch.ones(1))
+    with pytest.raises(BiasflowError, match="ill-conditioned"):
+        fold(model, [("layer[-1]", steep)])
+    torch.testing.assert_close(logits(model), before, rtol=0, atol=0)
 
 
 def test_half_precision_is_refused():

@@ -114,9 +114,10 @@ def read_texts(
     if columns["group"]:
         counts = texts["gender"].value_counts()
         if len(counts) < len(WOMEN_FIRST):
+            unread = f" (but {unknowns:,}, of another value)" if unknowns else ""
             raise BiasflowError(
-                f"{files[0]}: column {columns['group']}: all texts are of {counts.index[0]}, and gaps need both "
-                "genders; leave the column out"
+                f"{files[0]}: column {columns['group']}: all texts are of {counts.index[0]}{unread}, and gaps need "
+                "both genders, written F and M; mend the column, or leave it out"
             )
         said.append(", ".join(f"{counts[gender]:,} {gender}" for gender in WOMEN_FIRST))
         texts["compared"] = True
