@@ -142,6 +142,7 @@ GROUP, ENGLISH, DOCUMENTS = (
 )
 FIRST_TOKEN_HEAD, ADAPTED = "a classifier on the first token", "a training that takes a changed model"
 DECIDED = "texts of yours on which a classifier can be tested (kind: classification)"
+DECISIONS = "decided_texts"  # the datasets of a metric of its decisions
 
 
 @dataclass(frozen=True)
@@ -1290,7 +1291,7 @@ METRICS = {
         "decisions that change with the gender of the words",
         "metrics.flips",
         "predictions",
-        "decided_texts",
+        DECISIONS,
         measures={
             "flips": Measure(
                 "flips",

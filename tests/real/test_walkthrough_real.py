@@ -13,7 +13,6 @@ from tests.real.files import DATA, SPLADE, needs
 from tests.workflow.conftest import ROOT, Project
 
 PAGE = ROOT / "docs/walkthrough.md"
-SAMPLED = f" limit=50 mirror={DATA}"  # WEAT and SEAT are not sampled
 pytestmark = needs(SPLADE)
 
 
@@ -23,17 +22,18 @@ def followed(tmp_path_factory) -> Path:
     folder = Project(tmp_path_factory.mktemp("walk") / "biasflow").folder
     (folder / "cognition").mkdir()
     (folder / "cognition/model").symlink_to(SPLADE)
-    measured = f"run: mine\nencoder: cognition/model\nlimit: 50\nmirror: {DATA}\n"  # as the command writes it, sampled
+    # As the command writes it, sampled; WEAT and SEAT are not.
+    measured = f"run: mine\nencoder: cognition/model\nlimit: 50\nmirror: {DATA}\n"
     (folder / "mine.yaml").write_text(measured, encoding="utf-8")
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "HF_HUB_OFFLINE": "1"}
     blocks = re.findall(r"^```(\w*)\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     assert [kind for kind, _ in blocks] == ["", "", "", "yaml", ""]
     for kind, text in blocks[1:]:
         if kind == "yaml":
-            (folder / "leace_all.yaml").write_text(text, encoding="utf-8")
+            with open(folder / "mine.yaml", "a", encoding="utf-8") as file:
+                file.write(text)
             continue
-        sampled = re.sub(r"(?<=encoder=)\S+$", rf"\g<0>{SAMPLED}", text.strip())
-        command = ["bash", "-c", sampled]
+        command = ["bash", "-c", text]
         done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, text + done.stdout + done.stderr
     return folder

@@ -50,6 +50,7 @@ def test_a_run_in_an_empty_folder_writes_there_alone(installed, call, tmp_path):
     before = files(installed)
     snakefile = call("-m", "biasflow", "workflow").strip()
     assert snakefile == str(installed / "biasflow/workflow/Snakefile")
+    assert Path(call("-m", "biasflow", "workflow", "config/mine.yaml").strip()).is_file()
     (tmp_path / "own.yaml").write_text(CONFIGURATION)
     start = ["-m", "snakemake", "--snakefile", snakefile, "--configfile", "own.yaml"]
     call(*start, "--cores", "1", MADE)

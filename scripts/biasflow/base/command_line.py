@@ -15,6 +15,7 @@ from pathlib import Path
 
 import yaml
 
+WRITTEN = "BIASFLOW_WRITTEN"  # a variable: the configuration that `biasflow measure` has just written, to start with it
 TAKES_ALL = "(--configfile takes all names that follow it: targets come before it)"
 KEY = re.compile(r"[a-zA-Z_][\w-]*\w")  # as --config takes it
 MERGE = "tag:yaml.org,2002:merge"  # the key <<, which may stand more than once

@@ -73,11 +73,15 @@ def snakemake_command(*words: str) -> list[str]:
 
 
 @app.command()
-def workflow() -> None:
+def workflow(
+    file: Annotated[str, typer.Argument(help="or another file of it, such as config/retrieval.yaml")] = "Snakefile",
+) -> None:
     """Name the Snakefile, for snakemake's own options in any folder.
 
     snakemake --snakefile $(biasflow workflow) --cores 4 --configfile FILE"""
-    say(of_workflow("Snakefile"))
+    if not Path(path := of_workflow(file)).is_file():
+        raise BiasflowError(f"the workflow has no file {file}; name one as the documents do (config/...)")
+    say(path)
 
 
 def say(line: str, *, err: bool = False) -> None:

@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from biasflow.base.command_line import WRITTEN
 from biasflow.base.errors import BiasflowError, nearest
 from biasflow.base.names import HUB, PINNED
 from biasflow.base.shipped import of_workflow
@@ -70,9 +71,10 @@ def measure(
     command = shlex.join(words)
     lines = "\n".join(f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in keys.items())
     text = TEXT.format(command=command, run=run, keys=lines)
-    _write(file, text, command, {"run": run, **keys}, files, settings)
+    written = _write(file, text, command, {"run": run, **keys}, files, settings)
     say(f"starting: {command}")
-    os.execv(sys.executable, [sys.executable, "-m", *words, *["--unlock"] * unlock])
+    environment = os.environ | {WRITTEN: str(file) * written}  # a refusal removes it (plan.start)
+    os.execve(sys.executable, [sys.executable, "-m", *words, *["--unlock"] * unlock], environment)
 
 
 def _named(encoders: list[str]) -> list[str]:
@@ -115,6 +117,12 @@ def _of_texts(path: Path, called: Mapping[str, str]) -> dict[str, object]:
             )
         columns[key] = alike[0]
     needed = [name for key, name in columns.items() if key == "text" or name in names or name != USUAL[key][0]]
+    for key, name in columns.items():
+        if name in needed and name not in names:
+            raise BiasflowError(
+                f"--texts: {path} has no column {name}; name its column of {OPTION[key]}s with --{OPTION[key]}-column "
+                f"(it has {', '.join(names)})"
+            )
     columns_of(path, read_records(path, needed), needed)
     columns = {key: name if name in needed else None for key, name in columns.items()}
     taken = ", ".join(f"{OPTION[key]} {name or 'none'}" for key, name in columns.items())
@@ -153,9 +161,9 @@ def _source(encoder: str, file: Path) -> tuple[str, str]:
     return "hub", pin
 
 
-def _write(file: Path, text: str, command: str, keys: dict, files: list[str], settings: list[str]) -> None:
+def _write(file: Path, text: str, command: str, keys: dict, files: list[str], settings: list[str]) -> bool:
     """Write the configuration once it can be planned with those before it; one that names the same encoder keeps its
-    keys, and has the command as its comment. BiasflowError where another one lies there."""
+    keys, and has the command as its comment. Whether it is new. BiasflowError where another one lies there."""
     from biasflow.base.files import read_text, write_text
     from biasflow.plan.compiled import prepared
     from biasflow.plan.listing import dropped
@@ -166,10 +174,11 @@ def _write(file: Path, text: str, command: str, keys: dict, files: list[str], se
         raise BiasflowError(
             f"{file} is there already, for another encoder or other texts; name another run with --run, or delete it"
         )
-    config, _ = configuration([*files, *[str(file)] * file.exists()], settings)
+    config, _ = configuration([*files, *[str(file)] * (before is not None)], settings)
     lay_over(config, keys)
     run = prepared(config)
     dropped(run.setup, run.plan, run.catalogue)  # what the texts are refused for
-    if file.exists():
+    if before is not None:
         text = re.sub("^#   snakemake .*$", lambda _: f"#   {command}", read_text(file), count=1, flags=re.MULTILINE)
     write_text(file, text)
+    return before is None

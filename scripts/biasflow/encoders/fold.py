@@ -4,6 +4,8 @@ An eraser is an affine map of states, and so is a linear layer: both together ar
 the encoder's last state and the sentence vector, where a head reads them; a state inside of the encoder also goes
 around its layers (the residual stream) and through normalisations, which no weight can follow."""
 
+import contextlib
+import copy
 from collections.abc import Iterator
 
 import torch
@@ -45,6 +47,15 @@ def fold(model: nn.Module, edits: Edits) -> list[str]:
         wanted = _outputs(model, batch)
     has_bias = getattr(model.config, BIAS_KEY, None)
     before: dict[str, tuple[torch.Tensor, torch.Tensor | None]] = {}
+
+    def restore() -> None:
+        for path, (weight, bias) in before.items():
+            layer = model.get_submodule(path)
+            layer.weight.copy_(weight)
+            layer.bias = None if bias is None else nn.Parameter(bias)
+        if has_bias is not None:
+            setattr(model.config, BIAS_KEY, has_bias)
+
     try:
         for place, eraser in edits:
             for path in _readers(model, taps.resolve(model, place)[0], batch):
@@ -52,21 +63,26 @@ def fold(model: nn.Module, edits: Edits) -> list[str]:
                 _check_own(model, path, layer, eraser)
                 before.setdefault(path, (layer.weight.clone(), None if layer.bias is None else layer.bias.clone()))
                 _fold_into(model, layer, eraser)
-        folded = _outputs(model, batch)
-        if not before or (folded - wanted).abs().max() > EXACT * wanted.abs().max():
-            raise BiasflowError(
-                f"{name}: what reads {' and '.join(place for place, _ in edits)} is not one linear layer, so the "
-                "eraser cannot be written into weights exactly; edit the model as it runs (biasflow.edit)"
-            )
     except BiasflowError:
-        for path, (weight, bias) in before.items():
-            layer = model.get_submodule(path)
-            layer.weight.copy_(weight)
-            layer.bias = None if bias is None else nn.Parameter(bias)
-        if has_bias is not None:
-            setattr(model.config, BIAS_KEY, has_bias)
+        restore()
         raise
+    if not before or (_outputs(model, batch) - wanted).abs().max() > EXACT * wanted.abs().max():
+        restore()
+        raise BiasflowError(f"{name}: {_why_inexact(model, edits)}, or edit the model as it runs (biasflow.edit)")
     return list(before)
+
+
+def _why_inexact(model: nn.Module, edits: Edits) -> str:
+    """Why weights cannot hold erasers exactly: they would in float64, or what reads the place is not linear."""
+    where = " and ".join(place for place, _ in edits)
+    if model.dtype == torch.float32:
+        with contextlib.suppress(BiasflowError):
+            fold(copy.deepcopy(model).double(), edits)
+            return (
+                f"the eraser at {where} is ill-conditioned, and weights in float32 are too coarse for it (in float64 "
+                "they would do); fit it to more texts, or with shrinkage"
+            )
+    return f"what reads {where} is not one linear layer, so no weights can hold an eraser there; take another place"
 
 
 def affine(eraser: Eraser) -> tuple[torch.Tensor, torch.Tensor]:

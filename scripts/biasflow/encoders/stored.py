@@ -20,6 +20,7 @@ WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"  # the seco
 CONFIG, TOKENIZER, SPECIAL_TOKENS = "config.json", "tokenizer_config.json", "special_tokens_map.json"
 ADAPTER = "adapter_config.json"
 HEAD = "head.safetensors"  # the linear layer on the first token of a classifier that biasflow fine-tuned
+CARRIED = "methods.safetensors"  # in the folder of a model that was trained with a method active
 # The files that are read here, and how many bytes they may have: real ones have some thousand.
 LARGEST = {CONFIG: 2**20, TOKENIZER: 2**24, SPECIAL_TOKENS: 2**20}
 PIECES = ("tokenizer.json", "vocab.txt", "vocab.json")  # files of pieces: the first that is there counts

@@ -8,11 +8,11 @@ from pathlib import Path
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError
+from biasflow.encoders.stored import CARRIED
 from biasflow.erasers.eraser import Eraser, load_erasers, load_metadata, save_erasers
 from biasflow.methods.controls import control_of
 from biasflow.methods.grid import Setting, Subspaces, edits_of, name_of_setting, setting_named
 
-CARRIED = "methods.safetensors"  # in the folder of a model that was trained with a method active
 NONE, NO_SETTING = "none", "-"  # the method that leaves a model as it is; the setting of a method that has only one
 Specification = Mapping[str, object] | Sequence[Mapping[str, object]]  # a method as the configuration has it
 

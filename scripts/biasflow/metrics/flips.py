@@ -66,7 +66,7 @@ def score(path: str | Path, *, texts: str | Path) -> pd.DataFrame:
             scores.append(("decisions_kept", NA, NA, *_share(labels[:n] == untouched)))
         rows += [(*pair, *row) for row in scores]
     scored = pd.DataFrame(rows, columns=["method", "setting", *SUMMARY]).assign(head="own")
-    return pd.concat([scored, truncated_of_heads(readout)], ignore_index=True)
+    return pd.concat([scored, truncated_of_heads(readout, part=NA, variant=NA)], ignore_index=True)
 
 
 def summary(

@@ -1,6 +1,6 @@
 """The model card of a model with a method in its weights: what was done, and what the run measured of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -16,6 +16,10 @@ from biasflow.results.matrix import without_samples
 from biasflow.results.scores import NA, NONE
 
 KEY = ["measure", "dataset"]
+TAGS = ["biasflow", "gender-debiased"]
+KEPT = ("license", "license_name", "license_link", "language", "library_name")  # what the card of the base says, too
+# Beside a score in the card's model-index; `untouched` and base_* are of the base, beats and draws of random edits.
+BESIDE = ("low", "high", "neutral", "untouched", "base_low", "base_high", "beats", "draws", "verdict")
 # The measures of the vector of a sentence.
 OF_SENTENCES = {
     measure
@@ -50,17 +54,41 @@ def card(
     if rows.empty:
         known = matrix.loc[(matrix["encoder"] == encoder) & matrix["value"].notna(), "method"].unique()
         raise BiasflowError(f"run {about['run']} has no score of {encoder} under {method}; {nearest(method, known)}")
+    of_base = {key: value for key, value in _front_matter(base / "README.md").items() if key in KEPT}
+    listed = rows.fillna({"verdict": "", "disputed": "", "draws": 0, "beats": 0}).to_dict("records")
+    kind = "sentence-similarity" if about["sentence"] else "fill-mask" if task == NA else "text-classification"
+    fitted = (str(step.get("fitted_to", "words in context")) for step in specification)
     return plain_text(
         "card.md",
-        rows=rows.fillna({"verdict": "", "disputed": "", "draws": 0, "beats": 0}).to_dict("records"),
+        metadata=_metadata(listed, kind, str(about["name"]), base_model=about["base_name"] or None, **of_base),
+        rows=listed,
         enough=LEAST_DRAWS,
         method=method,
         base=base.name,
-        licence=_front_matter(base / "README.md").get("license", ""),
+        licence=of_base.get("license", ""),
         about=", ".join(f"{step['eraser']} at {step['places']}" for step in specification),
-        fitted=", ".join(dict.fromkeys(str(step.get("fitted_to", "words in context")) for step in specification)),
+        fitted=", ".join("the texts of the task" if name == "task" else name for name in dict.fromkeys(fitted)),
         **about,
     )
+
+
+def _metadata(rows: Iterable[Mapping], kind: str, name: str, **about: object) -> str:
+    """The head of a model card as the model hub reads it, in YAML. kind: the hub's name of what the model does."""
+    from huggingface_hub import EvalResult, ModelCardData  # slow to load
+
+    results = [
+        EvalResult(
+            task_type=kind,
+            dataset_type=row["dataset"],
+            dataset_name=row["dataset"],
+            metric_type=row["measure"],
+            metric_name=row["label"],
+            metric_value=row["value"],
+            metric_args={key: row[key] for key in BESIDE if pd.notna(row.get(key)) and row[key] != ""},
+        )
+        for row in rows
+    ]
+    return ModelCardData(model_name=name, eval_results=results, tags=TAGS, **about).to_yaml()
 
 
 def _front_matter(readme: Path) -> dict:

@@ -17,7 +17,7 @@ from biasflow.results.bootstrap import share_interval
 from biasflow.results.matrix import OWN
 from biasflow.results.scores import NA, NONE
 
-Answers = Mapping[tuple[str, str], np.ndarray]  # (encoder, task) -> labels of a classifier as it is (`answers_of`)
+Answers = Mapping[tuple[str, str], pd.Series]  # (encoder, task) -> labels of a classifier as it is (`answers_of`)
 
 
 class Score(NamedTuple):
@@ -67,7 +67,7 @@ class Decisions:
     this being larger than control; accuracy: of all tested texts; majority: of the label that most of these have;
     swapped: the change of accuracy on swapped copies; labels: those that move the most first; cut: texts that were too
     long; others: the other classifiers of the task, such as one of another seed, each with the share of texts to which
-    it gives another label."""
+    it gives another label, of those that both decide on."""
 
     encoder: str
     task: str
@@ -110,14 +110,16 @@ class Decisions:
         return sorted(with_gap, key=lambda label: -abs(label.gap.value))
 
 
-def answers_of(path: Path) -> np.ndarray:
-    """The labels that a classifier gives as it is, by name: to the tested texts, then to their copies; none where its
+def answers_of(path: Path) -> pd.Series:
+    """The name of the label that a classifier gives, as it is, to each tested text, by the text's id; none where its
     readout (of `predictions`) could not be made."""
-    if not path.is_file():
-        return np.array([])
-    readout = load_arrays(path)
-    row = next((row for row, (method, _) in enumerate(readout.axis) if method == NONE), None)
-    return np.array([] if row is None else np.array(readout.meta["classes"])[readout.arrays["own"][row]])
+    if path.is_file():
+        readout = load_arrays(path)
+        ids, classes = readout.meta["ids"], np.array(readout.meta["classes"])
+        for (method, _), labels in zip(readout.axis, readout.arrays["own"], strict=True):
+            if method == NONE:
+                return pd.Series(classes[labels[: len(ids)]], ids)
+    return pd.Series(dtype=str)
 
 
 def decisions(scores: pd.DataFrame, answers: Answers = MappingProxyType({})) -> list[Decisions]:
@@ -153,18 +155,19 @@ def decisions(scores: pd.DataFrame, answers: Answers = MappingProxyType({})) -> 
                 labels,
                 [*_methods(by_method)],
                 int(np.nan_to_num(untouched.get(("truncated", NA, NA), Score()).value)),
-                [*_others(encoder, task, int(untouched["gendered_texts", NA, NA].n), answers)],
+                [*_others(encoder, task, answers)],
             )
         )
     return found
 
 
-def _others(encoder: str, task: str, tested: int, answers: Answers) -> Iterator[tuple[str, Score]]:
-    own = answers.get((encoder, task), ())[:tested]
+def _others(encoder: str, task: str, answers: Answers) -> Iterator[tuple[str, Score]]:
+    own = answers.get((encoder, task), pd.Series(dtype=str))
     for (other, of_task), labels in answers.items():
-        if of_task == task and other != encoder and len(own) and len(labels):
-            differ = int((own != labels[:tested]).sum())
-            yield other, Score(differ / tested, *share_interval(differ, tested), tested)
+        own_of_both, of_other = own.align(labels, join="inner")
+        if of_task == task and other != encoder and (n := len(of_other)):
+            differ = int((own_of_both != of_other).sum())
+            yield other, Score(differ / n, *share_interval(differ, n), n)
 
 
 def _by_key(rows: pd.DataFrame) -> dict[tuple[str, str, str], Score]:

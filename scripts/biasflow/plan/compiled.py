@@ -24,9 +24,9 @@ from biasflow.plan.jobs import Job, Jobs, Plan, ScoringJob
 from biasflow.plan.readings import file_in_output, reading_jobs, reading_output, scoring_jobs
 from biasflow.plan.setup import Setup, plan_module
 from biasflow.plan.trainings import data_jobs, fit_jobs, training_jobs
+from biasflow.registry import DECISIONS, METRICS
 from biasflow.tasks.kinds import TaskPlan
 
-DECISIONS = "flips"  # the metric of classifiers that are given
 LEDGER = ("ledger", "ledger_summary", "released_errors")  # its tables
 SUFFIXES = ("csv", "tex", "html")  # of a table
 PICTURES = [f"figures/page_{name}.{kind}" for name in ("bias", "methods") for kind in ("svg", "png")]  # of the page
@@ -200,7 +200,7 @@ def _page_jobs(setup: Setup, plan: Plan, catalogue: Catalogue) -> Iterator[Job]:
             (score.model.encoder, score.model.task): score.reading
             for scores in plan.scored.values()
             for score in scores
-            if score.metric == DECISIONS
+            if METRICS[score.metric].datasets == DECISIONS
         }
         files["decided"] = list(dict.fromkeys(reading_output(setup.paths, reading) for reading in decided.values()))
     tables = [f"tables/{name}.{suffix}" for name in page_tables(plan) for suffix in SUFFIXES]

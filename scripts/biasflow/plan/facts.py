@@ -20,7 +20,7 @@ from biasflow.encoders.described import check_classifier, describe
 from biasflow.encoders.families import FAMILIES
 from biasflow.encoders.recipes import MASKED_LM
 from biasflow.encoders.sentence_transformers import encoder_folder
-from biasflow.encoders.stored import CONFIG, INDEX, MERGE, WEIGHTS, adapter_of, check_config
+from biasflow.encoders.stored import CARRIED, CONFIG, INDEX, MERGE, WEIGHTS, adapter_of, check_config
 from biasflow.plan.asked import read_asked
 from biasflow.plan.datasets import BIOGRAPHIES, text_file
 from biasflow.plan.setup import Facts, Setup
@@ -51,6 +51,11 @@ def gather(config: Mapping) -> Facts:
             reason = _why_not(encoder)
             if reason is None:
                 described[name] = describe(encoder.folder)
+                if (encoder.folder / CARRIED).is_file():
+                    raise BiasflowError(
+                        f"{encoder.folder} was trained with a method active ({CARRIED}), without which it is never "
+                        "read; measure it in the run that trained it"
+                    )
                 if name in given:
                     check_classifier(described[name])
             elif encoder.about["optional"]:

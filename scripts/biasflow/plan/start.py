@@ -2,18 +2,21 @@
 found out about its jobs."""
 
 import atexit
+import contextlib
 import gc
 import logging
 import math
 import os
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from snakemake.jobs import Job
 
 from biasflow.base.at_work import begin_work, check_queue, name_of_jobs
+from biasflow.base.command_line import WRITTEN
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import check_path, check_writable
 from biasflow.base.paths import CORPORA, is_corpus_file
@@ -46,7 +49,7 @@ class Start(NamedTuple):
     def follow_content(self, workflow) -> None:
         """Have Snakemake, which has no jobs yet, make again what was made of another content, at whatever time."""
         ignore_times(self.root)
-        with self.last.ending():
+        with self.last.ending(), withdrawn():
             behind = outdated(self.prepared.setup.config["run"], self.user_files.content)
         workflow.dag.forcefiles.update(behind)
         share_corpora(workflow.persistence)
@@ -55,7 +58,7 @@ class Start(NamedTuple):
         """Stop, also a dry run, if a GPU or a partition is asked for and there is none, or finished results are not as
         planned."""
         config, jobs = self.prepared.setup.config, planned_jobs(dag)
-        with self.last.ending():
+        with self.last.ending(), withdrawn():
             check_device(self.device, cluster=self.on_cluster)
             check_kept(config, jobs, self.user_files.content)
             check_finished(jobs, self.user_files.content)
@@ -70,7 +73,7 @@ class Start(NamedTuple):
         """Stop before the first job if another start is at work on the same results, or nothing can be written,
         submitted or downloaded; note what is asked."""
         setup = self.prepared.setup
-        with self.last.ending():
+        with self.last.ending(), withdrawn():
             check_writable(setup.paths.root)
             begin_work(setup.paths.root)
             check_scheduler(workflow.executor_plugin.name)
@@ -82,6 +85,7 @@ class Start(NamedTuple):
             remember(setup.paths.asked, self.prepared.plan.blocks, setup.facts.asked)
             self.last.say()
             self.last.plan = ""
+        os.environ.pop(WRITTEN, None)
 
     def end(self, workflow) -> None:
         """Say what a successful run has found, and what it could not measure; also where results lie in a storage."""
@@ -103,17 +107,29 @@ def start(config, workflow, logger: logging.Logger, root: Path) -> Start:
     atexit.register(last.say)
     shorten(logger, workflow)
     try:
-        check_path(root)
-        run, settings = prepared(config, workflow.configfiles), workflow.resource_settings
-        # A job of a cluster plans again, on its own machine: what it is given was decided before.
-        on_cluster = workflow.remote_exec or submits_jobs(settings)
-        device = planned_device(run.setup.config["device"], cluster=on_cluster)
-        if workflow.is_main_process:
-            last.plan = announced(run)
+        with withdrawn():
+            check_path(root)
+            run, settings = prepared(config, workflow.configfiles), workflow.resource_settings
+            # A job of a cluster plans again, on its own machine: what it is given was decided before.
+            on_cluster = workflow.remote_exec or submits_jobs(settings)
+            device = planned_device(run.setup.config["device"], cluster=on_cluster)
+            if workflow.is_main_process:
+                last.plan = announced(run)
     except BiasflowError as error:
         sys.exit(f"biasflow: {error}")
     files = UserFiles((run.setup.paths.root, CORPORA))
     return Start(run, device, on_cluster, last, float(since), files, root, settings.cores or 1)
+
+
+@contextlib.contextmanager
+def withdrawn() -> Iterator[None]:
+    """Let no configuration of a run that is refused before its first job stay behind, if it was written for it."""
+    try:
+        yield
+    except BiasflowError:
+        if file := os.environ.get(WRITTEN):
+            Path(file).unlink(missing_ok=True)
+        raise
 
 
 def share_corpora(persistence) -> None:

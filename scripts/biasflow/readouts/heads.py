@@ -138,7 +138,7 @@ def _of_given(source: Source, output: Path, groups: Sequence[Sequence[str]]) -> 
         tables += [counted(by_text.iloc[rows], pair, **named) for pair, rows in zip(groups, compared, strict=True)]
     table = pd.concat(tables, ignore_index=True)
     if table.empty:
-        raise AbsentError("no two labels have tested texts of both genders, so there is no gap")
+        raise AbsentError("no two labels have enough tested texts of both genders for a gap (data.least of the task)")
     write_parquet(table[[*METHOD, *COLUMNS[2:]]], output)
     return {"people": len(np.unique(np.concatenate(compared)))}
 

@@ -17,12 +17,13 @@ class Examples:
 
     texts: (start, stop) -> the texts of the examples number `start` to `stop` - 1; only these are made. classes: their
     names in the order of the class numbers, None where a number is predicted. gold: each example's class number (or
-    number); None where examples have none."""
+    number); None where examples have none. ids: of the texts as they are, which come first where copies follow."""
 
     texts: Callable[[int, int], Texts]
     shape: tuple[int, ...]
     classes: tuple[str, ...] | None
     gold: tuple[float, ...] | None = None
+    ids: tuple[int, ...] | None = None
 
     def __len__(self) -> int:
         return int(np.prod(self.shape))

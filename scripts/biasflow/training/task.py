@@ -18,8 +18,8 @@ from biasflow.base.by_name import module_named
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import whole_folder, write_json
 from biasflow.encoders.edit import Edits
-from biasflow.encoders.stored import digests_of
-from biasflow.methods.fitted import CARRIED, NO_SETTING, NONE, Fitted, save
+from biasflow.encoders.stored import CARRIED, digests_of
+from biasflow.methods.fitted import NO_SETTING, NONE, Fitted, save
 from biasflow.training import FACTS, FITTING
 from biasflow.training.checkpoints import computed_by
 

@@ -70,7 +70,7 @@ def started(folder, monkeypatch) -> list[list[str]]:
     shutil.copytree(ROOT / "config", folder / "config")
     monkeypatch.setattr("biasflow.base.shipped.ROOT", folder)
     commands: list[list[str]] = []
-    monkeypatch.setattr("os.execv", lambda _, words: commands.append(words[2:]))
+    monkeypatch.setattr("os.execve", lambda _, words, environment: commands.append(words[2:]))
     return commands
 
 
@@ -112,10 +112,16 @@ def test_measure_with_texts_writes_what_their_columns_allow(started):
     assert "other texts" in fault("measure", "toxic", "--texts", "two.csv")
     said("measure", "toxic", "--texts", "two.csv", "--gender-column", "author", "--run", "two")
     assert yaml.safe_load(Path("two.yaml").read_text())["ask"]["decisions"]["metrics"] == ["flips", "fairness"]
+    shutil.copytree("toxic", "active")
+    Path("active/methods.safetensors").touch()
     for words, why in (
         (("bert", "--texts", "two.csv"), "weights lack pooler.dense.weight"),
+        (("active", "--texts", "two.csv"), "active was trained with a method active"),
         (("toxic", "--texts", "no.csv"), "no file no.csv"),
-        (("toxic", "--texts", "two.csv", "--label-column", "kind"), "no column kind"),
+        (
+            ("toxic", "--texts", "two.csv", "--label-column", "kind"),
+            "two.csv has no column kind; name its column of labels with --label-column (it has text, author)",
+        ),
     ):
         assert why in fault("measure", *words, "--run", "three") and not Path("three.yaml").exists()
 

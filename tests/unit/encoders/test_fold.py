@@ -1,6 +1,8 @@
 """Erasers in the weights of heads: the same outputs as with hooks, and refusals where that cannot be."""
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -10,11 +12,19 @@ from transformers import AutoModelForMaskedLM
 from biasflow.base.errors import BiasflowError
 from biasflow.encoders.edit import edited
 from biasflow.encoders.fold import affine, fold
+from biasflow.erasers.eraser import Eraser
 from tests.unit.conftest import random_eraser
 from tests.unit.encoders.families import HIDDEN, KINDS, batch_of, model_of
 
 # Kinds whose head begins with a layer without a bias, so that an eraser has no place for its centre.
 NO_BIAS = {("MaskedLM", "eurobert"), ("MaskedLM", "eurobert, shared keys")}
+COLUMNS = [("MaskedLM", "layer[-1]"), ("SequenceClassification", "layer[-1].cls"), ("SequenceClassification", "pooled")]
+PAGE = Path(__file__).parents[3] / "docs/command.md"
+# Architecture -> what the table of the documents says of COLUMNS.
+PRINTED = {
+    kind: [cell.strip() for cell in cells.split("|")]
+    for kind, cells in re.findall(r"^\| `([\w, -]+)` \| (.*) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+}
 
 
 def eraser_of(*, centred: bool):
@@ -29,12 +39,10 @@ def logits(model):
 
 @pytest.mark.parametrize("centred", [True, False])
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    ("head", "place"),
-    [("MaskedLM", "layer[-1]"), ("SequenceClassification", "layer[-1].cls"), ("SequenceClassification", "pooled")],
-)
+@pytest.mark.parametrize(("head", "place"), COLUMNS)
 def test_a_folded_model_computes_what_the_edited_one_does(kind, head, place, centred):
     model, eraser = model_of(kind, head), eraser_of(centred=centred)
+    printed = PRINTED[kind][COLUMNS.index((head, place))]
     if place != "pooled" and kind in ("modernbert, mean", "eurobert, shared keys"):
         place = "layer[-1]"  # their heads read the mean
     before, states = logits(model), model.base_model(**batch_of()).last_hidden_state
@@ -44,10 +52,14 @@ def test_a_folded_model_computes_what_the_edited_one_does(kind, head, place, cen
         with pytest.raises(BiasflowError, match="has no bias"):
             fold(model, [(place, eraser)])
         torch.testing.assert_close(logits(model), before, rtol=0, atol=0)
+        assert printed == "without a centre"
         return
     changed = fold(model, [(place, eraser)])
     assert changed and not torch.allclose(before, wanted)
-    torch.testing.assert_close(logits(model), wanted, rtol=1e-5, atol=1e-5 * float(wanted.abs().max()))
+    difference = float((logits(model) - wanted).abs().max() / wanted.abs().max())
+    if not printed.startswith("without"):
+        assert difference <= 5 * float(printed)  # as processors differ
+    assert difference < 1e-5
     torch.testing.assert_close(model.base_model(**batch_of()).last_hidden_state, states, rtol=0, atol=0)
 
 
@@ -91,6 +103,19 @@ def test_a_head_with_the_weights_of_the_word_embeddings_is_refused():
     model.lm_head.weight = model.get_input_embeddings().weight
     with pytest.raises(BiasflowError, match="would change the encoder"):
         fold(model, [("layer[-1]", eraser_of(centred=False))])
+
+
+def test_an_eraser_that_float32_is_too_coarse_for_is_refused_for_that_reason():
+    """Much of it lies along the sum of a state, which LayerNorm keeps at 0, but for rounding."""
+    model = model_of("bert", "MaskedLM")
+    for module in model.modules():
+        if isinstance(module, nn.LayerNorm):
+            nn.init.ones_(module.weight), nn.init.zeros_(module.bias)
+    before, left = logits(model), torch.nn.functional.one_hot(torch.tensor([1]), HIDDEN).float()
+    steep = Eraser(1e6 * torch.ones(HIDDEN, 1) + torch.eye(HIDDEN)[:, 2:3], left, torch.ones(1))
+    with pytest.raises(BiasflowError, match="ill-conditioned"):
+        fold(model, [("layer[-1]", steep)])
+    torch.testing.assert_close(logits(model), before, rtol=0, atol=0)
 
 
 def test_half_precision_is_refused():

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from huggingface_hub import ModelCard
 from sentence_transformers import SentenceTransformer
 from transformers import (
     AutoModelForMaskedLM,
@@ -164,10 +165,15 @@ def test_the_card_has_the_scores_of_the_run_and_what_the_method_does_not_do(tmp_
     about = {"run": "mine", "changed": ["head"], "sentence": False, "sha256": "0", "commit": "", "name": "new"}
     options = {"base": tmp_path, "specification": [{"eraser": "leace", "places": "last"}], "base_name": "owner/bert"}
     text = card(matrix, "bert", "zeta", **options, **about)
-    assert "base_model: owner/bert" in text and "license: apache-2.0" in text and PROBES in text
+    known = ModelCard(text).data  # as the model hub reads it
+    assert (known.base_model, known.license, known.model_name) == ("owner/bert", "apache-2.0", "new") and PROBES in text
     row = matrix[(matrix["method"] == "zeta") & (matrix["measure"] == "strength")].iloc[0]
     base = matrix[(matrix["method"] == "none") & (matrix["measure"] == "strength")].iloc[0]
     ends = [f"{one['value']:.3f} [{one['low']:.3f}, {one['high']:.3f}]" for one in (base, row)]
     assert f"| {ends[0]} | {ends[1]} |  | helps (less evidence) |" in text
+    (result,) = [one for one in known.eval_results if one.metric_type == "strength"]
+    assert (result.task_type, result.dataset_type, result.metric_value) == ("fill-mask", row["dataset"], row["value"])
+    beside = {"low": row["low"], "high": row["high"], "untouched": base["value"], "base_low": base["low"]}
+    assert beside.items() <= result.metric_args.items() and result.metric_args["verdict"] == "helps"
     with pytest.raises(BiasflowError, match="no score of bert under nothing"):
         card(matrix, "bert", "nothing", **options, **about)

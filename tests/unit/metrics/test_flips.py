@@ -35,7 +35,7 @@ def scored(tmp_path, table: pd.DataFrame, *classifiers, gold=True) -> pd.DataFra
     right = [1] * int((tested["version"] == "original").sum()) if gold else None
     arrays = {"own": (nurse > 0.5).astype(np.uint8), "probabilities": probabilities}
     axis = [("none", "-"), *(("method", f"draw{k}") for k in range(1, len(classifiers)))]
-    save_arrays(tmp_path / "texts.safetensors", arrays, axis, classes=CLASSES, gold=right, truncated={"own": [0, 9]})
+    save_arrays(tmp_path / "texts.safetensors", arrays, axis, classes=CLASSES, gold=right, truncated={"own": [3, 9]})
     write_parquet(table, tmp_path / "texts.parquet")
     return score(tmp_path / "texts.safetensors", texts=tmp_path / "texts.parquet")
 
@@ -84,6 +84,8 @@ def test_a_fragile_classifier_changes_as_many_decisions_for_neutral_words_and_no
     assert cell["value"] > 0 and "change as many decisions" in cell["caution"]
     kept = cells[(cells["measure"] == "decisions_kept") & (cells["method"] == "none")].iloc[0]
     assert kept["value"] == 1
+    cut = scores[(scores["metric"] == "truncated") & (scores["method"] == "none")]
+    assert cut[["value", "n", "part", "variant"]].to_numpy().tolist() == [[3, 9, "-", "-"]]
 
 
 def test_accuracy_on_swapped_texts_stands_beside_its_change(tmp_path):

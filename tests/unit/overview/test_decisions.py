@@ -78,10 +78,10 @@ def test_a_model_that_was_trained_here_has_no_such_section():
     assert decisions(scores().assign(strategy="plain")) == []
 
 
-def test_several_classifiers_stand_beside_the_share_of_texts_on_which_they_differ(tmp_path):
-    labels = np.array(["nurse", "surgeon"] * 500 + ["other"] * 812)  # of copies, behind the tested texts
+def test_several_classifiers_stand_beside_the_share_of_texts_on_which_they_differ():
+    labels = pd.Series(["nurse", "surgeon"] * 500)
     others = labels.copy()
-    others[:30], others[1000:] = "other", "nurse"
+    others[:30] = "other"
     answers = {("mine", "bios"): labels, ("seed1", "bios"): others, ("seed1", "another task"): labels}
     (one,) = decisions(scores(), answers)
     ((name, share),) = one.others
@@ -91,12 +91,22 @@ def test_several_classifiers_stand_beside_the_share_of_texts_on_which_they_diffe
     assert decisions(scores())[0].others == []
 
 
+def test_two_classifiers_are_compared_on_the_same_texts_if_one_leaves_some_out():
+    labels = pd.Series(["nurse", "surgeon"] * 500)
+    left_out = labels.drop([0, 7, 500])  # by position all others would differ
+    (one,) = decisions(scores(), {("mine", "bios"): labels, ("seed1", "bios"): left_out.sample(frac=1, random_state=0)})
+    assert [(share.value, share.n) for _, share in one.others] == [(0, 997)]
+    (one,) = decisions(scores(), {("mine", "bios"): labels, ("seed1", "bios"): pd.Series(["nurse"], [4000])})
+    assert one.others == []
+
+
 def test_answers_are_those_of_the_model_as_it_is(tmp_path):
     arrays = {"own": np.array([[1, 1, 1], [0, 1, 0]], np.uint8)}
     axis = [("leace", "-"), ("none", "-")]
-    save_arrays(tmp_path / "texts.safetensors", arrays, axis, classes=["nurse", "surgeon"])
-    assert answers_of(tmp_path / "texts.safetensors").tolist() == ["nurse", "surgeon", "nurse"]
-    assert answers_of(tmp_path / "absent.safetensors").size == 0
+    save_arrays(tmp_path / "texts.safetensors", arrays, axis, classes=["nurse", "surgeon"], ids=[3, 5])
+    answers = answers_of(tmp_path / "texts.safetensors")
+    assert answers.to_dict() == {3: "nurse", 5: "surgeon"}  # without that to a copy, which is behind
+    assert answers_of(tmp_path / "absent.safetensors").empty
 
 
 def test_accuracy_stands_beside_that_of_the_most_frequent_label():

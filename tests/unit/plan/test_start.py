@@ -4,10 +4,12 @@ from types import SimpleNamespace
 
 import pytest
 
+from biasflow.base.command_line import WRITTEN
 from biasflow.base.errors import BiasflowError
 from biasflow.plan import device
 from biasflow.plan.changed import changes
 from biasflow.plan.device import check_scheduler, planned_device, submits_jobs
+from biasflow.plan.start import withdrawn
 from tests.unit.plan.configs import changed
 
 BEFORE = {
@@ -89,3 +91,15 @@ def test_slurm_is_asked_for_where_jobs_can_be_submitted_to_it(monkeypatch):
             check_scheduler("slurm")
     with pytest.raises(BiasflowError, match="no sbatch"):
         check_scheduler("slurm")
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_a_run_that_is_refused_leaves_no_configuration_that_was_written_for_it(tmp_path, monkeypatch, is_new):
+    (tmp_path / "mine.yaml").touch()
+    monkeypatch.setenv(WRITTEN, str(tmp_path / "mine.yaml") * is_new)
+    with withdrawn():
+        pass
+    assert (tmp_path / "mine.yaml").exists()
+    with pytest.raises(BiasflowError, match="no network"), withdrawn():
+        raise BiasflowError("no network")
+    assert (tmp_path / "mine.yaml").exists() != is_new

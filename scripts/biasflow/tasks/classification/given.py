@@ -114,9 +114,10 @@ def read_texts(
     if columns["group"]:
         counts = texts["gender"].value_counts()
         if not {*WOMEN_FIRST} <= {*counts.index}:
+            unread = f" (but {unknowns:,}, of another value)" if unknowns else ""
             raise BiasflowError(
-                f"{files[0]}: column {columns['group']}: all texts are of {' and '.join(counts.index)}, and gaps need "
-                "both genders; leave the column out"
+                f"{files[0]}: column {columns['group']}: all texts are of {' and '.join(counts.index)}{unread}, and gaps "
+                "need both genders, written F and M; mend the column, or leave it out"
             )
         further = [group for group in groups or () if group not in GENDERS]
         said.append(", ".join(f"{counts.get(gender, 0):,} {gender}" for gender in (*WOMEN_FIRST, *further)))
@@ -209,9 +210,11 @@ def examples(data: Mapping[str, tuple[Path, ...]], *, classes: Sequence[str]) ->
     originals, which come first. classes: those of the model."""
     table = read_parquet(data["examples"][0])
     tested = table[table["tested"]]
-    texts, labels = tested["text"].tolist(), tested.loc[tested["version"] == ORIGINAL, "label"]
+    texts, originals = tested["text"].tolist(), tested[tested["version"] == ORIGINAL]
+    labels = originals["label"]
     gold = tuple(map(class_of(classes), labels)) if (labels != "").all() else None
-    return Examples(lambda start, stop: (texts[start:stop],), (len(texts),), tuple(classes), gold)
+    made = lambda start, stop: (texts[start:stop],)  # noqa: E731
+    return Examples(made, (len(texts),), tuple(classes), gold, tuple(originals["of"].tolist()))
 
 
 def gendered_vectors(model, tokenizer, data: Mapping[str, Sequence[Path]]):

@@ -19,6 +19,7 @@ from biasflow.matrix import NA, PRETRAINED, Dataset, of_pairs
 from biasflow.registry import (
     ADAPTED,
     DECIDED,
+    DECISIONS,
     ENGLISH,
     FIRST_TOKEN_HEAD,
     GIVEN,
@@ -420,7 +421,7 @@ OF_GIVEN = Kind(
         ),
     ),
     trained_on={},
-    datasets={"decided_texts": decided_texts},
+    datasets={DECISIONS: decided_texts},
     head="classification",
     gendered=Gendered("tasks.classification.given", DECIDED_TEXTS, lambda task, seed: {}, POOLED),
     has=frozenset({DECIDED}),

@@ -295,6 +295,7 @@ def test_a_readout_of_a_given_classifier_is_what_transformers_says_of_every_copy
     np.testing.assert_allclose(readout.arrays["probabilities"][0], wanted, atol=1e-5)
     assert readout.meta["truncated"]["own"][0] > 0
     n = (tested["version"] == "original").sum()
+    assert readout.meta["ids"] == tested["of"][:n].tolist()
     names = np.array(["no", "yes", "maybe"])
     scores = flips.score(tmp_path / "texts.safetensors", texts=table).set_index(["metric", "part", "variant"])["value"]
     changed_labels = [

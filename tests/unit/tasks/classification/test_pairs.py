@@ -12,7 +12,8 @@ from biasflow.base.tabular import write_csv
 from biasflow.corpora.glue import TASKS
 from biasflow.corpora.nli import LABELS as LABELS_OF_PAIRS
 from biasflow.encoders.load import new_classifier
-from biasflow.methods.fitted import CARRIED, load
+from biasflow.encoders.stored import CARRIED
+from biasflow.methods.fitted import load
 from biasflow.methods.fitting import fit_block
 from biasflow.plan.configuration import resolve
 from biasflow.readouts import predictions
