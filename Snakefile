@@ -14,9 +14,12 @@ report: "rules/report/workflow.rst"
 container: "biasflow.sif"  # of envs/biasflow.def, with --sdm apptainer alone
 
 
+include: "rules/root.smk"
+
+
 for THEME in "common data encoders tasks methods readouts external given scores papers ledger".split():
 
-    include: f"rules/{THEME}.smk"
+    include: f"{ROOT}/rules/{THEME}.smk"
 
 
 rule all:

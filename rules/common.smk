@@ -1,18 +1,6 @@
 # What all rules share: the jobs of the run (scripts/biasflow/plan/__init__.py tells how a key becomes a job; `biasflow
 # explain FILE` follows one), and what a rule takes from its job, by the rule's name and wildcards. No rules here.
 import re
-import sys
-from pathlib import Path
-
-ROOT = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parent  # of a module: not workflow.basedir
-if not (ROOT / "scripts").is_dir():
-    sys.exit(
-        f"biasflow: as a module it needs a clone or an installed biasflow: give the path of its Snakefile, not {ROOT}"
-    )
-if workflow.modifier.path_modifier.prefix or workflow.modifier.path_modifier.modifies_prefixes:
-    sys.exit("biasflow: as a module it takes no prefix: leave it out; the key `run` names the folder under results/")
-if (ROOT / "scripts/biasflow").is_dir():  # of a clone: before an installed biasflow of another version
-    sys.path.insert(0, str(ROOT / "scripts"))
 
 from biasflow.base.paths import CORPORA, package_file
 from biasflow.base.code import code_digest, module_file
