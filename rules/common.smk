@@ -1,6 +1,26 @@
 # What all rules share: the jobs of the run (scripts/biasflow/plan/__init__.py tells how a key becomes a job; `biasflow
 # explain FILE` follows one), and what a rule takes from its job, by the rule's name and wildcards. No rules here.
 import re
+import sys
+
+if not (ROOT / "scripts").is_dir():
+    sys.exit(
+        "biasflow: as a module it needs all its files: name the Snakefile of a repository (github, git+file), of a clone "
+        f"or of an installed biasflow (`biasflow workflow`); there is no {ROOT / 'scripts'}"
+    )
+if workflow.modifier.path_modifier.prefix or workflow.modifier.path_modifier.modifies_prefixes:
+    sys.exit("biasflow: as a module it takes no prefix: leave it out; the key `run` names the folder under results/")
+if (ROOT / "scripts/biasflow").is_dir():  # before an installed biasflow of another version
+    sys.path.insert(0, str(ROOT / "scripts"))
+try:
+    from biasflow.base import shipped
+except ImportError as error:
+    sys.exit(f"biasflow: {error}; install biasflow where Snakemake is, for the packages that it needs")
+if not ROOT.samefile(shipped.ROOT):
+    sys.exit(
+        f"biasflow: the rules lie in {ROOT}, but the package belongs to those in {shipped.ROOT}; name "
+        f"{shipped.ROOT / 'Snakefile'}, or install the version of these rules"
+    )
 
 from biasflow.base.paths import CORPORA, package_file
 from biasflow.base.code import code_digest, module_file
