@@ -39,17 +39,18 @@ rule cells:
     output: "cells.txt"
     shell: "wc -l < {{input}} > {{output}}"
 """
+OURS = repr(f"{ROOT}/Snakefile")
 
 
 def snakemake(
-    folder: Path, *arguments: str, named: str = "", more: str = "", of: str = repr(f"{ROOT}/Snakefile"), **environment: str
+    folder: Path, *arguments: str, named="", more="", of=OURS, python=sys.executable, **environment
 ) -> subprocess.CompletedProcess:
     """Snakemake in a folder that has a Snakefile and a configuration; what it says is in stdout. of: what the module
     names, as code."""
     (folder / "mine.txt").write_text("The nurse is here.\n\nThe pilot is late.\n")
     (folder / "mine.yaml").write_text(yaml.safe_dump({"biasflow": CONFIG}))
     (folder / "Snakefile").write_text(SNAKEFILE.format(snakefile=of, named=named, more=more))
-    command = [sys.executable, "-m", "snakemake", "--cores", "1", *arguments]
+    command = [python, "-m", "snakemake", "--cores", "1", *arguments]
     output = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     environment = os.environ | {"HF_HUB_OFFLINE": "1"} | environment
     return subprocess.run(command, cwd=folder, env=environment, timeout=300, check=False, **output)
@@ -87,7 +88,9 @@ def test_rules_without_their_scripts_are_refused_with_one_line(tmp_path):
 def test_a_package_of_another_version_is_refused_with_one_line(tmp_path):
     """As where the Snakefile of an installed biasflow is named, and another one is installed here."""
     for name in ("rules", "scripts"):
-        shutil.copytree(ROOT / name, tmp_path / "other" / name, ignore=shutil.ignore_patterns("biasflow", "__pycache__"))
+        shutil.copytree(
+            ROOT / name, tmp_path / "other" / name, ignore=shutil.ignore_patterns("biasflow", "__pycache__")
+        )
     shutil.copy(ROOT / "Snakefile", tmp_path / "other")
     of = repr(f"{tmp_path}/other/Snakefile")
     done = snakemake(tmp_path, "-n", "all", of=of, PYTHONPATH=str(ROOT / "scripts"))
@@ -97,11 +100,13 @@ def test_a_package_of_another_version_is_refused_with_one_line(tmp_path):
 
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory) -> Path:
-    """A git repository with the files of this project and the tag v1.0.0, after which the rules lost a file."""
+    """A git repository with the files of this project and the tag v1.0.0, after which the scripts were removed."""
     folder = tmp_path_factory.mktemp("repository")
     for name in ("rules", "scripts", "config", "envs"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "Snakefile", folder)
+    with open(folder / "scripts/planned.py", "a") as script:
+        script.write("import biasflow\nprint(biasflow.__file__, file=open('package.txt', 'w'))\n")
 
     def git(*words: str) -> None:
         who = ["-c", "user.name=somebody", "-c", "user.email=somebody@example.org"]
@@ -111,7 +116,7 @@ def repository(tmp_path_factory) -> Path:
     git("add", ".")
     git("commit", "--message", "all")
     git("tag", "v1.0.0")
-    git("rm", "rules/root.smk", "-r", "scripts/biasflow")
+    git("rm", "-r", "scripts")
     git("commit", "--message", "less")
     return folder
 
@@ -125,9 +130,7 @@ def test_a_module_of_a_repository_takes_scripts_and_package_from_its_commit(repo
         of = "github('somebody/biasflow', path='Snakefile', tag='v1.0.0')"
         settings |= {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": f"url.{repository}.insteadOf"}
         settings |= {"GIT_CONFIG_VALUE_0": "https://github.com/somebody/biasflow"}
-    made = "results/theirs/data/planted_text.txt"
-    done = snakemake(tmp_path, made, of=of, **settings)
+    done = snakemake(tmp_path, "cells", of=of, **settings)
     assert done.returncode == 0, done.stdout
-    (folder,) = tmp_path.glob("cache/snakemake/**/biasflow/*")
-    log = (tmp_path / "results/theirs/logs").rglob("*.log")
-    assert (folder / "scripts/biasflow").is_dir()
+    (folder,) = tmp_path.glob("cache/**/source-cache/biasflow/*")
+    assert (tmp_path / "package.txt").read_text().strip() == f"{folder}/scripts/biasflow/__init__.py"
