@@ -41,7 +41,7 @@ BY_NAME = {
 PACKAGES = {module: names[0].lower() for module, names in packages_distributions().items()}
 ON_CONDA = {"torch": "pytorch"}  # packages of another name there
 LOCKS = "".join((ROOT / f"requirements{name}.lock").read_text() for name in ("", "-torch"))
-LOCKED = {name.lower(): version for name, version in re.findall(r"^([\w.-]+)==(\S+)", LOCKS, re.MULTILINE)}
+LOCKED = {canonicalize_name(name): version for name, version in re.findall(r"^([\w.-]+)==(\S+)", LOCKS, re.MULTILINE)}
 
 
 def scripts_of(environment: str) -> set[str]:
@@ -106,7 +106,7 @@ def test_environments_have_the_versions_of_the_lock_file(environment):
     locked = {ON_CONDA.get(name, name): version for name, version in LOCKED.items()}
     packages = {name: version for name, version in installed(environment).items() if name != "python"}
     assert len(packages) > 10
-    assert packages == {name: locked.get(name, "not in requirements.lock") for name in packages}
+    assert packages == {name: locked.get(canonicalize_name(name), "not in requirements.lock") for name in packages}
 
 
 def test_every_package_of_the_lock_file_has_hashes():
