@@ -203,9 +203,8 @@ def test_the_bibtex_cites_what_the_citation_file_cites():
     bibtex = (ROOT / "docs/citation.bib").read_text(encoding="utf-8")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert f"{{{cited['version']}}}" in bibtex and cited["version"] == project["version"]
-    assert f"\n## {project['version']} ({cited['date-released']})\n" in (ROOT / "CHANGELOG.md").read_text(
-        encoding="utf-8"
-    )
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"\n## {project['version']} ({cited['date-released']})\n" in changes
     assert re.findall(r"doi = {(.+)}", bibtex) == [reference["doi"] for reference in cited["references"]]
 
 
