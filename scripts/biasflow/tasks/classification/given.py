@@ -116,8 +116,8 @@ def read_texts(
         if not {*WOMEN_FIRST} <= {*counts.index}:
             unread = f" (but {unknowns:,}, of another value)" if unknowns else ""
             raise BiasflowError(
-                f"{files[0]}: column {columns['group']}: all texts are of {' and '.join(counts.index)}{unread}, and gaps "
-                "need both genders, written F and M; mend the column, or leave it out"
+                f"{files[0]}: column {columns['group']}: all texts are of {' and '.join(counts.index)}{unread}, and "
+                "gaps need both genders, written F and M; mend the column, or leave it out"
             )
         further = [group for group in groups or () if group not in GENDERS]
         said.append(", ".join(f"{counts.get(gender, 0):,} {gender}" for gender in (*WOMEN_FIRST, *further)))
