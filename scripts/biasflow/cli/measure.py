@@ -11,7 +11,6 @@ from typing import Annotated
 
 import typer
 
-from biasflow.base.command_line import WRITTEN
 from biasflow.base.errors import BiasflowError, nearest
 from biasflow.base.names import HUB, PINNED
 from biasflow.base.shipped import of_workflow
@@ -61,6 +60,8 @@ def measure(
     With --texts a classifier: how many of its decisions change when he is she, and the gaps between genders.
     Makes the page results/RUN/index.html: writes the configuration RUN.yaml and starts snakemake with it. If it was
     stopped, it goes on where it was."""
+    from biasflow.base.command_line import WRITTEN
+
     file = Path(f"{run}.yaml")
     sources = [_source(encoder, file) for encoder in _named(encoders)]
     keys: dict[str, object] = {**_keys([source[:2] for source in sources])}
