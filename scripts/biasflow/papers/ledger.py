@@ -46,7 +46,7 @@ def of_paper(text: PaperText, run: Run) -> pd.DataFrame:
         [_incomparable(text, same, other, run.options.get("sample"), number) for number in numbers.itertuples()],
         index=numbers.index,
     )
-    rows = joined(run, text, needed=bool(((incomparable == "") & (numbers["why_not"] == "")).any()))
+    rows = joined(run, text)
     judged = [
         judge(row.printed, row.sd, row.ours, incomparable=why, absent=row.absent, counted=_is_counted(row))
         for row, why in zip(rows.itertuples(), incomparable, strict=True)
@@ -74,14 +74,15 @@ def _check(text: PaperText, numbers: pd.DataFrame, other: Mapping[str, str]) -> 
 def _incomparable(
     text: PaperText, same: Mapping[str, Sequence[str]], other: Mapping[str, str], limit: int | None, number: NamedTuple
 ) -> str:
-    """Why a number cannot be compared: the run has a `limit`, its encoder is none of the run's, or its data are others;
+    """Why a number cannot be compared: its encoder is none of the run's, its data are others, or the run has a `limit`;
     "" where it can be."""
-    if limit and not _is_counted(number):
-        return f"a sample: the run has limit {limit}"
+    reasons = [other[word] for word in number.of.split()]
     if number.encoder and not same[number.encoder]:
         about = text.encoders[number.encoder]
-        return f"other encoder: printed of {about['id']} at revision {about['revision'][:7]}"
-    return next(filter(None, (other[word] for word in number.of.split())), "")
+        reasons.insert(0, f"other encoder: printed of {about['id']} at revision {about['revision'][:7]}")
+    if limit and not _is_counted(number):
+        reasons.append(f"a quick look: of what has more than {limit} items a sample is read")
+    return "; ".join(filter(None, reasons))
 
 
 def _is_counted(number: NamedTuple) -> bool:
@@ -110,7 +111,8 @@ def judge(
     construction."""
     nothing = {"difference": np.nan, "difference_in_printed_sd": np.nan, "off_by": ""}
     if incomparable:
-        return nothing | {"status": NOT_COMPARABLE, "reason": incomparable}
+        missing = f"; no value here: {absent}" if np.isnan(ours) else ""
+        return nothing | {"status": NOT_COMPARABLE, "reason": incomparable + missing}
     if np.isnan(ours):
         return nothing | {"status": NOT_RUN, "reason": absent}
     value, sd, rounding = float(printed), float(printed_sd or 0), half_a_unit(printed)

@@ -18,11 +18,6 @@ from biasflow.results.page import first_sentence
 from biasflow.results.tables import write_table
 from biasflow.tasks.classification.labels import dropped
 
-AS_PRINTED = (
-    "In the layout of the paper: our value, and in brackets the printed one, with its decimals; ± is the standard "
-    "deviation, * p < 0.05."
-)
-
 
 def make_paper(text: PaperText, run: Run, files: Mapping[str, Sequence[str | Path]], *, remark: str = "") -> None:
     """Write tables (CSV, LaTeX, HTML), figures (SVG, PDF) and pages (HTML) of a paper.
@@ -39,15 +34,18 @@ def make_paper(text: PaperText, run: Run, files: Mapping[str, Sequence[str | Pat
     numbers = cache(lambda: in_print(run, text))
     for role in filter(files.__contains__, wanted):
         target, paths = wanted[role], list(map(Path, files[role]))
-        caption = " ".join(filter(None, [_sample(run), target.caption, remark, _namesakes(text, run)]))
+        sample, about = _sample(run), [remark, _namesakes(text, run)]
+        caption = " ".join(filter(None, [sample and f"{sample}:", target.caption, *about]))
         try:
             _WRITERS[target.kind](makers[role], run, paths, replace(target, caption=caption))
             if target.as_printed:
                 frame = as_printed(numbers(), text, target)
-                first, _ = first_sentence(target.caption)
-                said = [caption.replace(target.caption, f"{first} {AS_PRINTED} {frame.attrs[NOTE]}")]
-                in_words = {column: column for column in frame.columns[2:]}
-                write_table(frame, *paths[-3:], caption=" ".join(" ".join(said).split()), headers=in_words)
+                first, rest = first_sentence(frame.attrs[NOTE])
+                what = target.as_printed.get("caption") or first_sentence(target.caption)[0]
+                first = f"A quick look: {first}" if sample else first
+                said = " ".join(filter(None, [first, what, rest, sample and f"{sample}.", *about]))
+                in_words = {column: column for column in frame.columns[1:]}
+                write_table(frame, *paths[-3:], caption=said, headers=in_words)
         except Exception as error:  # whatever is wrong with one target, the others are made
             failed[target.name] = error
     if failed:
@@ -75,10 +73,10 @@ def _sample(run: Run) -> str:
         return ""
     tables = (as_written(pd.read_csv(path)) for path in run.files.get("professions", {}).values())
     epochs = run.options.get("epochs")
-    said = [f"of every test and task at most {sample} items (key limit), not all"]
+    said = [f"of every test and task with more than {sample} items (key limit) a sample"]
     said += [f"models are fine-tuned for {epochs} epoch{'s' * (epochs > 1)}"] if epochs else []
     said += filter(None, map(dropped, tables))
-    return f"A quick look, {'; '.join(said)}:"
+    return f"A quick look, {'; '.join(said)}"
 
 
 def _namesakes(text: PaperText, run: Run) -> str:

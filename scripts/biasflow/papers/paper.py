@@ -41,7 +41,8 @@ class Target:
     columns; rows, the keys of scores.csv that tell its rows apart; only, key -> the values that it shows; aggregate,
     what is made of several seeds; printed_in, the table of printed.csv that stands beside it. as_printed: that the
     table is also written in the layout of `printed_in`: the keys that make its `rows` and its `columns`, and maybe
-    `only`, key -> value. kind: of KINDS; name: with the paper's, as files and rules have it."""
+    `only`, key -> value, a `caption` in place of the first sentence of the other one, and `counts`, whether cells say
+    of how many values ours is made. kind: of KINDS; name: with the paper's, as files and rules have it."""
 
     caption: str
     decimals: int = DECIMALS

@@ -34,6 +34,7 @@ SEEDS = ("seed", "head_seed", "split_seed", "readout_seed")
 STANDS_IN = "stands_in"  # option of a run: its encoders that are no printed ones, where they stand for one
 NOTE = "note"  # in a table's attrs: what its caption says more in this run
 MOST_REASONS = 3
+LEAST_STARRED = 6  # models: of fewer pairs no permutation test has p < 0.05
 NOT_THERE = " (not run)"  # behind the name of a printed encoder
 MISSING = "\u2013"  # of a cell in the layout of a paper; a hyphen would begin a formula in a spreadsheet
 CONSTRUCTION = "construction"  # whose data a number is of (`of`) that no run can give otherwise
@@ -151,18 +152,22 @@ def other_data(run: Run, text: PaperText) -> Mapping[str, str]:
     return _named(text, text.other_data)(run) if text.other_data else {}
 
 
-def joined(run: Run, text: PaperText, *, needed: bool = True) -> pd.DataFrame:
+def joined(run: Run, text: PaperText) -> pd.DataFrame:
     """The printed numbers of a paper, each with ours, ours_sd, ours_n, ours_encoder and `absent`, why there is no ours:
-    of the tables without a function and of what paper.yaml has under `ledger`, by the keys that both have. needed:
-    whether any number can be compared; without, no table is made."""
-    numbers = run.printed
+    of the tables without a function and of what paper.yaml has under `ledger`, by the keys that both have. An encoder
+    that is no printed one stands for one (`standing_in`): which numbers can be compared is not said here."""
+    numbers, run = run.printed, standing_in(run, text)
     # Of several methods or encoders that a number stands beside, the first that has a value.
-    found = _matched(run, text, _ours(run, text) if needed else NOTHING).drop_duplicates("place").set_index("place")
+    found = _matched(run, text, _ours(run, text)).drop_duplicates("place").set_index("place")
     found = found.reindex(numbers.index).rename(columns={"encoder": "ours_encoder"})
-    absent = found["absent"].fillna("")
-    absent = absent.where(absent != "", numbers["why_not"]).replace("", NOT_ASKED)
     values = found[[*NUMBERS]].astype(float)
+    absent = _why_absent(numbers.assign(absent=found["absent"].fillna("")))
     return numbers.join(values).assign(ours_encoder=found["ours_encoder"].fillna(""), absent=absent)
+
+
+def _why_absent(rows: pd.DataFrame) -> pd.Series:
+    """Why there is no ours: of the plan, else of printed.csv."""
+    return rows["absent"].where(rows["absent"] != "", rows["why_not"]).replace("", NOT_ASKED)
 
 
 def _matched(run: Run, text: PaperText, ours: pd.DataFrame) -> pd.DataFrame:
@@ -191,7 +196,8 @@ def standing_in(run: Run, text: PaperText) -> Run:
 
 def in_print(run: Run, text: PaperText) -> pd.DataFrame:
     """Every printed number of an encoder beside ours, once for each encoder of the run (`standing_in`), in the order of
-    the print: its keys and ABOUT, NUMBERS, BESIDE, `absent`, and encoder, which says where it is another one."""
+    the print: its keys and ABOUT, NUMBERS, BESIDE, `absent`, encoder, which says where it is another one, and
+    of_encoder, as printed."""
     run = standing_in(run, text)
     first = {about["id"]: printed for printed, about in reversed(text.encoders.items())}  # an encoder of several names
     same = {
@@ -202,6 +208,7 @@ def in_print(run: Run, text: PaperText) -> pd.DataFrame:
     numbers = of_our_encoders(numbers.assign(place=numbers.index), same)
     found = _matched(run, text, _ours(run, text)).drop_duplicates(["place", "encoder"])
     rows = numbers.merge(found[["place", "encoder", *NUMBERS, *BESIDE, "absent"]], "left", on=["place", "encoder"])
+    rows = rows.assign(of_encoder=run.printed["encoder"].loc[rows["place"]].to_numpy())
     folders = run.attributes("encoder", "path")
     which = {name: f": {Path(folders[name]).name}" for name in run.options[STANDS_IN] if name in folders}
     names = {name: f"{name} (another encoder{which.get(name, '')})" for name in run.options[STANDS_IN]}
@@ -210,31 +217,47 @@ def in_print(run: Run, text: PaperText) -> pd.DataFrame:
 
 def as_printed(numbers: pd.DataFrame, text: PaperText, target: Target) -> pd.DataFrame:
     """Return a table in the paper's layout, as text: its rows, columns, words, decimals and stars, in each cell our
-    value and, in brackets, the printed one. numbers: `in_print`. What is missing is MISSING, and the note says why."""
+    value and, in brackets, the printed one. numbers: `in_print`. The note says whose numbers these are, what the signs
+    mean, and why something is missing (MISSING)."""
     layout, table = target.as_printed, {}
     shown = numbers[numbers["table"] == target.printed_in]
     for key, value in layout.get("only", {}).items():
         shown = shown[shown[key] == value]
     shown = shown.assign(last=shown["encoder"].str.endswith(NOT_THERE)).sort_values(["last", "encoder"], kind="stable")
+    few = (shown["ours_star"] == "yes") & (shown["ours_n"] < LEAST_STARRED)
+    shown = shown.assign(ours_star=shown["ours_star"].mask(few, "no"))
     for row in shown.to_dict("records"):
         *above, last = ([row[key] for key in layout[part]] for part in ("rows", "columns"))
         cells = table.setdefault((row["encoder"], _worded(*above, text.words)), {})
-        cells[_worded(last, text.words)] = (
-            f"{_ours_as(row)} [{_cell(row['printed'], row['sd'], row['star'], row['at'])}]"
-        )
-    named = "_".join(layout["rows"])
+        ours = _ours_as(row) + (f" (n = {row['ours_n']:.0f})" if layout.get("counts") and row["ours_n"] > 0 else "")
+        cells[_worded(last, text.words)] = f"{ours} [{_cell(row['printed'], row['sd'], row['star'], row['at'])}]"
+    named = _worded(["_".join(layout["rows"])], text.words)
     rows = [{"encoder": encoder, named: name, **cells} for (encoder, name), cells in table.items()]
     keys = layout["columns"]
     places = [shown[key].map({value: place for place, value in enumerate(shown[key].unique())}) for key in keys]
     ordered = shown.assign(place=list(zip(*places, strict=True))).sort_values("place", kind="stable")[keys]
     columns = dict.fromkeys(_worded(values, text.words) for values in ordered.itertuples(index=False))
     frame = pd.DataFrame(rows, columns=["encoder", named, *columns]).fillna("")
-    missing = shown.loc[shown["ours"].isna(), "absent"].replace("", NOT_ASKED).unique()
-    starred = shown.loc[shown["ours_star"] == "yes", "ours_n"]
-    notes = [f"Missing ({MISSING}): {'; '.join(missing[:MOST_REASONS])}."] if len(missing) else []
-    notes += [f"The fewest models behind a star of ours: {starred.min():.0f}."] if starred.notna().any() else []
-    frame.attrs[NOTE] = " ".join(notes)
+    frame.attrs[NOTE] = " ".join(_notes(shown, bool(few.any()), frame))
     return frame
+
+
+def _notes(shown: pd.DataFrame, few: bool, frame: pd.DataFrame) -> list[str]:
+    """The sentences of `as_printed`, the first of which a page shows."""
+    there = shown[~shown["encoder"].str.endswith(NOT_THERE)]
+    pairs = [f"{ours}, and in brackets the printed numbers, of {of}" for ours, of in _encoders_of(there).items()]
+    notes = [f"Ours are of {'; of '.join(pairs)}." if pairs else "In brackets are the printed numbers."]
+    signs = {"\u00b1": "\u00b1 is the standard deviation.", "*": "* p < 0.05."}
+    cells = " ".join(frame.iloc[:, 2:].to_numpy().ravel())
+    notes += [meaning for sign, meaning in signs.items() if sign in cells]
+    notes += [f"No star is given to ours of fewer than {LEAST_STARRED} models, as no test could find one."] * few
+    missing = _why_absent(there[there["ours"].isna()]).unique()
+    return notes + [f"Missing ({MISSING}): {'; '.join(missing[:MOST_REASONS])}."] * bool(len(missing))
+
+
+def _encoders_of(shown: pd.DataFrame) -> dict[str, str]:
+    """Encoder as a table names it -> the printed ones beside it."""
+    return {name: " and ".join(rows["of_encoder"].unique()) for name, rows in shown.groupby("encoder", sort=False)}
 
 
 def _worded(values: Sequence[str], words: Mapping[str, str]) -> str:

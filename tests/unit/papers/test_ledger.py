@@ -190,8 +190,8 @@ def test_what_is_no_text_of_the_run_has_the_reason_of_its_plan():
 def test_the_layout_of_the_paper_has_ours_and_the_printed_number_in_one_cell_for_any_encoder():
     run, text = as_printed(source="local", id="mine", revision=""), load("dawkins2024")
     table = rows_of_papers.as_printed(rows_of_papers.in_print(run, text), text, text.tables["table5"])
-    table = table.set_index("level")[lambda frame: frame["encoder"] == "bert (another encoder)"]
-    assert list(table.index) == ["Base", "Sentence-Debias", "SENT", "Layer 12", "Layer 11", "Layer 11 + attention"]
+    table = table.set_index("Level")[lambda frame: frame["encoder"] == "bert (another encoder)"]
+    assert list(table.index) == ["Base", "sent-debias", "SENT", "Layer 12", "Layer 11", "Layer 11 + attn"]
     assert list(table.loc["Base"])[1:3] == ["0.3069 [0.3069]", "0.7052 [0.7052]"]
     assert table.loc["Layer 11", "Strength S"] == "0.2465 (0,0,0,1,0) [0.2465 (0,0,0,1,0)]"
     assert table.loc["Layer 11", "SNLI accuracy"].endswith(" [0.8370]")  # a last 0 is printed, too
@@ -222,7 +222,7 @@ def test_the_layout_of_glue_has_the_paper_s_columns_and_the_mean_only_of_all_six
         table = rows_of_papers.as_printed(rows_of_papers.in_print(run, text), text, text.tables["perplexity"])
         ours = liang_tables.glue(run).query("eraser == 'hard' and task == @tasks[0] and strategy == 'in_training'")
         assert list(table["encoder"].unique()) == ["bert-base-uncased", "bert-large-uncased (not run)"]
-        table = table[table["encoder"] == "bert-base-uncased"].set_index("eraser_places")
+        table = table[table["encoder"] == "bert-base-uncased"].set_index("Method")
         return ours, table.loc["Hard debiasing (all layers)"]
 
     ours, row = table_of(six)
@@ -261,6 +261,25 @@ def test_of_a_sample_nothing_is_compared_but_what_no_item_decides():
     run = as_printed()
     rows = of_paper(load("dawkins2024"), replace(run, options={**run.options, "sample": 100}))
     assert set(rows["status"]) == {NOT_COMPARABLE, BY_CONSTRUCTION}
+
+
+def test_ours_of_another_encoder_stands_in_the_ledger_and_is_not_compared():
+    rows = of_paper(load("dawkins2024"), as_printed(source="local", id="mine", revision=""))
+    strength = rows[(rows["table"] == "table 7") & (rows["measure"] == "strength")]
+    assert strength["ours"].notna().all() and set(strength["ours_encoder"]) == {"bert"}
+    assert set(strength["status"]) == {NOT_COMPARABLE} and strength["difference"].isna().all()
+    assert strength["reason"].str.startswith("other encoder").all()
+
+
+def test_few_models_get_no_star_in_the_layout():
+    frame = {"encoder": "bert", "of_encoder": "bert", "table": "table 3", "model": "none", "variant": "", "why_not": ""}
+    frame |= {"metric": "accuracy", "printed": "0.5", "sd": "0.1", "star": "yes", "at": "", "ours": 0.4, "ours_sd": 0.1}
+    frame |= {"ours_star": "yes", "ours_at": "", "absent": ""}
+    text = load("orgad2022")
+    made = {
+        n: rows_of_papers.as_printed(pd.DataFrame([frame | {"ours_n": n}]), text, text.tables["table3"]) for n in (5, 6)
+    }
+    assert [table["None"].item() for table in made.values()] == ["0.4 ± 0.1 [0.5 ± 0.1*]", "0.4 ± 0.1* [0.5 ± 0.1*]"]
 
 
 def run_of(paper, name, about):
