@@ -42,7 +42,7 @@ def make_paper(text: PaperText, run: Run, files: Mapping[str, Sequence[str | Pat
                 frame = as_printed(numbers(), text, target)
                 first, rest = first_sentence(frame.attrs[NOTE])
                 what = target.as_printed.get("caption") or first_sentence(target.caption)[0]
-                first = f"A quick look: {first}" if sample else first
+                first = f"A quick look: {first[0].lower()}{first[1:]}" if sample else first
                 said = " ".join(filter(None, [first, what, rest, sample and f"{sample}.", *about]))
                 in_words = {column: column for column in frame.columns[1:]}
                 write_table(frame, *paths[-3:], caption=said, headers=in_words)
