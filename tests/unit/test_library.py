@@ -22,7 +22,7 @@ from tests.unit.conftest import SIZES, save_random
 from tests.unit.fake_tokenizer import word_tokenizer
 
 ROOT = Path(__file__).parents[2]
-CODE = re.search(r"```python\n(.*?)```", (ROOT / "docs/library.md").read_text(encoding="utf-8"), re.DOTALL)[1]
+CODE, GAPS = re.findall(r"```python\n(.*?)```", (ROOT / "docs/library.md").read_text(encoding="utf-8"), re.DOTALL)
 USE = """
 import biasflow, json, torch, numpy as np
 from biasflow.corpora.catalogue import read_catalogue
@@ -189,6 +189,13 @@ def test_the_lines_of_the_documentation_run(tmp_path, capsys):
     exec(compile(code, "docs/library.md", "exec"), {})
     before, after = map(float, capsys.readouterr().out.split())
     assert before != after
+
+
+def test_the_gaps_of_the_documentation_are_those_counted_by_hand(capsys):
+    """Of either label men are right in all cases, women in half of them."""
+    exec(compile(GAPS, "docs/library.md", "exec"), {})
+    first, *_, scores = capsys.readouterr().out.splitlines()
+    assert first == "[-0.5 -0.5]" and float(scores.split()[1]) == 1
 
 
 def test_places_are_those_at_which_it_can_edit(tmp_path):

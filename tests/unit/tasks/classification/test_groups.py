@@ -14,6 +14,7 @@ from biasflow.metrics.occupation import score
 from biasflow.plan.configuration import resolve
 from biasflow.plan.validation import fault
 from biasflow.readouts import heads
+from biasflow.readouts.files import save_arrays
 from biasflow.strategies import Strategy
 from biasflow.strategies.balance import balance
 from biasflow.tasks.classification import given
@@ -153,6 +154,30 @@ def test_tested_texts_of_a_given_classifier_are_compared_by_group(tmp_path):
     )
     assert (without["compared"] == (without["gender"] != "X")).all()
     assert said.endswith(f"gaps need 80 texts of each group; missing are {80 - tested.sum()} of X")
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_decisions_of_a_given_classifier_are_compared_for_each_pair(tmp_path, pair):
+    rng, n = np.random.default_rng(4), 900
+    texts = pd.DataFrame({"text": [f"text {k}" for k in range(n)], "label": rng.choice(["no", "yes"], n)})
+    texts = texts.assign(gender=rng.choice([*"FFMMX"], n), tested=rng.random(n) < 0.7, compared=True)
+    write_parquet(given.with_copies(texts), tmp_path / "texts.parquet")
+    tested = pd.read_parquet(tmp_path / "texts.parquet").query("tested").reset_index(drop=True)
+    predicted = np.where(rng.random(len(tested)) < 0.75, tested["label"] == "yes", tested["label"] == "no")
+    save_arrays(
+        tmp_path / "said.safetensors", {"own": predicted[None].astype(np.uint8)}, [("none", "-")], classes=["no", "yes"]
+    )
+    files = {"texts": tmp_path / "texts.parquet", "predictions": tmp_path / "said.safetensors"}
+    heads.read(source(tmp_path, **files), tmp_path / "people.parquet", text="raw", split_seeds=[0], groups=PAIRS)
+    scores = score(tmp_path / "people.parquet", pair=pair).set_index(["metric", "variant"])
+    table = pd.read_parquet(tmp_path / "people.parquet").query("pair == @pair[0] + '-' + @pair[1]")
+    rows = np.concatenate(table["people"].to_list())
+    people = tested.assign(right=(tested["label"] == "yes") == predicted).iloc[rows]
+    counts = pd.crosstab(people["label"], people["gender"])
+    assert {*counts.columns} == {*pair} and (counts[pair[0]] == counts[pair[1]]).all() and len({*rows}) == len(rows)
+    rates = people.groupby(["label", "gender"])["right"].mean().unstack()
+    wanted = (rates[pair[0]] - rates[pair[1]]).abs().sum()
+    assert scores.loc[("tpr_gap_sum", "-"), "value"].item() == pytest.approx(wanted)
 
 
 def asked(strategy: str, groups: object, *metrics: str, methods=("none",)) -> dict:
