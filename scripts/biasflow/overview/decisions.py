@@ -125,6 +125,8 @@ def answers_of(path: Path) -> pd.Series:
 def decisions(scores: pd.DataFrame, answers: Answers = MappingProxyType({})) -> list[Decisions]:
     """One for each classifier that is given, in the order of the table of scores."""
     of_given = scores[(scores["strategy"] == GIVEN) & scores["head"].isin(OWN)]
+    # Those of all tested texts, not of as many women as men.
+    of_given = of_given[of_given["dataset"].isin(of_given.loc[of_given["metric"] == "flips", "dataset"])]
     found = []
     for (encoder, task), rows in of_given.groupby(["encoder", "task"], sort=False):
         by_method = dict(list(rows.groupby(["method", "setting"], sort=False)))

@@ -114,6 +114,8 @@ def test_accuracy_stands_beside_that_of_the_most_frequent_label():
         ("none", "-", "accuracy_tested", "-", "-", 0.9, 1000, 0.88, 0.92),
         ("none", "-", "majority_share", "-", "-", 0.447, 1000),
     ]
-    (one,) = decisions(scores(*more))
+    of_all = scores(*more)
+    of_people = of_all[of_all["metric"] == "majority_share"].assign(dataset="people", value=0.6)
+    (one,) = decisions(pd.concat([of_all, of_people]))
     text = " ".join(_TEMPLATES.from_string(SAYS + "{{ decided.report(one) }}").render(one=one).split())
     assert "Accuracy 0.900 [0.880, 0.920] on 1,000 texts; always the most frequent label would have 0.447." in text
