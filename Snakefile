@@ -14,9 +14,18 @@ report: "rules/report/workflow.rst"
 container: "biasflow.sif"  # of envs/biasflow.def, with --sdm apptainer alone
 
 
+HERE = workflow.current_basedir  # of a module: not workflow.basedir
+ROOT_RULES = "rules/root.smk"
+if hasattr(HERE, "repo_path"):  # Snakemake joins no path to the top of a local repository
+    ROOT_RULES = f"git+file:{HERE.repo_path}/{HERE.path}/{ROOT_RULES}@{HERE.ref}"
+
+
+include: ROOT_RULES
+
+
 for THEME in "common data encoders tasks methods readouts external given scores papers ledger".split():
 
-    include: f"rules/{THEME}.smk"
+    include: f"{ROOT}/rules/{THEME}.smk"
 
 
 rule all:

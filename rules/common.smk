@@ -2,17 +2,25 @@
 # explain FILE` follows one), and what a rule takes from its job, by the rule's name and wildcards. No rules here.
 import re
 import sys
-from pathlib import Path
 
-ROOT = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parent  # of a module: not workflow.basedir
 if not (ROOT / "scripts").is_dir():
     sys.exit(
-        f"biasflow: as a module it needs a clone or an installed biasflow: give the path of its Snakefile, not {ROOT}"
+        "biasflow: as a module it needs all its files: name the Snakefile of a repository (github, git+file), of a clone "
+        f"or of an installed biasflow (`biasflow workflow`); there is no {ROOT / 'scripts'}"
     )
 if workflow.modifier.path_modifier.prefix or workflow.modifier.path_modifier.modifies_prefixes:
     sys.exit("biasflow: as a module it takes no prefix: leave it out; the key `run` names the folder under results/")
-if (ROOT / "scripts/biasflow").is_dir():  # of a clone: before an installed biasflow of another version
+if (ROOT / "scripts/biasflow").is_dir():  # before an installed biasflow of another version
     sys.path.insert(0, str(ROOT / "scripts"))
+try:
+    from biasflow.base import shipped
+except ImportError as error:
+    sys.exit(f"biasflow: {error}; install biasflow where Snakemake is, for the packages that it needs")
+if not ROOT.samefile(shipped.ROOT):
+    sys.exit(
+        f"biasflow: the rules lie in {ROOT}, but the package belongs to those in {shipped.ROOT}; name "
+        f"{shipped.ROOT / 'Snakefile'}, or install the version of these rules"
+    )
 
 from biasflow.base.paths import CORPORA, package_file
 from biasflow.base.code import code_digest, module_file
