@@ -1,9 +1,6 @@
 """What the documentation shows to add works."""
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pandas as pd
@@ -64,21 +61,6 @@ def test_the_task_that_is_shown_is_planned_prepared_trained_read_and_scored(with
     scores = read_scores(project.folder / "results/new/scores.csv").set_index("metric")["value"]
     assert scores["train_size"] == 800 and scores["accuracy"] > 0.65
     assert pd.read_csv(project.folder / "results/new/plan.csv")["reason"].isna().all()
-
-
-def test_measure_makes_the_page_of_an_encoder(project):
-    """With one measure in place of those of config/mine.yaml, whose tests are not here."""
-    save_encoder(project.folder / "own")
-    config = yaml.safe_load((project.folder / "config/mine.yaml").read_text())
-    config["ask"]["inside"] |= {"methods": ["none"], "metrics": ["strength"]}
-    config |= {"device": "cpu", "metrics": {"strength": {"stimuli": ["planted"], "triples": 10}}}
-    project.configure(config, "config/mine.yaml")
-    command = [sys.executable, "-m", "biasflow", "measure", "own"]
-    environment = os.environ | {"PYTHONPATH": "scripts"}
-    done = subprocess.run(command, cwd=project.folder, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert (project.folder / "results/mine/index.html").is_file()
-    assert "strength" in set(read_scores(project.folder / "results/mine/scores.csv")["metric"])
 
 
 @pytest.fixture
