@@ -10,6 +10,7 @@ from biasflow.base.tabular import read_parquet, read_text_csv, write_csv
 from biasflow.corpora.verified import differing, remark
 from biasflow.overview import agreement
 from biasflow.overview.about import about, methods_of_last_layer
+from biasflow.overview.beside import bases
 from biasflow.overview.calibrated import kind_of, own_calibrations
 from biasflow.overview.contents import contents
 from biasflow.overview.decisions import answers_of
@@ -20,7 +21,7 @@ from biasflow.results import power
 from biasflow.results.differences import between_encoders
 from biasflow.results.first_table import FirstTable, first_table
 from biasflow.results.matrix import ROW, matrix, with_reasons, without_samples
-from biasflow.results.scores import read_plan, read_scores
+from biasflow.results.scores import attributes, read_plan, read_scores
 from biasflow.results.tables import write_table
 
 with rule(snakemake):
@@ -32,6 +33,7 @@ with rule(snakemake):
     groups, kinds = power.families(names), {name: kind_of(names, encoders, name) for name in encoders["encoder"]}
     calibrations = own_calibrations(encoders, snakemake.params.calibrated, snakemake.input.calibration)
     apart = between_encoders(scores, map(read_parquet, snakemake.input.get("resamples", [])), groups)
+    trained_from = bases({groups.get(name, name): of for name, of in attributes(names).items()})
     dropped = dropped_of_tasks(snakemake.input.drops) + own_words(names, scores)
     keepable = methods_of_last_layer(names)
     answers = {(encoder, task): answers_of(Path(*file)) for encoder, task, *file in snakemake.params.decided}
@@ -56,9 +58,11 @@ with rule(snakemake):
         papers=snakemake.params.papers,
         tables={name: os.path.relpath(of[-1], Path(snakemake.output.page).parent) for name, of in paths.items()},
         files=remark(files),
+        bases=trained_from,
         differing=differing(files),
         ledger=read_text_csv(*snakemake.input.ledger).to_dict("records") if snakemake.input.ledger else [],
     )
     write_pictures(overview, snakemake.output.pictures)
     page = result_of(record_file(snakemake.output.page))  # of a storage's, no copy that is deleted
-    write_summary(overview, snakemake.output.summary, about=known, run=run, page=page, differing=differing(files))
+    shown = {"about": known, "differing": differing(files), "bases": trained_from}
+    write_summary(overview, snakemake.output.summary, run=run, page=page, **shown)

@@ -22,6 +22,16 @@ PINNED = re.compile(r"(?P<id>[\w-][\w.-]*(/[\w.-]+)?)@(?P<revision>[0-9a-f]{40})
 REVISION = 'REVISION is a commit of 40 hexadecimal digits, which the hub shows under "Files and versions", "History"'
 
 
+def is_called(text: str, name: str, about: Mapping[str, object]) -> bool:
+    """Whether a text names an encoder: by its name in a run, its id on the hub, its folder or the folder's name.
+
+    about: its part of the configuration, or its attributes in names.csv."""
+    names = [str(about[key]) for key in ("id", "path") if key in about]
+    if "id" in about and "/" in text:
+        return text.lower() == names[0].lower()
+    return text in (name, *names) or text.lower().split("/")[-1] in (one.lower().split("/")[-1] for one in names)
+
+
 def refuse(faults: Iterable[tuple[str, str]]) -> None:
     """Raise BiasflowError for the first of these faults, if there are any."""
     for key, why in faults:

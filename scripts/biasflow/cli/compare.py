@@ -34,9 +34,9 @@ def compare(
     A score without an interval differs if it is not the same. Ends with 0 if nothing differs, with 1 if something does,
     and with 2 if a run cannot be read, as diff does."""
     from biasflow.base.errors import MOST_NAMES, BiasflowError
-    from biasflow.overview.beside import not_compared, of_runs, verdicts
+    from biasflow.overview.beside import bases, not_compared, of_runs, trained, verdicts
     from biasflow.overview.pictures import beside_picture, save_picture
-    from biasflow.results.scores import models_of_run, read_scores
+    from biasflow.results.scores import attributes_of_run, models_of_run, read_scores
 
     try:
         if len(runs) < 2:
@@ -63,6 +63,9 @@ def compare(
     if not same:
         for line in verdicts(beside, names):
             say_columns([line])
+        encoders = {name: attributes_of_run(path.parent) for name, path in zip(names, paths, strict=True)}
+        for one in trained(beside, bases(encoders)):
+            say_columns(one.in_words())
     of_pairs = [(row, pair) for row in beside for pair in row.pairs if pair.more]
     say_columns(
         (row.name if len(runs) == 2 else f"{row.name}, {pair.first} and {pair.second}", row.in_words(pair))

@@ -61,7 +61,10 @@ def measure(
     Makes the page results/RUN/index.html: writes the configuration RUN.yaml and starts snakemake with it. If it was
     stopped, it goes on where it was."""
     file = Path(f"{run}.yaml")
-    keys: dict[str, object] = {**_keys([_source(encoder, file) for encoder in _named(encoders)])}
+    sources = [_source(encoder, file) for encoder in _named(encoders)]
+    keys: dict[str, object] = {**_keys([source[:2] for source in sources])}
+    if bases := {encoder.partition("@")[0]: base for _, encoder, base in sources if base}:
+        keys["base_models"] = bases
     keys |= _of_texts(texts, {"text": text_column, "label": label_column, "group": gender_column}) if texts else {}
     files = list(map(of_workflow, [DECISIONS] if texts else [FIRST, *[WHOLE] * whole]))
     settings = [f"mirror={mirror}"] * (mirror is not None)
@@ -125,14 +128,17 @@ def _of_texts(path: Path, called: Mapping[str, str]) -> dict[str, object]:
     return {"tasks": {TASK: about}, "ask": {TASK: {"metrics": metrics}}}
 
 
-def _source(encoder: str, file: Path) -> tuple[str, str]:
-    """The key of a configuration that takes an encoder (`encoder` for a folder, `hub` for a name), and its value: of a
-    name without a commit the one that `file` has from an earlier start, or today's."""
+def _source(encoder: str, file: Path) -> tuple[str, str, str]:
+    """The key of a configuration that takes an encoder (`encoder` for a folder, `hub` for a name), its value, and the
+    model that its card says it was trained from, or "". Of a name without a commit the value is that which `file` has
+    from an earlier start, or today's commit."""
+    from biasflow.corpora.hub import base_of_card, pinned
+
     folder = Path(encoder).expanduser()
     if folder.is_dir():
-        return "encoder", str(folder)
+        return "encoder", str(folder), base_of_card(folder)
     if PINNED.fullmatch(encoder):
-        return "hub", encoder
+        return "hub", encoder, ""
     from biasflow.base.files import no_folder
 
     beside = nearest(folder.name, [file.parent.name for file in folder.parent.glob("*/config.json")])
@@ -142,15 +148,13 @@ def _source(encoder: str, file: Path) -> tuple[str, str]:
     before = configuration([str(file)], None)[0].get("hub") or [] if file.exists() else []
     for pin in [before] if isinstance(before, str) else before:
         if not named["revision"] and pin.startswith(f"{named['id']}@"):
-            return "hub", pin
-    from biasflow.corpora.hub import pinned
-
+            return "hub", pin, ""
     try:
-        pin = pinned(named["id"], named["revision"] or "main")
+        pin, base = pinned(named["id"], named["revision"] or "main")
     except BiasflowError as error:
         raise BiasflowError(f"{no_folder(encoder)}, and on the model hub {error}") from error
     say(f"{encoder} is {pin} today; this commit is measured")
-    return "hub", pin
+    return "hub", pin, base
 
 
 def _write(file: Path, text: str, command: str, keys: dict, files: list[str], settings: list[str]) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+import yaml
 from safetensors import SafetensorError, safe_open
 
 from biasflow.base.errors import BiasflowError
@@ -113,16 +114,34 @@ def _snapshot(id: str, revision: str, files: Sequence[str]) -> Path:
         raise _refused(id, revision, error) from error
 
 
-def pinned(id: str, revision: str = "main") -> str:
-    """NAME@COMMIT for a branch or tag of a model on the hub as it is now, with the name that the hub has for it; one
-    small request. BiasflowError as of `download_encoder`."""
+def pinned(id: str, revision: str = "main") -> tuple[str, str]:
+    """NAME@COMMIT for a branch or tag of a model on the hub as it is now, with the hub's own name for it, and the
+    model that its card says it was trained from, or ""; one small request. BiasflowError as of `download_encoder`."""
     from huggingface_hub import HfApi
 
     try:
         found = HfApi().model_info(id, revision=revision, timeout=TIMEOUT)
     except Exception as error:
         raise _refused(id, revision, error) from error
-    return f"{found.id}@{found.sha}"
+    return f"{found.id}@{found.sha}", _base(found.card_data or {})
+
+
+def base_of_card(folder: Path) -> str:
+    """The model that a folder's model card (README.md) says it was trained from, or "" where it does not."""
+    card = folder / "README.md"
+    head = re.match(r"---\n(.*?)\n---", read_text(card), re.DOTALL) if card.is_file() else None
+    try:
+        about = yaml.safe_load(head[1]) if head else None
+    except yaml.YAMLError:
+        about = None
+    return _base(about) if isinstance(about, dict) else ""
+
+
+def _base(about: Mapping) -> str:
+    """What a card has as its base_model: a name; of a list its only one, as a merged model has no single base."""
+    base = about.get("base_model")
+    (base,) = base if isinstance(base, list) and len(base) == 1 else [base]
+    return base if isinstance(base, str) else ""
 
 
 def _refused(id: str, revision: str, error: Exception) -> BiasflowError:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from biasflow.base.names import is_called
 from biasflow.base.tabular import read_parquet, read_text_csv
 from biasflow.overview.about import permutation_tests
 from biasflow.overview.bias import BiasRow, bias_rows
@@ -196,6 +197,52 @@ def not_compared(rows: Sequence[Beside], tables: Sequence[pd.DataFrame]) -> dict
             why = "in both, and to be read with care" if in_two else "of other models, data or vectors"
             reasons.setdefault(biases[metric], why if sum(map(bool, of_run)) > 1 else "in one run alone")
     return reasons
+
+
+class Trained(NamedTuple):
+    """What training an encoder from another one did to the measures that both have. changes: measure -> both scores,
+    the change of the distance from neutral with its interval, and "more" or "less" biased where it is shown."""
+
+    name: str
+    base: str
+    changes: Mapping[str, tuple[float, float, tuple[float, float, float], str]]
+
+    def in_words(self) -> list[tuple[str, str]]:
+        """In columns, for the command line."""
+        said: dict[str, list[str]] = {}
+        for measure, (before, after, change, shown) in self.changes.items():
+            value, low, high = map(brief, change)
+            numbers = f"{measure} ({brief(before)}, then {brief(after)}; distance changed by {value} [{low}, {high}])"
+            said.setdefault(shown, []).append(numbers if shown else measure)
+        order = {"more": "more biased by", "less": "less biased by", "": "no change shown for"}
+        words = "; ".join(f"{what} {', '.join(said[shown])}" for shown, what in order.items() if shown in said)
+        return [(f"{self.name}, trained from {self.base}:", words)]
+
+
+def bases(encoders: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """Encoder -> the other one of these that it was trained from, where that is known. encoders: name -> attributes in
+    names.csv."""
+    found = {}
+    for name, about in encoders.items():
+        base = about.get("base") or about.get("parent", "")
+        others = [other for other, of in encoders.items() if other != name and base and is_called(base, other, of)]
+        if len(others) == 1:
+            found[name] = others[0]
+    return found
+
+
+def trained(rows: Sequence[Beside], bases: Mapping[str, str]) -> list[Trained]:
+    """What training changed, of every encoder whose base is among those beside each other."""
+    changes: dict[str, dict] = {name: {} for name in bases}
+    for row in rows:
+        for pair in row.pairs:
+            for name, base in (pair[:2], pair[1::-1]):
+                if bases.get(name) == base:
+                    value, low, high = pair.apart
+                    change = (value, low, high) if name == pair.first else (-value, -high, -low)
+                    shown = {name: "more", base: "less"}.get(pair.more, "")
+                    changes[name][row.name] = (row.sides[base].value, row.sides[name].value, change, shown)
+    return [Trained(name, bases[name], of) for name, of in changes.items() if of]
 
 
 def verdicts(rows: Sequence[Beside], names: Sequence[str]) -> list[tuple[str, str]]:

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from biasflow.base.files import write_text
 from biasflow.base.shipped import shipped
 from biasflow.overview.about import About
-from biasflow.overview.beside import verdicts
+from biasflow.overview.beside import trained, verdicts
 from biasflow.overview.calibrated import moved_in_words, stored
 from biasflow.overview.contents import Contents, Model
 from biasflow.overview.glossary import Glossary
@@ -57,6 +57,7 @@ def write_page(
     files: str,
     differing: Mapping[str, str] = MappingProxyType({}),
     ledger: Sequence[Mapping[str, str]],
+    bases: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
     """Write the page, whole or not at all; nothing in it is fetched from elsewhere.
 
@@ -65,7 +66,7 @@ def write_page(
     publishers offer them, and what is said of the copy (`verified.differing`); papers: what the page says of each
     (`PaperText.on_page`); ledger: a row per paper of its summary
     (papers.ledger.summary), as texts, none without a paper that prints numbers; commit: of the code, or "" where it is
-    not known."""
+    not known; bases: encoder -> the one that it was trained from."""
     named = _named(contents, about, run)
     names = dict(zip(contents.encoders, named.encoders, strict=True))
     text = _TEMPLATES.get_template("page.html").render(
@@ -83,6 +84,7 @@ def write_page(
         ledger=ledger,
         picture=_inline,
         apart=verdicts(named.beside, [*named.encoders]) if named.beside else [],
+        trained=trained(named.beside, bases),
         of_all=inline(beside_picture(named.beside, [*named.encoders]), "How biased is each encoder?", "all-")
         if named.beside
         else "",
@@ -128,11 +130,13 @@ def write_summary(
     run: str,
     page: str,
     differing: Collection[str] = (),
+    bases: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
     """Write the lines that the run ends with: what is biased, what a method does about it, and where to look.
     differing: the external files that are not their publishers'."""
     named = _named(contents, about, run)
     apart = verdicts(named.beside, [*named.encoders]) if named.beside else []
+    apart += [line for one in trained(named.beside, bases) for line in one.in_words()]
     write_text(path, plain_text("summary.txt", contents=named, apart=apart, run=run, page=page, differing=differing))
 
 

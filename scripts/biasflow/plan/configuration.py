@@ -10,7 +10,7 @@ import yaml
 from jsonschema.validators import extend
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.names import PINNED, REVISION, Faults, refuse, require
+from biasflow.base.names import PINNED, REVISION, Faults, is_called, refuse, require
 from biasflow.base.paths import DATA_FOLDERS, Paths
 from biasflow.base.shipped import PACKAGE as FOLDER
 from biasflow.base.shipped import shipped
@@ -79,6 +79,7 @@ def resolve(config: Mapping, schema: Mapping) -> dict:
         for step in steps_of(method):
             step["eraser"] = step["eraser"].replace("-", "_")  # written as methods are, or as in the registry
     _name_encoder(resolved)
+    resolved["base_models"] = _bases(resolved)
     _fill(resolved["encoders"], schema["properties"]["encoders"], schema)  # one of the hub has other keys
     refuse(_limits_of_papers(resolved))
     _spread_limit(resolved)
@@ -132,6 +133,20 @@ def _name_encoder(config: dict) -> None:
         for block, key in (*((block, "encoders") for block in config["ask"].values()), *named_by_papers):
             if isinstance(listed := block.get(key), list):
                 block[key] = [one for other in listed for one in (names if other == name else [other])]
+
+
+def _bases(config: Mapping) -> dict[str, str]:
+    """Encoder -> what the key `base_models` says that it was trained from, by the encoder's name in this run."""
+    bases = {}
+    for given, base in config["base_models"].items():
+        names = [name for name, about in config["encoders"].items() if is_called(given, name, about)]
+        if len(names) != 1:
+            raise BiasflowError(
+                f"config: key 'base_models': {given!r} is the name of {len(names) or 'no'} encoders of this run; write "
+                f"one of {', '.join(config['encoders'])}"
+            )
+        bases[names[0]] = base
+    return bases
 
 
 def _listed(value: str | list[str] | None) -> list[str]:

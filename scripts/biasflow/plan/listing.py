@@ -138,6 +138,7 @@ def encoder_attributes(setup: Setup) -> dict[str, dict[str, object]]:
         about = {("parent" if key == "from" else key): value for key, value in _flat(encoder.about).items()}
         known = {"path": encoder.folder, "not_applied": "; ".join(encoder.not_applied), "layers": encoder.depth}
         known |= {"new_heads": " ".join(encoder.new_heads), "missing": encoder.missing}
+        known["base"] = setup.config["base_models"].get(name)
         attributes[name] = about | {key: value for key, value in known.items() if value}
     return attributes
 

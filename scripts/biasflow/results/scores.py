@@ -149,17 +149,26 @@ def models(names: pd.DataFrame, encoders: pd.DataFrame) -> dict[str, str]:
 
     names, encoders: names.csv and encoders.csv as texts."""
     weights = dict(zip(encoders["encoder"], encoders["sha256"], strict=True))
+    return {name: _in_words(about, weights.get(name, "")) for name, about in attributes(names).items()}
+
+
+def attributes(names: pd.DataFrame) -> dict[str, dict[str, str]]:
+    """Encoder -> its attributes in names.csv."""
     of_encoders = names[names["kind"] == "encoder"].groupby("name", sort=False)
-    return {
-        name: _in_words(dict(zip(rows["attribute"], rows["value"], strict=True)), weights.get(name, ""))
-        for name, rows in of_encoders
-    }
+    return {name: dict(zip(rows["attribute"], rows["value"], strict=True)) for name, rows in of_encoders}
 
 
 def models_of_run(folder: Path) -> dict[str, str]:
     """The same, of the run in a folder; empty where it has no such tables yet."""
     paths = [folder / name for name in TABLES]
     return models(*map(read_text_csv, paths)) if all(path.is_file() for path in paths) else {}
+
+
+def attributes_of_run(folder: Path) -> dict[str, str]:
+    """The attributes of the encoder of a run that has one alone; empty otherwise."""
+    path = folder / TABLES[0]
+    of_encoders = [*attributes(read_text_csv(path)).values()] if path.is_file() else []
+    return of_encoders[0] if len(of_encoders) == 1 else {}
 
 
 def _in_words(about: Mapping[str, str], sha256: str) -> str:

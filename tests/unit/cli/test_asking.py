@@ -165,10 +165,11 @@ def test_measure_takes_several_encoders_and_a_file_of_them(started):
 @pytest.mark.parametrize("typed", ["owner/tiny", "https://huggingface.co/owner/tiny/tree/main", "owner/tiny@main"])
 def test_a_name_of_the_hub_is_pinned_to_its_commit_of_today_and_a_rerun_reads_the_same(started, monkeypatch, typed):
     commits = iter("ab")
-    monkeypatch.setattr("biasflow.corpora.hub.pinned", lambda id, revision: f"{id}@{next(commits) * 40}")
+    monkeypatch.setattr("biasflow.corpora.hub.pinned", lambda id, revision: (f"{id}@{next(commits) * 40}", "its/base"))
     assert f"is owner/tiny@{'a' * 40} today" in said("measure", typed)
     assert yaml.safe_load(Path("mine.yaml").read_text())["hub"] == f"owner/tiny@{'a' * 40}"
     said("measure", "owner/tiny")
+    assert yaml.safe_load(Path("mine.yaml").read_text())["base_models"] == {"owner/tiny": "its/base"}
     assert yaml.safe_load(Path("mine.yaml").read_text())["hub"] == f"owner/tiny@{'a' * 40}" and len(started) == 2
     assert "mine.yaml is there already" in fault("measure", "owner/tiny@v2")
 

@@ -14,6 +14,7 @@ import pytest
 from safetensors.numpy import save
 
 from biasflow.base.errors import BiasflowError
+from biasflow.corpora.hub import base_of_card
 from biasflow.encoders.sentence_transformers import own_pooling
 from tests.loopback import serving
 
@@ -120,7 +121,7 @@ def download(hub, tmp_path):
     ],
 )
 def test_a_branch_is_pinned_to_the_commit_that_the_hub_has(hub, id, revision, offline, said):
-    code = "import sys; from biasflow.corpora.hub import pinned; print(pinned(*sys.argv[1:]))"
+    code = "import sys; from biasflow.corpora.hub import pinned; print(*pinned(*sys.argv[1:]))"
     environment = {**os.environ, "HF_ENDPOINT": f"http://127.0.0.1:{hub.server_port}", "HF_HUB_OFFLINE": offline}
     command = [sys.executable, "-c", code, id, revision]
     done = subprocess.run(command, env=environment | {"NO_PROXY": "127.0.0.1"}, capture_output=True, text=True)
@@ -252,3 +253,21 @@ def test_a_hub_that_answers_with_pages_is_not_recorded(download, hub, tmp_path):
     with pytest.raises(BiasflowError, match=ID) as caught:
         download()
     assert "\n" not in str(caught.value) and not (tmp_path / "lock.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("card", "base"),
+    [
+        ("---\nbase_model: owner/bert\n---\n# Mine", "owner/bert"),
+        ("---\nbase_model: [owner/bert]\n---\n", "owner/bert"),
+        ("---\nbase_model: [one, two]\n---\n", ""),
+        ("---\nlicense: mit\n---\n", ""),
+        ("---\n: [\n---\n", ""),
+        ("# base_model: no", ""),
+        (None, ""),
+    ],
+)
+def test_the_base_of_a_model_is_what_its_card_says(tmp_path, card, base):
+    if card is not None:
+        (tmp_path / "README.md").write_text(card)
+    assert base_of_card(tmp_path) == base

@@ -5,7 +5,7 @@ from itertools import combinations
 import pandas as pd
 import pytest
 
-from biasflow.overview.beside import not_compared, of_runs, verdicts
+from biasflow.overview.beside import bases, not_compared, of_runs, trained, verdicts
 from biasflow.overview.pictures import beside_picture
 from biasflow.results.scores import tidy, write_scores
 
@@ -93,3 +93,32 @@ def test_several_runs_are_compared_two_by_two_and_corrected_over_all_pairs(tmp_p
     assert {"one is more biased than two by:", "one is more biased than three by:"} <= {*said}
     (axes,) = beside_picture(rows, [*values]).axes
     assert [text.get_text() for text in axes.texts] == ["0.75 more", "0.50", "0.52"]
+
+
+@pytest.mark.parametrize(("value", "shown", "change"), [(0.5, "less", -0.25), (0.9, "more", 0.15), (0.76, "", 0.01)])
+def test_what_training_did_is_the_change_of_the_distance_from_neutral(tmp_path, value, shown, change):
+    """From 0.75, whichever run is named first."""
+    values = {"tuned": value, "base": 0.75, "other": 0.9}
+    runs = [crows_pairs(tmp_path / name, value) for name, value in values.items()]
+    (one,) = trained(of_runs([*values], *zip(*runs, strict=True)), {"tuned": "base"})
+    before, after, (by, low, high), said = one.changes["CrowS-Pairs"]
+    assert (before, after, said) == (0.75, value, shown)
+    assert by == pytest.approx(change) and low < by < high
+    ((who, words),) = one.in_words()
+    assert who == "tuned, trained from base:" and ("no change shown for" in words) == (not shown)
+
+
+@pytest.mark.parametrize(
+    ("base", "found"),
+    [
+        ("bert", "one"),
+        ("owner/bert", "one"),
+        ("other/bert", ""),
+        ("folder/of/mine", "two"),
+        ("elsewhere", ""),
+        ("", ""),
+    ],
+)
+def test_the_base_of_an_encoder_is_found_by_name_id_or_folder(base, found):
+    encoders = {"one": {"source": "hub", "id": "owner/bert"}, "two": {"path": "/the/folder/of/Mine"}}
+    assert bases(encoders | {"tuned": {"base": base}}) == ({"tuned": found} if found else {})
