@@ -1,6 +1,7 @@
 """The documentation agrees with the code: names, columns, targets, files, links and configurations that it shows."""
 
 import re
+import tomllib
 from fractions import Fraction
 from pathlib import Path
 
@@ -200,7 +201,10 @@ def test_configurations_are_listed():
 def test_the_bibtex_cites_what_the_citation_file_cites():
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     bibtex = (ROOT / "docs/citation.bib").read_text(encoding="utf-8")
-    assert f"{{{cited['version']}}}" in bibtex
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert f"{{{cited['version']}}}" in bibtex and cited["version"] == project["version"]
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"\n## {project['version']} ({cited['date-released']})\n" in changes
     assert re.findall(r"doi = {(.+)}", bibtex) == [reference["doi"] for reference in cited["references"]]
 
 
