@@ -1,4 +1,4 @@
-# make demo | test | test-quick | lint | bench | demo-encoder | cards | docs | env | clean
+# make demo | test | test-quick | lint | bench | demo-encoder | cards | docs | env | lock | clean
 PYTHON ?= python3
 CORES ?= 2
 BASE ?= main
@@ -10,7 +10,7 @@ export HF_HUB_OFFLINE ?= 1
 # Packages are installed without their compiled modules: the first process that imports one compiles it, not each.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-quick lint bench demo-encoder cards docs env clean
+.PHONY: demo test test-quick lint bench demo-encoder cards docs env lock clean
 
 demo: env
 	$(BIN)/snakemake --cores $(CORES)
@@ -63,12 +63,18 @@ docs: env .venv/docs
 env: .venv/installed
 
 # The package is installed as it lies here, for the command biasflow; not into the environment of another checkout.
-.venv/installed: requirements.lock
+.venv/installed: requirements.lock requirements-torch.lock
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed; this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv .venv
-	$(INSTALL) --requirement requirements.lock
+	$(INSTALL) --no-deps --require-hashes --requirement requirements.lock
+	$(INSTALL) --requirement requirements-torch.lock
 	test -L .venv || $(INSTALL) --no-deps --no-build-isolation --editable .
 	touch $@
+
+# Versions stay as they are, unless OPTIONS has --upgrade or --upgrade-package NAME; then those in envs/ follow.
+lock:
+	uv pip compile --quiet --universal --no-annotate --all-extras --group build --generate-hashes $(OPTIONS) \
+	  --custom-compile-command "make lock" --excludes requirements-torch.lock --output-file requirements.lock pyproject.toml
 
 # Not .snakemake: it remembers what made the results.
 clean:

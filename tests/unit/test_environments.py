@@ -40,6 +40,8 @@ BY_NAME = {
 }
 PACKAGES = {module: names[0].lower() for module, names in packages_distributions().items()}
 ON_CONDA = {"torch": "pytorch"}  # packages of another name there
+LOCKS = "".join((ROOT / f"requirements{name}.lock").read_text() for name in ("", "-torch"))
+LOCKED = {canonicalize_name(name): version for name, version in re.findall(r"^([\w.-]+)==(\S+)", LOCKS, re.MULTILINE)}
 
 
 def scripts_of(environment: str) -> set[str]:
@@ -101,11 +103,17 @@ def test_environments_hold_what_their_scripts_import(environment):
 
 @pytest.mark.parametrize("environment", ["light", "torch"])
 def test_environments_have_the_versions_of_the_lock_file(environment):
-    locked = dict(re.findall(r"^(\S+)==(\S+)$", (ROOT / "requirements.lock").read_text(), re.MULTILINE))
-    locked = {ON_CONDA.get(name, name.lower()): version for name, version in locked.items()}
+    locked = {ON_CONDA.get(name, name): version for name, version in LOCKED.items()}
     packages = {name: version for name, version in installed(environment).items() if name != "python"}
     assert len(packages) > 10
-    assert packages == {name: locked.get(name, "not in requirements.lock") for name in packages}
+    assert packages == {name: locked.get(canonicalize_name(name), "not in requirements.lock") for name in packages}
+
+
+def test_every_package_of_the_lock_file_has_hashes():
+    """But for torch and what it alone needs."""
+    text = (ROOT / "requirements.lock").read_text()
+    packages = re.findall(r"^[\w.-]+==.*\n    --hash=sha256:[0-9a-f]{64}", text, re.MULTILINE)
+    assert len(packages) == len(re.findall("==", re.sub(";.*", "", text))) > 100
 
 
 def test_what_profiles_and_documents_name_of_snakemake_is_installed_with_it():
@@ -114,11 +122,10 @@ def test_what_profiles_and_documents_name_of_snakemake_is_installed_with_it():
     plugins = {f"storage-plugin-{name}" for name in re.findall(r"--default-storage-provider (\w+)", text)}
     plugins |= {f"executor-plugin-{name}" for name in re.findall(r"^executor: (\w+)", text, re.MULTILINE)}
     assert plugins == {"storage-plugin-fs", "executor-plugin-slurm"}
-    locked = set(re.findall(r"^(\S+)==", (ROOT / "requirements.lock").read_text().lower(), re.MULTILINE))
     waiting, needed = [f"snakemake-{name}" for name in plugins], set()
     while waiting:
         needed.add(package := waiting.pop())
         of_package = [Requirement(text) for text in requires(package) or []]
         names = {canonicalize_name(each.name) for each in of_package if not each.marker or each.marker.evaluate()}
         waiting += names - needed
-    assert {"toml", "pandas"} <= needed <= locked
+    assert {"toml", "pandas"} <= needed <= {*LOCKED}
