@@ -106,7 +106,7 @@ def test_what_training_did_is_the_change_of_the_distance_from_neutral(tmp_path, 
     of = one.changes["CrowS-Pairs"]
     assert (of.before, of.after, of.shown) == (0.75, value, shown)
     assert of.by == pytest.approx(change) and of.low < of.by < of.high
-    assert ("no change shown for 1 of 1 measures" == one.in_short) == (not shown)
+    assert (one.in_short == "no change shown for 1 of 1 measures") == (not shown)
     assert one.in_short.startswith(shown)
 
 
