@@ -199,24 +199,40 @@ def not_compared(rows: Sequence[Beside], tables: Sequence[pd.DataFrame]) -> dict
     return reasons
 
 
+class Change(NamedTuple):
+    """A measure before and after a training. by, low, high: the change of its distance from neutral, with its 95 %
+    interval; shown: "more biased", "less biased", or "" where neither is shown."""
+
+    before: float
+    after: float
+    by: float
+    low: float
+    high: float
+    shown: str
+
+    @property
+    def in_words(self) -> str:
+        before, after, by, low, high = map(brief, self[:5])
+        return f"{before}, then {after}; distance changed by {by} [{low}, {high}]"
+
+
 class Trained(NamedTuple):
-    """What training an encoder from another one did to the measures that both have. changes: measure -> both scores,
-    the change of the distance from neutral with its interval, and "more" or "less" biased where it is shown."""
+    """What training an encoder from another one did to the measures that both have: measure -> its change."""
 
     name: str
     base: str
-    changes: Mapping[str, tuple[float, float, tuple[float, float, float], str]]
+    changes: Mapping[str, Change]
 
-    def in_words(self) -> list[tuple[str, str]]:
-        """In columns, for the command line."""
-        said: dict[str, list[str]] = {}
-        for measure, (before, after, change, shown) in self.changes.items():
-            value, low, high = map(brief, change)
-            numbers = f"{measure} ({brief(before)}, then {brief(after)}; distance changed by {value} [{low}, {high}])"
-            said.setdefault(shown, []).append(numbers if shown else measure)
-        order = {"more": "more biased by", "less": "less biased by", "": "no change shown for"}
-        words = "; ".join(f"{what} {', '.join(said[shown])}" for shown, what in order.items() if shown in said)
-        return [(f"{self.name}, trained from {self.base}:", words)]
+    @property
+    def in_short(self) -> str:
+        """The changes that are shown, and how many are not."""
+        said = [
+            f"{shown} by {', '.join(f'{name} ({change.in_words})' for name, change in of)}"
+            for shown in ("more biased", "less biased")
+            if (of := [(name, change) for name, change in self.changes.items() if change.shown == shown])
+        ]
+        unseen = sum(not change.shown for change in self.changes.values())
+        return "; ".join([*said, *[f"no change shown for {unseen} of {len(self.changes)} measures"] * bool(unseen)])
 
 
 def bases(encoders: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
@@ -233,15 +249,15 @@ def bases(encoders: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
 
 def trained(rows: Sequence[Beside], bases: Mapping[str, str]) -> list[Trained]:
     """What training changed, of every encoder whose base is among those beside each other."""
-    changes: dict[str, dict] = {name: {} for name in bases}
+    changes: dict[str, dict[str, Change]] = {name: {} for name in bases}
     for row in rows:
         for pair in row.pairs:
             for name, base in (pair[:2], pair[1::-1]):
                 if bases.get(name) == base:
                     value, low, high = pair.apart
-                    change = (value, low, high) if name == pair.first else (-value, -high, -low)
-                    shown = {name: "more", base: "less"}.get(pair.more, "")
-                    changes[name][row.name] = (row.sides[base].value, row.sides[name].value, change, shown)
+                    by = (value, low, high) if name == pair.first else (-value, -high, -low)
+                    shown = {name: "more biased", base: "less biased"}.get(pair.more, "")
+                    changes[name][row.name] = Change(row.sides[base].value, row.sides[name].value, *by, shown)
     return [Trained(name, bases[name], of) for name, of in changes.items() if of]
 
 

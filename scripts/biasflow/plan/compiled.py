@@ -256,5 +256,7 @@ def tasks_of_plan(setup: Setup, plan: Plan) -> list[TaskPlan]:
 def _digest(setup: Setup) -> str:
     """A sha256 that changes with everything that plan.csv and names.csv show."""
     shown = {key: setup.config[key] for key in ("encoders", "tasks", "methods", "ask", "papers", "metrics")}
+    if bases := setup.config["base_models"]:
+        shown["base_models"] = bases
     facts = {key: value for key, value in vars(setup.facts).items() if key != "asked"}  # plan.csv has whole blocks
     return hashlib.sha256(json.dumps([shown, facts], default=str).encode()).hexdigest()

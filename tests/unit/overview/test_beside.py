@@ -95,17 +95,19 @@ def test_several_runs_are_compared_two_by_two_and_corrected_over_all_pairs(tmp_p
     assert [text.get_text() for text in axes.texts] == ["0.75 more", "0.50", "0.52"]
 
 
-@pytest.mark.parametrize(("value", "shown", "change"), [(0.5, "less", -0.25), (0.9, "more", 0.15), (0.76, "", 0.01)])
+@pytest.mark.parametrize(
+    ("value", "shown", "change"), [(0.5, "less biased", -0.25), (0.9, "more biased", 0.15), (0.76, "", 0.01)]
+)
 def test_what_training_did_is_the_change_of_the_distance_from_neutral(tmp_path, value, shown, change):
     """From 0.75, whichever run is named first."""
     values = {"tuned": value, "base": 0.75, "other": 0.9}
     runs = [crows_pairs(tmp_path / name, value) for name, value in values.items()]
     (one,) = trained(of_runs([*values], *zip(*runs, strict=True)), {"tuned": "base"})
-    before, after, (by, low, high), said = one.changes["CrowS-Pairs"]
-    assert (before, after, said) == (0.75, value, shown)
-    assert by == pytest.approx(change) and low < by < high
-    ((who, words),) = one.in_words()
-    assert who == "tuned, trained from base:" and ("no change shown for" in words) == (not shown)
+    of = one.changes["CrowS-Pairs"]
+    assert (of.before, of.after, of.shown) == (0.75, value, shown)
+    assert of.by == pytest.approx(change) and of.low < of.by < of.high
+    assert (one.in_short == "no change shown for 1 of 1 measures") == (not shown)
+    assert one.in_short.startswith(shown)
 
 
 @pytest.mark.parametrize(
