@@ -158,12 +158,16 @@ class Contents:
     decisions: Sequence[Decisions] = ()
 
     @property
+    def tested(self) -> list[Model]:
+        """The models on which methods stand beside each other: pre-trained encoders, or classifiers that are given."""
+        return [model for model in self.models if model.pretrained or self.decisions]
+
+    @property
     def helped_on(self) -> dict[str, list[str]]:
-        """Method that helps a score of a pre-trained encoder -> on each of these "helps 2 of 5" of the scores that show
+        """Method that helps a score of one of `tested` -> on each of these "helps 2 of 5" of the scores that show
         bias, "" where it is not shown to help, NA where it was not measured."""
-        models = [model for model in self.models if model.pretrained]
-        names = dict.fromkeys(row.name for model in models for row in model.effective)
-        return {name: [model.helped_by(name) for model in models] for name in names}
+        names = dict.fromkeys(row.name for model in self.tested for row in model.effective)
+        return {name: [model.helped_by(name) for model in self.tested] for name in names}
 
     @property
     def less_evidence(self) -> set[tuple[str, str]]:
