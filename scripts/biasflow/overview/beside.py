@@ -287,9 +287,9 @@ def verdicts(rows: Sequence[Beside], names: Sequence[str]) -> list[tuple[str, st
         moved = {row.name: _moved(row, pair) for row, pair in alone}
         said.append(
             (
-                "another seed:",
-                "was not tried, so these differences are beyond the chance of items alone. On encoders that were "
-                f"calibrated another seed moved (standard deviation) {'; '.join(moved.values())}",
+                "seeds:",
+                "each of them has one, so these differences are beyond the chance of items alone. On encoders that "
+                f"were calibrated another seed moved (standard deviation) {'; '.join(moved.values())}",
             )
         )
     return said
