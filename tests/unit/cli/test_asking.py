@@ -257,7 +257,7 @@ def test_compare(folder):
     done = result("compare", "one", "two", "--csv", "differences.csv")
     assert done.exit_code == 1
     said = " ".join(done.stdout.split())
-    words = "two is more biased by: WEAT", "another seed:", "picture:", "differs encoder=bert"
+    words = "two is more biased by: WEAT", "seeds:", "picture:", "differs encoder=bert"
     assert sorted(words, key=said.index) == list(words)  # the verdict first
     assert Path("results/two-compared-with-one.svg").is_file() and Path("results/two-compared-with-one.png").is_file()
     assert result("compare", "two", "one", "--picture", "mine.svg").exit_code == 1 and Path("mine.png").is_file()

@@ -43,9 +43,9 @@ def test_that_no_other_seed_was_tried_is_said_with_what_one_moved_elsewhere(tmp_
     assert sides["one"].place == pytest.approx(0.5)  # half of the way from 0.5 to 1
     said = dict(verdicts([row], NAMES))
     assert "CrowS-Pairs" in said["one is more biased by:"] and "two is more biased by:" not in said
-    assert ("another seed:" in said) == (seeds == 1)
+    assert ("seeds:" in said) == (seeds == 1)
     if seeds == 1:
-        assert "0.02 (splade-tiny)" in said["another seed:"] and "items alone" in said["another seed:"]
+        assert "0.02 (splade-tiny)" in said["seeds:"] and "items alone" in said["seeds:"]
 
 
 def test_a_score_that_the_page_of_a_run_does_not_trust_is_marked_in_words_and_picture(tmp_path):
