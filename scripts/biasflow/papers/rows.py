@@ -117,7 +117,7 @@ def read_printed(paper: str, folder: str | Path | None = None) -> pd.DataFrame:
     try:
         frame = pd.read_csv(path, dtype=str, keep_default_na=False) if path.is_file() else pd.DataFrame()
         frame = frame.reindex(columns=list(dict.fromkeys([*frame, *ABOUT, *MEASURE])), fill_value="")
-        scale = frame["unit"].map(SCALES).fillna(1)
+        scale = frame["unit"].map(SCALES).astype(float).fillna(1)
         numbers = {"value": frame["printed"].astype(float), "value_sd": frame["sd"].replace("", "nan").astype(float)}
         numbers = {name: values / scale for name, values in numbers.items()}
     except (KeyError, ValueError) as error:  # pandas' own errors, wrong encodings, what is no number
