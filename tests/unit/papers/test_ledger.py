@@ -239,6 +239,11 @@ def test_f1_is_in_the_unit_of_the_print_and_of_our_scores():
     assert (f1["value"], f1["value_sd"]) == pytest.approx((0.76406, 0.00165))
 
 
+def test_a_study_prints_no_numbers():
+    found = read_printed("calibrated")
+    assert found.empty and found["value"].dtype == float
+
+
 def test_a_copy_in_a_folder_is_the_printed_encoder_by_its_weights_alone(tmp_path):
     text, known = load("dawkins2024"), load("dawkins2024").encoders["bert-base-uncased"]["weights"]
     files = {"mine": [tmp_path / "a.safetensors"], "other": [tmp_path / "b.safetensors"]}
