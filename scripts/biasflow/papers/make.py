@@ -59,9 +59,19 @@ def _write_table(function: Callable, run: Run, paths: list[Path], target: Target
     write_table(frame, *paths[:3], caption=caption, decimals=target.decimals)
 
 
+def _write_figure(function: Callable, run: Run, paths: list[Path], _: Target) -> None:
+    """Above a figure stands what its caption alone would say: which folders encoders are, and that it is a sample."""
+    figure, folders = function(run), run.attributes("encoder", "path")
+    said = [f"{name}: {Path(folders[name]).name}" for name in run.options.get("encoders", ()) if name in folders]
+    said += ["a quick look, not all items"] * bool(run.options.get("sample"))
+    if said:
+        figure.suptitle("; ".join(said), x=0.01, ha="left", fontsize="small")
+    save_figure(figure, *paths)
+
+
 _WRITERS: dict[str, Callable] = {
     "tables": _write_table,
-    "figures": lambda function, run, paths, _: save_figure(function(run), *paths),
+    "figures": _write_figure,
     "pages": lambda function, run, paths, target: write_text(paths[0], function(run, target.caption)),
 }
 
