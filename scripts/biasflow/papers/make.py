@@ -41,9 +41,10 @@ def make_paper(text: PaperText, run: Run, files: Mapping[str, Sequence[str | Pat
             if target.as_printed:
                 frame = as_printed(numbers(), text, target)
                 first, rest = first_sentence(frame.attrs[NOTE])
-                what = target.as_printed.get("caption") or first_sentence(target.caption)[0]
-                first = f"A quick look: {first[0].lower()}{first[1:]}" if sample else first
-                said = " ".join(filter(None, [first, what, rest, sample and f"{sample}.", *about]))
+                own = target.as_printed.get("caption") or first_sentence(target.caption)[0]
+                what = [own] if isinstance(own, str) else own
+                first = f"{sample}: {first[0].lower()}{first[1:]}" if sample else first
+                said = " ".join(filter(None, [first, *what, rest, *about]))
                 in_words = {column: column for column in frame.columns[1:]}
                 write_table(frame, *paths[-3:], caption=said, headers=in_words)
         except Exception as error:  # whatever is wrong with one target, the others are made
@@ -62,10 +63,10 @@ def _write_table(function: Callable, run: Run, paths: list[Path], target: Target
 def _write_figure(function: Callable, run: Run, paths: list[Path], _: Target) -> None:
     """Above a figure stands what its caption alone would say: which folders encoders are, and that it is a sample."""
     figure, folders = function(run), run.attributes("encoder", "path")
-    said = [f"{name}: {Path(folders[name]).name}" for name in run.options.get("encoders", ()) if name in folders]
+    said = [f"{name} is {Path(folders[name]).name}" for name in run.options.get("encoders", ()) if name in folders]
     said += ["a quick look, not all items"] * bool(run.options.get("sample"))
     if said:
-        figure.suptitle("; ".join(said), x=0.01, ha="left", fontsize="small")
+        figure.suptitle(f"In this run {'; '.join(said)}", x=0.01, ha="left", fontsize="small")
     save_figure(figure, *paths)
 
 

@@ -224,8 +224,8 @@ def as_printed(numbers: pd.DataFrame, text: PaperText, target: Target) -> pd.Dat
     for key, value in layout.get("only", {}).items():
         shown = shown[shown[key] == value]
     shown = shown.assign(last=shown["encoder"].str.endswith(NOT_THERE)).sort_values(["last", "encoder"], kind="stable")
-    few = (shown["ours_star"] == "yes") & (shown["ours_n"] < LEAST_STARRED)
-    shown = shown.assign(ours_star=shown["ours_star"].mask(few, "no"))
+    few = shown["ours_n"] < LEAST_STARRED
+    shown = shown.assign(ours_star=shown["ours_star"].mask(few, ""))
     for row in shown.to_dict("records"):
         *above, last = ([row[key] for key in layout[part]] for part in ("rows", "columns"))
         cells = table.setdefault((row["encoder"], _worded(*above, text.words)), {})
@@ -250,7 +250,8 @@ def _notes(shown: pd.DataFrame, few: bool, frame: pd.DataFrame) -> list[str]:
     signs = {"\u00b1": "\u00b1 is the standard deviation.", "*": "* p < 0.05."}
     cells = " ".join(frame.iloc[:, 2:].to_numpy().ravel())
     notes += [meaning for sign, meaning in signs.items() if sign in cells]
-    notes += [f"No star is given to ours of fewer than {LEAST_STARRED} models, as no test could find one."] * few
+    untested = f"Ours are of fewer than {LEAST_STARRED} models, whose test cannot find p < 0.05: no star, no claim."
+    notes += [untested] * (few and "*" in cells)
     missing = _why_absent(there[there["ours"].isna()]).unique()
     return notes + [f"Missing ({MISSING}): {'; '.join(missing[:MOST_REASONS])}."] * bool(len(missing))
 
