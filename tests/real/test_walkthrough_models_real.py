@@ -30,7 +30,7 @@ def followed(tmp_path_factory) -> Path:
     bios = bios[bios["label"].isin(["accountant", "nurse", "surgeon"])].drop_duplicates("text")
     bios = bios.sample(frac=1, random_state=0)
     bios[:1200].to_csv(folder / "train.csv", index=False)
-    bios[1200:1800].to_csv(folder / "test.csv", index=False)
+    bios[1200:1600].to_csv(folder / "test.csv", index=False)
     (part,) = re.findall(r"^## A classifier\n(.*?)^## ", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "HF_HUB_OFFLINE": "1"}
     for kind, text in re.findall(r"^```(\w*)\n(.*?)^```", part, re.MULTILINE | re.DOTALL):
@@ -58,5 +58,5 @@ def test_the_copy_measured_again_has_the_scores_that_the_method_had(followed):
     run, again = scores(followed, "prof", "leace-copies"), scores(followed, "prof-leace", "none")
     run, again = (one[one.index.get_level_values("metric") != "decisions_kept"] for one in (run, again))
     same = run.index.intersection(again.index)
-    assert {"flips", "accuracy_tested", "tpr_gap"} <= {*same.get_level_values("metric")}
+    assert {"flips", "accuracy_tested", "he_minus_she"} <= {*same.get_level_values("metric")}
     np.testing.assert_allclose(again[same], run[same], atol=1e-5)
