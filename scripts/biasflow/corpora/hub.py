@@ -127,14 +127,19 @@ def pinned(id: str, revision: str = "main") -> tuple[str, str]:
 
 
 def base_of_card(folder: Path) -> str:
-    """The model that a folder's model card (README.md) says it was trained from, or "" where it does not."""
-    card = folder / "README.md"
-    head = re.match(r"---\n(.*?)\n---", read_text(card), re.DOTALL) if card.is_file() else None
+    """The model that a folder's model card says it was trained from, or "" where it does not."""
+    return _base(head_of_card(folder))
+
+
+def head_of_card(folder: Path) -> dict:
+    """What the head of a folder's model card (README.md) says; nothing where there is none."""
+    readme = folder / "README.md"
+    parts = read_text(readme).split("---\n", 2) if readme.is_file() else []
     try:
-        about = yaml.safe_load(head[1]) if head else None
+        known = yaml.load(parts[1], Loader=yaml.CSafeLoader) if len(parts) == 3 and not parts[0].strip() else {}
     except yaml.YAMLError:
-        about = None
-    return _base(about) if isinstance(about, dict) else ""
+        known = {}
+    return known if isinstance(known, dict) else {}
 
 
 def _base(about: Mapping) -> str:

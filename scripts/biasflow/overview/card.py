@@ -4,10 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
-import yaml
 
 from biasflow.base.errors import BiasflowError, nearest
-from biasflow.base.files import read_text
+from biasflow.corpora.hub import head_of_card
 from biasflow.overview.maps import head_of
 from biasflow.overview.overview import plain_text
 from biasflow.registry import GIVEN, METRICS
@@ -54,7 +53,7 @@ def card(
     if rows.empty:
         known = matrix.loc[(matrix["encoder"] == encoder) & matrix["value"].notna(), "method"].unique()
         raise BiasflowError(f"run {about['run']} has no score of {encoder} under {method}; {nearest(method, known)}")
-    of_base = {key: value for key, value in _front_matter(base / "README.md").items() if key in KEPT}
+    of_base = {key: value for key, value in head_of_card(base).items() if key in KEPT}
     listed = rows.fillna({"verdict": "", "disputed": "", "draws": 0, "beats": 0}).to_dict("records")
     kind = "sentence-similarity" if about["sentence"] else "fill-mask" if task == NA else "text-classification"
     fitted = (str(step.get("fitted_to", "words in context")) for step in specification)
@@ -89,13 +88,3 @@ def _metadata(rows: Iterable[Mapping], kind: str, name: str, **about: object) ->
         for row in rows
     ]
     return ModelCardData(model_name=name, eval_results=results, tags=TAGS, **about).to_yaml()
-
-
-def _front_matter(readme: Path) -> dict:
-    """What the head of a model card says; nothing where there is none."""
-    parts = read_text(readme).split("---\n", 2) if readme.is_file() else []
-    try:
-        known = yaml.load(parts[1], Loader=yaml.CSafeLoader) if len(parts) == 3 and not parts[0].strip() else {}
-    except yaml.YAMLError:
-        known = {}
-    return known if isinstance(known, dict) else {}
