@@ -246,7 +246,8 @@ def _notes(shown: pd.DataFrame, few: bool, frame: pd.DataFrame) -> list[str]:
     """The sentences of `as_printed`, the first of which a page shows."""
     there = shown[~shown["encoder"].str.endswith(NOT_THERE)]
     pairs = [f"{ours}, and in brackets the printed numbers, of {of}" for ours, of in _encoders_of(there).items()]
-    notes = [f"Ours are of {'; of '.join(pairs)}." if pairs else "In brackets are the printed numbers."]
+    others = f" (those of other encoders in the rows{NOT_THERE})" * (len(there) < len(shown))
+    notes = [f"Ours are of {'; of '.join(pairs)}{others}." if pairs else "In brackets are the printed numbers."]
     signs = {"\u00b1": "\u00b1 is the standard deviation.", "*": "* p < 0.05."}
     cells = " ".join(frame.iloc[:, 2:].to_numpy().ravel())
     notes += [meaning for sign, meaning in signs.items() if sign in cells]
