@@ -52,11 +52,10 @@ class MethodRow:
     with what each draw of the control leaves (results.draws); control_left: the mean of the draws, or NaN;
     weak_control: whether it moves vectors too little (`notes.Controls`); tried: the scores that make a claim and were
     measured under it; helped: those that are shown to be nearer to neutral than untouched and than under the control,
-    and unhelped: all others; farther: those that are shown to be farther; past: those that are moved to the other
+    and not_helped: all others; farther: those that are shown to be farther; past: those that are moved to the other
     side of neutral; off: further ones that are farther than under all draws of the control, and than untouched by
     MOVED_OFF; same_as: the method whose changes it practically repeats (results.matrix), or ""; setting: whether it is
-    a single setting of a method, which is no method; nearly: the least p of a help that is not shown, of the scores
-    that judge."""
+    a single setting of a method, which is no method."""
 
     name: str
     method: str
@@ -73,13 +72,12 @@ class MethodRow:
     weak_control: bool
     tried: Sequence[str]
     helped: Sequence[Change]
-    unhelped: Sequence[Change]
+    not_helped: Sequence[Change]
     farther: Sequence[Change]
     past: Sequence[Change]
     off: Sequence[Change]
     same_as: str
     setting: bool
-    nearly: float = np.nan
 
     @property
     def control_of(self) -> str | None:
@@ -159,9 +157,6 @@ def method_rows(
                 [_change(cell) for cell, says in claims if says not in (HELPS, FARTHER) and _moved_off(cell)],
                 of["same_as"].max(),
                 bool(of["setting"].iloc[0] != NA),
-                pd.Series(
-                    [cell.helps_p for cell, says in claims if says != HELPS and cell.header in judging], dtype=float
-                ).min(),
             )
         )
     return sorted(rows, key=lambda row: (row.control_of is not None, np.nan_to_num(row.left[0], nan=np.inf)))
