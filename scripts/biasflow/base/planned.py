@@ -26,21 +26,6 @@ class Planned(NamedTuple):
     due: bool
 
 
-def planned_jobs(dag) -> dict[str, Planned]:
-    """Return result -> its job, for all results that the targets need; dag: Snakemake's graph of all jobs."""
-    return {
-        path: Planned(
-            job.rule.name,
-            plain(job.params.items()),
-            tuple(str(Path(file)) for file in job.input),
-            dag.needrun(job),
-        )
-        for job in dag.jobs
-        for path in job.output
-        if record_file(path)
-    }
-
-
 def made(results: Iterable[str]) -> tuple[dict[str, dict], dict[str, str]]:
     """Return result -> record for those of the results that have one, and result -> what is wrong with a record that
     cannot be read."""

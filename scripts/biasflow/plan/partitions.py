@@ -28,12 +28,6 @@ def partition_file() -> Path | None:
     return None
 
 
-def submitted(dag) -> list:
-    """Return the jobs of Snakemake's graph that a scheduler gets; to a dry run every job is local."""
-    local = dag.workflow._localrules
-    return [job for job in dag.needrun_jobs() if not job.rule.norun and job.rule.name not in local]
-
-
 def asked_of_slurm(jobs: Iterable, file: Path) -> str:
     """Return which partitions jobs go to, with the time and memory that they ask for, in one line; "" if there are
     none. BiasflowError if a partition has no name of the user's, or no partition takes a job."""

@@ -5,7 +5,6 @@ import atexit
 import contextlib
 import gc
 import logging
-import math
 import os
 import sys
 import time
@@ -13,14 +12,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from snakemake.jobs import Job
-
 from biasflow.base.at_work import begin_work, check_queue, name_of_jobs
 from biasflow.base.command_line import WRITTEN
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import check_path, check_writable
-from biasflow.base.paths import CORPORA, is_corpus_file
-from biasflow.base.planned import check_finished, outdated, planned_jobs
+from biasflow.base.paths import CORPORA
+from biasflow.base.planned import check_finished, outdated
 from biasflow.base.terminal import LastWord, ended, shorten
 from biasflow.plan.asked import remember
 from biasflow.plan.changed import check_kept
@@ -28,7 +25,17 @@ from biasflow.plan.compiled import Prepared, prepared
 from biasflow.plan.device import CUDA, check_device, check_scheduler, planned_device, submits_jobs
 from biasflow.plan.external import check_network
 from biasflow.plan.listing import announced, costs
-from biasflow.plan.partitions import asked_of_slurm, partition_file, submitted
+from biasflow.plan.partitions import asked_of_slurm, partition_file
+from biasflow.plan.snakemake_internals import (
+    brought_here,
+    due_jobs,
+    ignore_times,
+    make_again,
+    name_submissions,
+    planned_jobs,
+    share_corpora,
+    submitted,
+)
 from biasflow.plan.user_files import UserFiles
 
 
@@ -51,8 +58,8 @@ class Start(NamedTuple):
         ignore_times(self.root)
         with self.last.ending(), withdrawn():
             behind = outdated(self.prepared.setup.config["run"], self.user_files.content)
-        workflow.dag.forcefiles.update(behind)
-        share_corpora(workflow.persistence)
+        make_again(workflow, behind)
+        share_corpora(workflow)
 
     def compare(self, dag) -> None:
         """Stop, also a dry run, if a GPU or a partition is asked for and there is none, or finished results are not as
@@ -62,7 +69,7 @@ class Start(NamedTuple):
             check_device(self.device, cluster=self.on_cluster)
             check_kept(config, jobs, self.user_files.content)
             check_finished(jobs, self.user_files.content)
-            due = {str(file) for job in dag.needrun_jobs() for file in job.output}
+            due = {str(file) for job in due_jobs(dag) for file in job.output}
             takes = costs(self.prepared, due, cores=self.cores, on_gpu=self.device == CUDA)
             self.last.plan = "\nbiasflow: ".join(filter(None, [takes, self.last.plan]))
             if self.on_cluster and (file := partition_file()):
@@ -78,10 +85,8 @@ class Start(NamedTuple):
             begin_work(setup.paths.root)
             check_scheduler(workflow.executor_plugin.name)
             check_queue(setup.paths.root, str(workflow.workdir_init))
-            executor = workflow.scheduler._executor
-            if hasattr(executor, "run_uuid"):  # which Slurm's calls its jobs, and finds them by
-                executor.run_uuid = f"{name_of_jobs(setup.paths.root)}_{executor.run_uuid}"
-            check_network(workflow.dag.needrun_jobs(), setup.config)
+            name_submissions(workflow, name_of_jobs(setup.paths.root))
+            check_network(due_jobs(workflow.dag), setup.config)
             remember(setup.paths.asked, self.prepared.plan.blocks, setup.facts.asked)
             self.last.say()
             self.last.plan = ""
@@ -89,12 +94,8 @@ class Start(NamedTuple):
 
     def end(self, workflow) -> None:
         """Say what a successful run has found, and what it could not measure; also where results lie in a storage."""
-        summary, reasons = (f"{self.prepared.setup.paths.root}/{name}" for name in ("summary.txt", "reasons.csv"))
-        stored = [file for job in workflow.dag.jobs for file in job.output if file.is_storage]
-        for file in (file for file in stored if file.endswith((f"/{summary}", f"/{reasons}"))):
-            workflow.async_run(file.retrieve_from_storage())
-            summary, reasons = (file, reasons) if file.endswith(summary) else (summary, file)
-        self.last.message = ended(summary, reasons, since=self.since)
+        names = (f"{self.prepared.setup.paths.root}/{name}" for name in ("summary.txt", "reasons.csv"))
+        self.last.message = ended(*brought_here(workflow, names), since=self.since)
 
 
 def start(config, workflow, logger: logging.Logger, root: Path) -> Start:
@@ -130,22 +131,3 @@ def withdrawn() -> Iterator[None]:
         if file := os.environ.get(WRITTEN):
             Path(file).unlink(missing_ok=True)
         raise
-
-
-def share_corpora(persistence) -> None:
-    """Snakemake refuses a run that needs a file which another one makes. External files are shared: their jobs wait for
-    one another (scripts/download.py), and no run for another."""
-    for name in ("all_inputfiles", "all_outputfiles"):
-        files = getattr(persistence, name)
-        setattr(persistence, name, lambda files=files: (file for file in files() if not is_corpus_file(str(file))))
-
-
-def ignore_times(root: Path) -> None:
-    """Snakemake takes a file that is newer than a result of it for another content. Of the rules in `root` no result is
-    older than anything: what has changed is in their parameters, and in the records (`planned.outdated`)."""
-    oldest = Job.output_mintime.fget
-
-    async def time_of(job: Job) -> float | None:
-        return math.inf if Path(job.rule.snakefile).is_relative_to(root) else await oldest(job)
-
-    Job.output_mintime = property(time_of)

@@ -1,8 +1,16 @@
 """What is known of a run before its first job: where it computes, and which changes make finished results again."""
 
+import inspect
 from types import SimpleNamespace
 
 import pytest
+import snakemake.api  # first: its modules import each other
+from snakemake import workflow
+from snakemake.dag import DAG
+from snakemake.jobs import Job
+from snakemake.persistence import PersistenceBase
+from snakemake.scheduling.job_scheduler import JobScheduler
+from snakemake_executor_plugin_slurm import Executor
 
 from biasflow.base.command_line import WRITTEN
 from biasflow.base.errors import BiasflowError
@@ -103,3 +111,16 @@ def test_a_run_that_is_refused_leaves_no_configuration_that_was_written_for_it(t
     with pytest.raises(BiasflowError, match="no network"), withdrawn():
         raise BiasflowError("no network")
     assert (tmp_path / "mine.yaml").exists() != is_new
+
+
+def test_this_snakemake_has_all_that_plan_snakemake_internals_takes():
+    taken = {
+        Job: ["output_mintime", "rule", "params"],
+        DAG: ["needrun", "needrun_jobs", "forcefiles", "jobs"],
+        workflow.Workflow: ["_localrules", "async_run", "persistence", "scheduler"],
+        PersistenceBase: ["all_inputfiles", "all_outputfiles"],
+        JobScheduler: ["_executor"],
+        Executor: ["run_uuid"],
+    }
+    lacking = [name for kind, names in taken.items() for name in names if name not in inspect.getsource(kind)]
+    assert lacking == [], f"Snakemake {snakemake.__version__} differs: see plan/snakemake_internals.py"
