@@ -65,7 +65,7 @@ def measure(
     file = Path(f"{run}.yaml")
     sources = [_source(encoder, file) for encoder in _named(encoders)]
     keys: dict[str, object] = {**_keys([source[:2] for source in sources])}
-    if bases := {encoder.partition("@")[0]: base for _, encoder, base in sources if base}:
+    if bases := {of if isinstance(of, str) else of["id"]: base for _, of, base in sources if base}:
         keys["base_models"] = bases
     keys |= _of_texts(texts, {"text": text_column, "label": label_column, "group": gender_column}) if texts else {}
     files = list(map(of_workflow, [DECISIONS] if texts else [FIRST, *[WHOLE] * whole]))
@@ -91,11 +91,11 @@ def _named(encoders: list[str]) -> list[str]:
     return list(dict.fromkeys(line for line in [*lines, *encoders[1:]] if line and not line.startswith("#")))
 
 
-def _keys(sources: list[tuple[str, str]]) -> dict[str, str | list[str]]:
-    """The keys of a configuration that take these encoders: a text for one, lists for several."""
+def _keys(sources: list[tuple[str, str | dict]]) -> dict[str, object]:
+    """The keys of a configuration that take these encoders: a value for one, lists for several."""
     if len(sources) == 1:
         return dict(sources)
-    found: dict[str, list[str]] = {}
+    found: dict[str, list[str | dict]] = {}
     for key, encoder in sources:
         found.setdefault(key, []).append(encoder)
     return dict(found)
@@ -137,17 +137,17 @@ def _of_texts(path: Path, called: Mapping[str, str]) -> dict[str, object]:
     return {"tasks": {TASK: about}, "ask": {TASK: {"metrics": metrics}}}
 
 
-def _source(encoder: str, file: Path) -> tuple[str, str, str]:
+def _source(encoder: str, file: Path) -> tuple[str, str | dict, str]:
     """The key of a configuration that takes an encoder (`encoder` for a folder, `hub` for a name), its value, and the
-    model that its card says it was trained from, or "". Of a name without a commit the value is that which `file` has
-    from an earlier start, or today's commit."""
-    from biasflow.corpora.hub import base_of_card, pinned
+    model that its card says it was trained from, or "". Of a name the value is that which `file` has from an earlier
+    start, or what the hub says of its commit, or of today's."""
+    from biasflow.corpora.hub import base_of_card, looked_up, pinned
+    from biasflow.encoders.described import hub_entry
+    from biasflow.encoders.families import HEADS
 
     folder = Path(encoder).expanduser()
     if folder.is_dir():
         return "encoder", str(folder), base_of_card(folder)
-    if PINNED.fullmatch(encoder):
-        return "hub", encoder, ""
     from biasflow.base.files import no_folder
 
     beside = nearest(folder.name, [file.parent.name for file in folder.parent.glob("*/config.json")])
@@ -155,15 +155,23 @@ def _source(encoder: str, file: Path) -> tuple[str, str, str]:
     if folder.is_file() or beside or not named:
         raise BiasflowError(f"{no_folder(encoder)}{f'; {beside}' * bool(beside)}")
     before = configuration([str(file)], None)[0].get("hub") or [] if file.exists() else []
-    for pin in [before] if isinstance(before, str) else before:
-        if not named["revision"] and pin.startswith(f"{named['id']}@"):
-            return "hub", pin, ""
+    for known in before if isinstance(before, list) else [before]:
+        about = PINNED.fullmatch(known).groupdict() if isinstance(known, str) else known
+        if about["id"] == named["id"] and named["revision"] in (None, about["revision"]):
+            return "hub", known, ""
     try:
-        pin, base = pinned(named["id"], named["revision"] or "main")
+        if PINNED.fullmatch(encoder):
+            pin, base = encoder, ""
+        else:
+            pin, base = pinned(named["id"], named["revision"] or "main")
+        about = PINNED.fullmatch(pin).groupdict()
+        entry = about | hub_entry(*looked_up(**about))
     except BiasflowError as error:
         raise BiasflowError(f"{no_folder(encoder)}, and on the model hub {error}") from error
-    say(f"{encoder} is {pin} today; this commit is measured")
-    return "hub", pin, base
+    heads = [head.replace("_", "-") for head in HEADS if entry[head]]
+    kind = f"a sentence encoder (pooling {entry['pooling']})" if "pooling" in entry else "an encoder"
+    say(f"{encoder} is {pin}{' today' * (pin != encoder)}: {kind}, heads: {', '.join(heads) or 'none'}")
+    return "hub", entry, base
 
 
 def _write(file: Path, text: str, command: str, keys: dict, files: list[str], settings: list[str]) -> bool:

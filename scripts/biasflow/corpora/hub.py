@@ -17,6 +17,9 @@ from biasflow.corpora.verified import DownloadError, agree, refuse_page
 
 TOKENIZER = ("tokenizer.json", "vocab.txt", "vocab.json")  # any one of them makes a tokenizer
 TIMEOUT = 20  # seconds
+MOST_CHANGES = 20  # open changes of a model that are looked through for safetensors weights
+NO_WEIGHTS = "has no safetensors weights, and pickle weights are never loaded"
+CONVERT = "name a revision that has model.safetensors, or convert the model and name its folder"
 WEIGHTS_INDEX = "model.safetensors.index.json"
 # What an encoder is, before its weights are there; of a sentence encoder the list of its parts, and what they do.
 ABOUT = ("config.json", "modules.json", "[0-9]_*/config.json", "config_sentence_transformers.json")
@@ -126,6 +129,48 @@ def pinned(id: str, revision: str = "main") -> tuple[str, str]:
     return f"{found.id}@{found.sha}", _base(found.card_data or {})
 
 
+def looked_up(id: str, revision: str) -> tuple[Path, set[str]]:
+    """Of a model of the hub, before anything large is downloaded: a folder with what it says of itself (ABOUT), and the
+    names of its weights, which their headers have. BiasflowError as of `download_encoder`; where the revision has no
+    safetensors weights and an open conversion has, it is named."""
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import NotASafetensorsRepoError, OfflineModeIsEnabled
+
+    about = _snapshot(id, revision, ABOUT)
+    try:
+        return about, set(HfApi().get_safetensors_metadata(id, revision=revision, timeout=TIMEOUT).weight_map)
+    except OfflineModeIsEnabled:  # the cache may have all of it
+        snapshot = _snapshot(id, revision, FILES)
+        _check_complete(id, revision, snapshot, _names(snapshot, FILES))
+        return snapshot, {name for path in snapshot.glob("model*.safetensors") for name in _weights_of(path)}
+    except NotASafetensorsRepoError as error:
+        found = _conversion(id)
+        remedy = f"an open conversion of it has some, {id}@{found}: look at what it changes" if found else CONVERT
+        raise BiasflowError(f"{id}: revision {revision} {NO_WEIGHTS}; {remedy}.") from error
+    except Exception as error:
+        raise _refused(id, revision, error) from error
+
+
+def _conversion(id: str) -> str:
+    """The newest commit among the open changes of a model that has safetensors weights, or ""."""
+    from huggingface_hub import HfApi
+
+    try:
+        changes = HfApi().list_repo_refs(id, include_pull_requests=True).pull_requests or []
+        newest = sorted(changes, key=lambda change: -int(change.ref.rpartition("/")[2]))
+        for commit in [change.target_commit for change in newest[:MOST_CHANGES]]:
+            if any(name.endswith(".safetensors") for name in HfApi().list_repo_files(id, revision=commit)):
+                return commit
+    except Exception:  # the hub need not tell; what is wrong is said without it
+        return ""
+    return ""
+
+
+def _weights_of(path: Path) -> list[str]:
+    with safe_open(path, "np") as weights:
+        return list(weights.keys())
+
+
 def base_of_card(folder: Path) -> str:
     """The model that a folder's model card says it was trained from, or "" where it does not."""
     return _base(head_of_card(folder))
@@ -192,10 +237,7 @@ def _check_complete(id: str, revision: str, snapshot: Path, names: list[str]) ->
     if not any(name in names for name in TOKENIZER):
         raise BiasflowError(f"{where} has no tokenizer ({', '.join(TOKENIZER)}); name another.")
     if not any(name.endswith(".safetensors") and "/" not in name for name in names):
-        raise BiasflowError(
-            f"{where} has no safetensors weights, and pickle weights are never loaded; name a revision that has "
-            "model.safetensors, or convert the model and name its folder."
-        )
+        raise BiasflowError(f"{where} {NO_WEIGHTS}; {CONVERT}.")
     if WEIGHTS_INDEX in names:
         shards = set(read_json(snapshot / WEIGHTS_INDEX)["weight_map"].values())
     if lacking := sorted(shards - set(names)):

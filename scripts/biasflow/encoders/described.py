@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -33,6 +33,7 @@ from biasflow.encoders.stored import (
     SETTINGS,
     TOKENIZER,
     adapter_of,
+    check_config,
     check_stored,
     has_mask,
     header_of,
@@ -42,6 +43,7 @@ from biasflow.encoders.stored import (
     settings_of,
     size_of,
     tokenizer_of,
+    wrapping_of,
 )
 
 COLUMNS = ["encoder", "architecture", "layers", "width", "parameters", *(f"{head}_head" for head in HEADS)]
@@ -94,6 +96,18 @@ def describe(folder: Path) -> Description:
     vector, beside = sentence_vector(folder), tuple(files_beside(folder))
     about = (has_mask(home), own_pooling(folder), tuple(not_applied), home, vector, beside)
     return Description(config, reasons, *about)
+
+
+def hub_entry(folder: Path, names: Collection[str]) -> dict[str, object]:
+    """The keys that the entry of an encoder of the hub has: its heads, and its pooling where it is a sentence encoder.
+
+    folder: with what its repository says of it, without its weights; names: those of its weights. BiasflowError for
+    an encoder that no job could use."""
+    check_config(folder / CONFIG)
+    config, before, pooling = read_json(folder / CONFIG), wrapping_of(names), own_pooling(folder)
+    names = {name.removeprefix(before) for name in names}
+    heads = {head: not lacking(head, config, names) for head in HEADS}
+    return heads | ({} if pooling == FIRST_TOKEN else {"pooling": pooling})
 
 
 def classes_of(config: Mapping) -> list[str]:

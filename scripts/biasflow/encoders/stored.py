@@ -331,7 +331,7 @@ def puts_around(folder: Path, tokenizer) -> bool:
 def headers(folder: Path) -> dict[Path, Header]:
     """The header of each file of weights that transformers would load, with names without `wrapping`."""
     header_by_path = {path: header_of(path) for path in weight_files(folder)}
-    before = _wrapping({name for header in header_by_path.values() for name in header})
+    before = wrapping_of({name for header in header_by_path.values() for name in header})
     return {
         path: {name.removeprefix(before): about for name, about in header.items()}
         for path, header in header_by_path.items()
@@ -340,10 +340,11 @@ def headers(folder: Path) -> dict[Path, Header]:
 
 def wrapping(folder: Path) -> str:
     """What stands before the names of all weights in a folder and belongs to no encoder, such as "_orig_mod."."""
-    return _wrapping({name for path in weight_files(folder) for name in header_of(path)})
+    return wrapping_of({name for path in weight_files(folder) for name in header_of(path)})
 
 
-def _wrapping(names: Collection[str]) -> str:
+def wrapping_of(names: Collection[str]) -> str:
+    """What stands before all these names of weights and belongs to no encoder, or ""."""
     match = WRAPPED.match(min(names, default=""))
     before = match[0] if match else ""
     while not all(name.startswith(before) for name in names):

@@ -109,10 +109,10 @@ def _of_command_line(key: str, value: object, schema: Mapping) -> object:
 
 
 def _name_encoder(config: dict) -> None:
-    """Put the encoders that the keys `encoder` (folders) and `hub` (NAME@REVISION) name in the place of a local one
-    whose path asks for them, in `encoders` and in the blocks and papers that name it; where none asks and only papers
-    are there, in the place of all that these name. Of several each is one of its own. BiasflowError where these do not
-    fit (`_misnamed`)."""
+    """Put the encoders that the keys `encoder` (folders) and `hub` (NAME@REVISION, or an entry) name in the place of a
+    local one whose path asks for them, in `encoders` and in the blocks and papers that name it; where none asks and
+    only papers are there, in the place of all that these name. Of several each is one of its own. BiasflowError where
+    these do not fit (`_misnamed`)."""
     folders, of_hub = (_listed(config[key]) for key in ("encoder", "hub"))
     asking = {name: about for name, about in config["encoders"].items() if ENCODER in about.get("path", "")}
     named_by_papers = list(product(config["papers"].values(), _NAMED_BY_PAPERS["encoders"]))
@@ -124,7 +124,8 @@ def _name_encoder(config: dict) -> None:
     refuse(_misnamed(config, folders, of_hub, list(asking)))
     for name, about in asking.items():
         given = [{**about, "path": about["path"].replace(ENCODER, folder)} for folder in folders]
-        given += [{"source": "hub", **PINNED.fullmatch(pin).groupdict()} for pin in of_hub]
+        entries = (PINNED.fullmatch(pin).groupdict() if isinstance(pin, str) else pin for pin in of_hub)
+        given += [{"source": "hub", **entry} for entry in entries]
         names = [name] if len(given) == 1 else names_of(Path(one.get("path") or one["id"]) for one in given)
         others = {other: keys for other, keys in config["encoders"].items() if other != name}
         if taken := {*names} & {*others}:
@@ -149,7 +150,7 @@ def _bases(config: Mapping) -> dict[str, str]:
     return bases
 
 
-def _listed(value: str | list[str] | None) -> list[str]:
+def _listed(value: str | list | dict | None) -> list:
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
@@ -189,7 +190,7 @@ def _misnamed(config: Mapping, folders: Sequence[str], of_hub: Sequence[str], as
             "use config/mine.yaml",
         )
     for pin in of_hub:
-        if not PINNED.fullmatch(pin):
+        if isinstance(pin, str) and not PINNED.fullmatch(pin):
             yield "hub", f"{pin!r} is not NAME@REVISION; {REVISION}"
     for folder in folders:
         if PINNED.fullmatch(f"{folder}@{'0' * 40}") and not Path(folder).is_dir():

@@ -13,6 +13,7 @@ from biasflow.base.records import PROVENANCE
 from biasflow.base.tabular import write_csv, write_parquet
 from biasflow.cli import app
 from biasflow.cli.app import as_options, configuration
+from biasflow.encoders.stored import headers
 from biasflow.results.scores import tidy, write_scores
 from tests.unit.plan.configs import CLASSIFIER, ROOT, folder_of
 
@@ -66,12 +67,18 @@ def test_list(folder):
 
 @pytest.fixture
 def started(folder, monkeypatch) -> list[list[str]]:
-    """The commands that would be started in a checkout."""
+    """The commands that would be started in a checkout, beside a hub whose models all are the folder `bert`."""
+    names = set().union(*headers(folder / "bert").values())
+    monkeypatch.setattr("biasflow.corpora.hub.looked_up", lambda id, revision: (folder / "bert", names))
     shutil.copytree(ROOT / "config", folder / "config")
     monkeypatch.setattr("biasflow.base.shipped.ROOT", folder)
     commands: list[list[str]] = []
     monkeypatch.setattr("os.execve", lambda _, words, environment: commands.append(words[2:]))
     return commands
+
+
+def of_hub(id: str, revision: str) -> dict[str, object]:
+    return {"id": id, "revision": revision, "masked_lm": True, "next_sentence": False}
 
 
 def test_measure_writes_a_configuration_and_starts_snakemake_as_readme_does(started):
@@ -83,10 +90,10 @@ def test_measure_writes_a_configuration_and_starts_snakemake_as_readme_does(star
     assert started[1] == "snakemake --cores 4 --configfile config/mine.yaml config/whole.yaml mine.yaml".split()
     text = Path("mine.yaml").read_text()
     assert "limit: 60" in text and f"#   {' '.join(started[1])}\n" in text  # a key of the user's, and today's command
-    hub = f"google-bert/bert-base-uncased@{'0' * 40}"
-    assert fault("measure", hub).startswith("mine.yaml is there already") and len(started) == 2
-    said("measure", hub, "--run", "second")
-    assert yaml.safe_load(Path("second.yaml").read_text()) == {"run": "second", "hub": hub}
+    name, commit = "google-bert/bert-base-uncased", "0" * 40
+    assert fault("measure", f"{name}@{commit}").startswith("mine.yaml is there already") and len(started) == 2
+    assert "an encoder, heads: masked-lm" in said("measure", f"{name}@{commit}", "--run", "second")
+    assert yaml.safe_load(Path("second.yaml").read_text()) == {"run": "second", "hub": of_hub(name, commit)}
 
 
 def table_of_texts(name: str, **columns: list[str]) -> None:
@@ -160,9 +167,10 @@ def test_texts_that_are_refused_leave_no_configuration_behind(started, columns, 
 def test_measure_takes_several_encoders_and_a_file_of_them(started):
     shutil.copytree("bert", "other")
     hub = f"owner/tiny@{'0' * 40}"
+    keys = {"run": "mine", "encoder": ["bert", "other"], "hub": [of_hub("owner/tiny", "0" * 40)]}
     Path("mine.txt").write_text(f"bert\n# not this one\nother\n{hub}\n")
     said("measure", "mine.txt")
-    assert yaml.safe_load(Path("mine.yaml").read_text()) == {"run": "mine", "encoder": ["bert", "other"], "hub": [hub]}
+    assert yaml.safe_load(Path("mine.yaml").read_text()) == keys
     said("measure", "bert", "other", hub, "bert")  # the same, one of them twice
     assert started[0] == started[1] == "snakemake --cores 2 --configfile config/mine.yaml mine.yaml".split()
     assert "mine.yaml is there already" in fault("measure", "bert", "other")
@@ -173,10 +181,10 @@ def test_a_name_of_the_hub_is_pinned_to_its_commit_of_today_and_a_rerun_reads_th
     commits = iter("ab")
     monkeypatch.setattr("biasflow.corpora.hub.pinned", lambda id, revision: (f"{id}@{next(commits) * 40}", "its/base"))
     assert f"is owner/tiny@{'a' * 40} today" in said("measure", typed)
-    assert yaml.safe_load(Path("mine.yaml").read_text())["hub"] == f"owner/tiny@{'a' * 40}"
+    assert yaml.safe_load(Path("mine.yaml").read_text())["hub"] == of_hub("owner/tiny", "a" * 40)
     said("measure", "owner/tiny")
     assert yaml.safe_load(Path("mine.yaml").read_text())["base_models"] == {"owner/tiny": "its/base"}
-    assert yaml.safe_load(Path("mine.yaml").read_text())["hub"] == f"owner/tiny@{'a' * 40}" and len(started) == 2
+    assert yaml.safe_load(Path("mine.yaml").read_text())["hub"] == of_hub("owner/tiny", "a" * 40) and len(started) == 2
     assert "mine.yaml is there already" in fault("measure", "owner/tiny@v2")
 
 

@@ -18,7 +18,7 @@ from biasflow.corpora.hub import base_of_card
 from biasflow.encoders.sentence_transformers import own_pooling
 from tests.loopback import serving
 
-ID, REVISION, BRANCH = "owner/tiny", "a" * 40, "v1.5"
+ID, REVISION, BRANCH, CONVERTED = "owner/tiny", "a" * 40, "v1.5", "c" * 40
 FILES = {
     "config.json": b"{}",
     "vocab.txt": b"[PAD]\n[UNK]\n",
@@ -37,27 +37,35 @@ class Hub(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self):
         body = self.answer()
+        self.server.sent += [(self.path.rpartition("/")[2], self.headers.get("Range"))]
         self.wfile.write(body[: self.server.cut.get(self.path.rpartition("/")[2], len(body))])
 
     def answer(self):
         path = self.path.split("?")[0]
         name = path.removeprefix(f"/{ID}/resolve/{REVISION}/")
         status, body, headers = 404, b"", {"X-Error-Code": "RevisionNotFound" if ID in path else "RepoNotFound"}
-        if path == f"/api/models/{ID}/tree/{REVISION}":
+        if path in {f"/api/models/{ID}/tree/{commit}" for commit in (REVISION, CONVERTED)}:
+            files = self.server.files | ({"model.safetensors": FILES["model.safetensors"]} if CONVERTED in path else {})
             rows = [
                 {"type": "file", "path": name, "size": len(data), "oid": hashlib.sha1(data).hexdigest()}
-                for name, data in self.server.files.items()
+                for name, data in files.items()
             ]
             status, body, headers = 200, json.dumps(rows).encode(), {"Content-Type": "application/json"}
         elif path == f"/api/models/old-name/revision/{BRANCH}":
             status, headers = 200, {"Content-Type": "application/json"}
             body = json.dumps({"id": ID, "sha": REVISION, "private": False, "tags": [], "siblings": []}).encode()
+        elif path == f"/api/models/{ID}/refs":
+            change = {"name": "1", "ref": "refs/pr/1", "targetCommit": CONVERTED}
+            refs = {"branches": [], "converts": [], "tags": [], "pullRequests": [change] * self.server.converted}
+            status, body, headers = 200, json.dumps(refs).encode(), {"Content-Type": "application/json"}
         elif name in self.server.files:
             body = self.server.files[name]
             etag = self.server.etags.get(name) or hashlib.sha1(body).hexdigest()
             status, headers = 200, {"ETag": f'"{etag}"', "X-Repo-Commit": REVISION}
         if self.server.page is not None:
             status, body, headers = 200, self.server.page, {"Content-Type": "text/html"}
+        if ranged := re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range") or ""):
+            status, body = 206, body[int(ranged[1]) : int(ranged[2]) + 1]
         self.send_response(status)
         for key, value in {**headers, "Content-Length": str(len(body))}.items():
             self.send_header(key, value)
@@ -70,7 +78,7 @@ class Hub(http.server.BaseHTTPRequestHandler):
 
 @pytest.fixture
 def hub():
-    with serving(Hub, files=dict(FILES), etags={}, cut={}, page=None) as server:
+    with serving(Hub, files=dict(FILES), etags={}, cut={}, page=None, converted=False, sent=[]) as server:
         yield server
 
 
@@ -126,6 +134,31 @@ def test_a_branch_is_pinned_to_the_commit_that_the_hub_has(hub, id, revision, of
     command = [sys.executable, "-c", code, id, revision]
     done = subprocess.run(command, env=environment | {"NO_PROXY": "127.0.0.1"}, capture_output=True, text=True)
     assert re.search(said, done.stdout + done.stderr.splitlines()[-1] if done.stderr else done.stdout)
+
+
+def look_up(hub, cache, offline="0") -> str:
+    code = "import sys; from biasflow.corpora.hub import looked_up; print(sorted(looked_up(*sys.argv[1:])[1]))"
+    endpoint = {"HF_ENDPOINT": f"http://127.0.0.1:{hub.server_port}", "NO_PROXY": "127.0.0.1"}
+    environment = os.environ | endpoint | {"HF_HUB_OFFLINE": offline, "HF_HOME": str(cache)}
+    command = [sys.executable, "-c", code, ID, REVISION]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    return done.stdout.strip() or done.stderr.splitlines()[-1]
+
+
+def test_the_names_of_weights_come_without_the_weights(hub, download, tmp_path):
+    assert look_up(hub, tmp_path / "new") == "['weights']"
+    assert [ranged for name, ranged in hub.sent if name == "model.safetensors" and ranged is None] == []
+    assert "cannot be reached" in look_up(hub, tmp_path / "new", offline="1")
+    download()
+    assert look_up(hub, tmp_path / "cache", offline="1") == "['weights']"
+
+
+@pytest.mark.parametrize("converted", [True, False])
+def test_an_open_conversion_is_named_where_there_are_pickles_alone(hub, tmp_path, converted):
+    del hub.files["model.safetensors"]
+    hub.converted = converted
+    found = look_up(hub, tmp_path)
+    assert "pickle weights are never loaded" in found and (f"{ID}@{CONVERTED}" in found) == converted
 
 
 def test_only_config_tokenizer_and_safetensors_come(download, tmp_path):
