@@ -89,11 +89,14 @@ def held(of_scores: list, draws: int, rng: np.random.Generator) -> float:
     return float(np.mean(inside))
 
 
-def own(scores: pd.DataFrame, family: str, methods: int, draws: int, rng: np.random.Generator) -> tuple[bool, bool]:
-    """Whether the product's own page of so many null methods names one, and whether it fills its mark."""
+def own(
+    scores: pd.DataFrame, untouched: pd.DataFrame, family: str, methods: int, draws: int, rng: np.random.Generator
+) -> tuple[bool, bool]:
+    """Whether the product's own page of so many null methods names one, and whether it fills its mark. untouched: all
+    scores of the untouched model, of which a page says more than those of `scores`."""
     settings = scores.loc[scores["method"] == family, "setting"].unique()
     is_change = scores["metric"].str.endswith(DISTANCE_CHANGED)
-    rows = [scores[(scores["method"] == NONE)]]
+    rows = [untouched]
     for number in range(methods):
         order = rng.permutation(settings)
         of_method = scores[(scores["method"] == family) & (scores["setting"] == order[0])]
@@ -112,6 +115,7 @@ def rows(run: Path) -> Iterator[dict[str, object]]:
     """The rows of a run: see the module."""
     scores, rng, most = table(run), np.random.default_rng(0), (max(DRAWS), max(METHODS))
     names = [name for name in scores["method"].unique() if name.endswith(NULL)]
+    untouched = read_scores(run / "scores.csv").query("method == @NONE")
     known = {name: [*edits(scores, name)] for name in names}
     for name, of_scores in known.items():
         for draws in (draws for draws in DRAWS if draws < len(of_scores[0][0]) / 2):
@@ -126,7 +130,8 @@ def rows(run: Path) -> Iterator[dict[str, object]]:
             about["held"] = held(of_scores, draws, rng)
             for methods in METHODS:
                 named = np.mean([resampled([of_scores], methods, draws, rng) for _ in range(PAGES)])
-                pages = [own(scores, name, methods, draws, rng) for _ in range(OWN)] if (draws, methods) == most else []
+                own_pages = OWN if (draws, methods) == most else 0
+                pages = [own(scores, untouched, name, methods, draws, rng) for _ in range(own_pages)]
                 of_own = dict(zip(("own_named", "own_filled"), np.mean(pages, axis=0), strict=True)) if pages else {}
                 yield about | {"methods": methods, "named": named} | of_own
 
