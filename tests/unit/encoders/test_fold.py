@@ -1,8 +1,6 @@
 """Erasers in the weights of heads: the same outputs as with hooks, and refusals where that cannot be."""
 
-import re
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import torch
@@ -18,13 +16,7 @@ from tests.unit.encoders.families import HIDDEN, KINDS, batch_of, model_of
 
 # Kinds whose head begins with a layer without a bias, so that an eraser has no place for its centre.
 NO_BIAS = {("MaskedLM", "eurobert"), ("MaskedLM", "eurobert, shared keys")}
-COLUMNS = [("MaskedLM", "layer[-1]"), ("SequenceClassification", "layer[-1].cls"), ("SequenceClassification", "pooled")]
-PAGE = Path(__file__).parents[3] / "docs/command.md"
-# Architecture -> what the table of the documents says of COLUMNS.
-PRINTED = {
-    kind: [cell.strip() for cell in cells.split("|")]
-    for kind, cells in re.findall(r"^\| `([\w, -]+)` \| (.*) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
-}
+PLACES = [("MaskedLM", "layer[-1]"), ("SequenceClassification", "layer[-1].cls"), ("SequenceClassification", "pooled")]
 
 
 def eraser_of(*, centred: bool):
@@ -39,10 +31,9 @@ def logits(model):
 
 @pytest.mark.parametrize("centred", [True, False])
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("head", "place"), COLUMNS)
+@pytest.mark.parametrize(("head", "place"), PLACES)
 def test_a_folded_model_computes_what_the_edited_one_does(kind, head, place, centred):
     model, eraser = model_of(kind, head), eraser_of(centred=centred)
-    printed = PRINTED[kind][COLUMNS.index((head, place))]
     if place != "pooled" and kind in ("modernbert, mean", "eurobert, shared keys"):
         place = "layer[-1]"  # their heads read the mean
     before, states = logits(model), model.base_model(**batch_of()).last_hidden_state
@@ -52,14 +43,11 @@ def test_a_folded_model_computes_what_the_edited_one_does(kind, head, place, cen
         with pytest.raises(BiasflowError, match="has no bias"):
             fold(model, [(place, eraser)])
         torch.testing.assert_close(logits(model), before, rtol=0, atol=0)
-        assert printed == "without a centre"
         return
     changed = fold(model, [(place, eraser)])
     assert changed and not torch.allclose(before, wanted)
     difference = float((logits(model) - wanted).abs().max() / wanted.abs().max())
-    if not printed.startswith("without"):
-        assert difference <= 5 * float(printed)  # as processors differ
-    assert difference < 1e-5
+    assert difference < 5e-6  # docs/command.md says 1e-6; processors differ
     torch.testing.assert_close(model.base_model(**batch_of()).last_hidden_state, states, rtol=0, atol=0)
 
 
