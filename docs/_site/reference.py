@@ -165,9 +165,9 @@ def _words(names: Iterable[str]) -> str:
 
 
 def markdown_table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    lines = [tuple(header)]
-    lines += [("---",) * len(lines[0]), *rows]
-    return "".join(f"| {' | '.join(map(_cell, line))} |\n" for line in lines)
+    header = tuple(header)
+    first, *others = (f"| {' | '.join(map(_cell, line))} |\n" for line in [header, *rows])
+    return f"{first}|{'---|' * len(header)}\n{''.join(others)}"
 
 
 def _cell(text: str) -> str:
