@@ -91,15 +91,14 @@ def _index(sections: dict[str, list[str]]) -> str:
     green = [one.label for key, one in MEASURES.items() if in_short(key).real == IN_ALL]
     text = f"""# A card for every measure
 
-This page helps you choose a measure. A card says what its measures mean, what they need, whether they followed a bias
-that we planted, and what is known against them.
+This page helps you choose a measure. A card says what measures mean and need, whether they followed a bias that we
+planted, and what is known against them.
 
 * **Which one?** `biasflow measure` runs all that your encoder allows. Of the encoder itself report first what
   [followed in all](../trust.md#what-is-calibrated-and-what-is-not) calibrated encoders: {", ".join(green)}. Of a
   fine-tuned classifier report TPR gaps, and for your own words [WEAT or SEAT](../howto/own_data.md#word-lists).
-* *Real encoders* on a card: the class of the measure, with the number of its tests in brackets.
-* *Smallest dose*: from which share of the full bias on a measure differs from an encoder without, one for each row of
-  the study. A dash says that no such run is stored.
+* *Real encoders* on a card: the class of the measure (and how many of its tests have it).
+* *Smallest dose*: from which share of the full bias on a row of the study differs from an encoder without bias.
 
 *Made by `make cards` from [these runs](../../scripts/biasflow/data/cards/runs.yaml).*
 """
