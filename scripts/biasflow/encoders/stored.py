@@ -322,7 +322,6 @@ def _check_handed_on(folder: Path) -> None:
 def puts_around(folder: Path, tokenizer) -> bool:
     """Whether a tokenizer (of the package tokenizers) puts special tokens around a text, where its class has none of
     itself; any other class is tried when it is loaded."""
-    tokenizer.no_padding()
     return (
         object_in(folder / TOKENIZER).get("tokenizer_class") not in WITHOUT_TOKENS or len(tokenizer.encode("").ids) > 1
     )
@@ -480,8 +479,8 @@ def _pieces(path: Path) -> set[str]:
 
 
 def tokenizer_of(folder: Path):
-    """The tokenizer (of the package tokenizers) of an encoder's folder; None where it has neither a tokenizer.json nor
-    BERT's list of pieces. BiasflowError for a file that the package cannot read."""
+    """The tokenizer (of the package tokenizers) of an encoder's folder, which neither pads nor cuts a text; None where
+    it has neither a tokenizer.json nor BERT's list of pieces. BiasflowError for a file that the package cannot read."""
     from tokenizers import BertWordPieceTokenizer, Tokenizer  # slow to load, and few starts need it
     from tokenizers.normalizers import BertNormalizer
 
@@ -493,6 +492,8 @@ def tokenizer_of(folder: Path):
             tokenizer = Tokenizer.from_file(str(file))
             if isinstance(tokenizer.normalizer, BertNormalizer) and about.get("tokenizer_class") not in WITHOUT_TOKENS:
                 tokenizer.normalizer.lowercase = lower  # transformers does not take it from the file
+            tokenizer.no_padding()  # as the files of most sentence encoders have it, to 128 tokens or more
+            tokenizer.no_truncation()
             return tokenizer
         if pieces.is_file():
             return Tokenizer.from_str(BertWordPieceTokenizer(str(pieces), lowercase=lower).to_str())

@@ -438,6 +438,16 @@ def test_another_family_and_a_config_that_says_little(tmp_path):
     assert (table_row(tmp_path)["architecture"], table_row(tmp_path)["layers"]) == ("distilbert", "")
 
 
+def test_a_text_is_neither_padded_nor_cut_whatever_the_file_of_a_tokenizer_says(tmp_path):
+    """As all-MiniLM-L6-v2's does, of which each word had 128 pieces."""
+    word_tokenizer(["he", "woman"]).save_pretrained(tmp_path)
+    tokenizer = tokenizer_of(tmp_path)
+    tokenizer.enable_padding(length=128)
+    tokenizer.enable_truncation(max_length=3)
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    assert tokenizer_of(tmp_path).encode("he woman he woman", add_special_tokens=False).tokens == ["he", "woman"] * 2
+
+
 def test_the_share_of_english_words_that_a_vocabulary_splits(tmp_path):
     assert np.isnan(english_split(tmp_path))
     word_tokenizer(["he", "woman", "executive"]).save_pretrained(tmp_path)
