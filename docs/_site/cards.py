@@ -94,11 +94,13 @@ def _index(sections: dict[str, list[str]]) -> str:
 This page helps you choose a measure. A card says what measures mean and need, whether they followed a bias that we
 planted, and what is known against them.
 
-* **Which one?** `biasflow measure` runs all that your encoder allows. Of the encoder itself report first what
-  [followed in all](../trust.md#what-is-calibrated-and-what-is-not) calibrated encoders: {", ".join(green)}. Of a
-  fine-tuned classifier report TPR gaps, and for your own words [WEAT or SEAT](../howto/own_data.md#word-lists).
+* **With a masked-LM head** report {", ".join(green)} first: it rose with a planted bias by a similar amount in
+  [all encoders that we calibrated](../trust.md#what-is-calibrated-and-what-is-not). **Without one**, as most sentence
+  encoders, report SEAT 6, which rose in all, but by different amounts. Not calibrated: for a search model
+  [retrieval](retrieval.md), for a classifier [flips](flips.md) and [TPR gaps](fairness.md). `biasflow measure` runs all
+  that your model allows.
 * *Real encoders* on a card: the class of the measure (and how many of its tests have it).
-* *Smallest dose*: from which share of the full bias on a row of the study differs from an encoder without bias.
+* *Smallest dose*: the smallest share of the full bias at which the measure differed from an encoder without bias.
 
 *Made by `make cards` from [these runs](../../scripts/biasflow/data/cards/runs.yaml).*
 """
