@@ -263,7 +263,7 @@ def trained(rows: Sequence[Beside], bases: Mapping[str, str]) -> list[Trained]:
 
 def verdicts(rows: Sequence[Beside], names: Sequence[str]) -> list[tuple[str, str]]:
     """What is said first of several, in columns: which is more biased than which by which measures, whether this is an
-    order, and what of seeds is known.
+    order, what of seeds is known, and by how many measures some are not compared.
 
     An order is given only where no two measures put two of them the other way around. A difference that is shown over
     items alone may be that of two seeds: so it is said how much another seed moved the measure on encoders that were
@@ -291,6 +291,11 @@ def verdicts(rows: Sequence[Beside], names: Sequence[str]) -> list[tuple[str, st
                 "each of them has one, so these differences are beyond the chance of items alone. On encoders that "
                 f"were calibrated another seed moved (standard deviation) {'; '.join(moved.values())}",
             )
+        )
+    lacking = {name: sum(name not in row.sides for row in rows) for name in names}
+    if few := [f"{name} by {n} of {len(rows)} measures" for name, n in lacking.items() if n]:
+        said.append(
+            ("not compared:", f"{', '.join(few)}, for want of the head, or of the same reading (as of pooling)")
         )
     return said
 
