@@ -74,11 +74,12 @@ class Run:
         cells = self.plan[(self.plan["status"] == RUN) & self.plan["metric"].isin([*metrics])]
         task = cells["training"].str.extract("^([^/]+)/[^/]+/")[0]
         names = [*task[task.isin(self.options["sampled"])]]
-        for metric, dataset in {
-            *cells.loc[task.isna() & cells["limited"], ["metric", "dataset"]].itertuples(index=False)
-        }:
+        inside = cells.loc[task.isna() & cells["limited"], ["metric", "dataset"]].drop_duplicates()
+        for metric, dataset in inside.itertuples(index=False):
             scores = self.scores[self.scores["metric"].isin(METRICS[metric].measures)]
-            if metric == CEAT or scores.loc[scores["dataset"] == dataset, "n"].max() >= limit:
+            if metric == CEAT:
+                names.append("contexts of CEAT")
+            elif scores.loc[scores["dataset"] == dataset, "n"].max() >= limit:
                 names.append(dataset)
         return sorted({*names})
 

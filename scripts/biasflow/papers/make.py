@@ -19,7 +19,7 @@ from biasflow.results.scores import NA, NONE
 from biasflow.results.tables import readable, write_table
 from biasflow.tasks.classification.labels import dropped
 
-LETTERS = 16  # of a figure's title in an inch
+LETTERS, LINE = 15, 0.16  # of a figure's title: letters in an inch; inches
 CLASSIFIED = {"snli", "nli", "occupation", "coreference", "glue"}  # what printed numbers of fine-tuned models are of
 NEAR, LEVEL = 0.05, 0.05  # of accuracy above the largest class; of its test
 _LEARNT = ["accuracy", "validation_accuracy", "majority_share", "majority_p"]
@@ -89,6 +89,7 @@ def _write_figure(function: Callable, run: Run, paths: list[Path], target: Targe
     said = "; ".join(filter(None, [*said, head, figure.get_suptitle()]))
     lines = [f"{target.name}: {first_sentence(target.caption)[0]}", *([f"In this run: {said}"] if said else [])]
     title = "\n".join(textwrap.fill(line, int(LETTERS * figure.get_figwidth())) for line in lines)
+    figure.set_figheight(figure.get_figheight() + LINE * (title.count("\n") + 1))
     figure.suptitle(title, x=0.01, ha="left", fontsize="small")
     save_figure(figure, *paths)
 

@@ -247,7 +247,8 @@ def as_printed(numbers: pd.DataFrame, text: PaperText, target: Target) -> pd.Dat
     for row in shown.to_dict("records"):
         *above, last = ([row[key] for key in layout[part]] for part in ("rows", "columns"))
         cells = table.setdefault((row["encoder"], _in_layers(_worded(*above, text.words), *map(row.get, LAST))), {})
-        ours = _ours_as(row) + (f" (n = {row['ours_n']:.0f})" if layout.get("counts") and row["ours_n"] > 0 else "")
+        has_count = layout.get("counts") and not np.isnan(row["ours"] * row["ours_n"])
+        ours = _ours_as(row) + (f" (n = {row['ours_n']:.0f})" if has_count else "")
         cells[_worded(last, text.words)] = f"{ours} [{_cell(row['printed'], row['sd'], row['star'], row['at'])}]"
     named = _worded(["_".join(layout["rows"])], text.words)
     rows = [{"encoder": encoder, named: name, **cells} for (encoder, name), cells in table.items()]

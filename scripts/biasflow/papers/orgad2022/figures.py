@@ -19,7 +19,7 @@ from biasflow.results import figures as draw
 _SHAPES = ("o", "^", "s", "D", "v", "P", "X")  # of models, in their order: they repeat what the colours say
 _STAGES = (halves.BEFORE, halves.AFTER)
 _COLUMNS = 3  # measures side by side, each before and after
-_ABOVE = 26  # points from a panel to the name of the encoder: higher than the panel's title
+_ABOVE = 32  # points from a panel to the name of the encoder: higher than the panel's title
 _TITLE = 6  # points: a title is no wider than a panel of figures 5 to 7
 _CROWD = 100  # points from which the marks are smaller
 Marks = Mapping[str, tuple[str, str]]

@@ -137,10 +137,11 @@ def compared(run: Run, half: str, stage: str) -> pd.DataFrame:
         difference_in_printed_sd=table["mean" + DIFFERENCE] / sd.where(sd > 0),
         stars_agree=[_agreeing(*stars) for stars in table[_STARS].itertuples(index=False, name=None)],
         diverged=[chosen.diverged_seeds(*model) for model in models] if stage != halves.FROZEN else "",
-        few=few_professions(run, half, table["metric"]),
     )
+    lost = table["mean"].isna() & (table["diverged"] != "")
+    few = np.where(lost, "the fine-tuning diverged", few_professions(run, half, table["metric"]))
     return arranged(
-        with_reasons(table, why),
+        with_reasons(table.assign(few=few), why),
         encoder=encoders,
         key=[measure.key for measure in half.measures],
         model=[*chosen.models, *PROBED_ON],
