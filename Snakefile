@@ -44,6 +44,7 @@ for NAME, TARGETS in {"tables": TABLES, **PAPER_TARGETS, **BY_NAME}.items():  # 
 
 
 if workflow.is_main_process:  # also a dry run
+    RUN.last.targets = dict.fromkeys(("all", "tables", *PAPER_TARGETS, *BY_NAME), "") | NOT_DRAWN
     RUN.last.judging = lambda: RUN.follow_content(workflow)
     RUN.last.judged = lambda: RUN.compare(workflow.dag)  # when the graph is built: is something finished replaced?
 

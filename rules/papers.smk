@@ -2,7 +2,7 @@
 # run made where the job fails.
 from biasflow.plan.compiled import texts_of
 
-PAPER_TARGETS, BY_NAME = {}, {}
+PAPER_TARGETS, BY_NAME, NOT_DRAWN = {}, {}, {}
 
 
 def outputs_of(text, target):
@@ -17,6 +17,7 @@ def outputs_of(text, target):
 for NAME, TEXT in texts_of(config).items():
     MADE = JOBS.of(f"paper_{NAME}").outputs
     TARGETS = [target for target in TEXT.targets if f"{RESULTS}/{target.files[0]}" in MADE]  # no figure of nothing
+    NOT_DRAWN |= TEXT.not_drawn(config["papers"][NAME], PLAN.cells)
     PAPER_TARGETS[NAME] = [f"{RESULTS}/{target.files[0]}" for target in TARGETS]
     for TARGET, FILE in zip(TARGETS, PAPER_TARGETS[NAME]):
         BY_NAME.setdefault(TARGET.name, []).append(FILE)  # a table and a figure may have the same

@@ -63,7 +63,7 @@ def run_of_liang2020(folder: Path) -> Run:
     scores = concatenate(
         [
             liang2020.scores(encoder="bert-base-uncased"),
-            liang2020.scores(sets=liang2020.EMBEDDED, layers=2, measures=("occtmp", "association", "glue", "nli")),
+            liang2020.scores(sets=liang2020.EMBEDDED, layers=2, measures=("occtmp", "association", "glue")),
         ]
     )
     why = [("tiny", "seat", "no sentences"), ("tiny", "perplexity", "no text")]

@@ -8,12 +8,12 @@ import logging
 import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from snakemake.common import NOTHING_TO_BE_DONE_MSG
 
-from biasflow.base.errors import FAILED, BiasflowError, printable
+from biasflow.base.errors import FAILED, BiasflowError, nearest, printable
 from biasflow.base.progress import duration, job_name
 
 JOB_ERROR, GROUP_ERROR = "JOB_ERROR", "GROUP_ERROR"  # events of Snakemake
@@ -29,6 +29,7 @@ _RAISED = {
     "IncompleteFilesException": "a killed run left results that are not whole; add --rerun-incomplete to the command",
 }
 _PROTECTED = re.compile(r"affected files:\s+(?P<path>\S.*)")
+_UNKNOWN = re.compile(r"No rule to produce (?P<target>\S+)")
 _ADVICE = "For further error details"  # with which every message of an executor ends
 # What Slurm, or its executor, writes of a job that asked for too little -> of what, and how to ask for more.
 _LIMITS = {
@@ -49,13 +50,14 @@ class LastWord(logging.Filter):
     Otherwise it says `message`, or `plan`, what was found while planning, if nothing went wrong: Snakemake's own
     message of an error stays the last.
 
-    judging: called before Snakemake judges which jobs are due; judged: called once, when it has, before it says so;
-    also where none is."""
+    targets: what a user may name, and why it cannot be made, "" where it can; judging: called before Snakemake judges
+    which jobs are due; judged: called once, when it has, before it says so; also where none is."""
 
     def __init__(self):
         super().__init__()
         self.message, self.heard, self.plan = "", "", ""
         self.failed: list[logging.LogRecord] = []  # what Snakemake says of failed jobs, and of groups of them
+        self.targets: Mapping[str, str] = {}
         self.judging: Callable[[], None] = lambda: None
         self.judged: Callable[[], None] | None = None
 
@@ -79,6 +81,10 @@ class LastWord(logging.Filter):
                 f"{path} would be made again and is read-only; make the results writable (chmod -R u+w "
                 f"{Path(*path.parts[:2])}), or name another run (--config run=NAME)"
             )
+        elif raised == "MissingRuleException" and (unknown := _UNKNOWN.search(text)):
+            name = Path(unknown["target"]).stem
+            near = self.targets.get(name) or f"{nearest(name, self.targets)} (`biasflow list papers` lists theirs)"
+            self.heard = f"there is no target {unknown['target']}; {near}"
         elif raised and any(number in text for number in _DENIED):
             denied = next(line for line in reversed(text.splitlines()) if any(number in line for number in _DENIED))
             self.heard = f"Snakemake cannot write where it must ({denied.strip()}); check the rights of that place"

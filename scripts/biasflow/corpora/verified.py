@@ -144,4 +144,4 @@ def remark(files: "pd.DataFrame") -> str:
     mine = " and ".join(f"{row['name']} is {row['location']} of the user" for _, row in files[own].iterrows())
     parts += [f"{mine}, not the published file"] if mine else []
     parts += [f"{unverified.sum()} of {len(files)} could not be verified"] if unverified.any() else []
-    return f"External files of this run (files.csv): {'; '.join(parts)}." if parts else ""
+    return f"External files of this run: {'; '.join(parts)}." if parts else ""

@@ -1,5 +1,4 @@
-"""Shared by all papers: the run from which tables are made, with every score that its plan says it has, and the NLI
-scores as tables show them."""
+"""Shared by all papers: the run from which tables are made, with every score that its plan says it has."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,21 +9,14 @@ import pandas as pd
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import sha256
-from biasflow.base.sample import unmarked
+from biasflow.base.sample import limit_of, unmarked
 from biasflow.registry import METRICS, TRAINING
 from biasflow.results.scores import CELL, NA, read_all, read_plan
 from biasflow.results.tables import unmatched
 
 RUN, NOT_ASKED = "run", "not asked for"
-NLI_SCORES = {  # column of the tables -> metric, dataset, variant
-    "parity": ("nli_parity", "occupation-pairs", "majority"),
-    "parity_templates": ("nli_parity", "occupation-pairs", "templates"),
-    "accuracy": ("nli_accuracy", "occupation-pairs", NA),
-    "fairness": ("nli_fairness", "occupation-pairs", "majority"),
-    "fairness_templates": ("nli_fairness", "occupation-pairs", "templates"),
-    "snli_accuracy": ("accuracy", "test", NA),
-}
-
+NOT_RUN = "not run: "  # how the status of a row begins that has no value
+CEAT = "ceat"
 _SEEDS = ["head_seed", "split_seed", "readout_seed"]
 
 
@@ -45,10 +37,10 @@ class Run:
     """A run as tables and figures see it.
 
     scores: the one tidy table (results.scores), of all papers and blocks; plan: a row per cell (block, encoder,
-    training, method, metric, dataset, status, reason); names: a row per attribute of a named thing (name, kind,
-    attribute, value); printed: the numbers that the paper prints (papers.rows); files: small item files by
-    role, such as examples or words, each with its path's parts as a key; options: the paper's own part of the
-    configuration."""
+    training, method, metric, dataset, status, reason; limited, in a run with a `limit`: whether its dataset has one);
+    names: a row per attribute of a named thing (name, kind, attribute, value); printed: the numbers that the paper
+    prints (papers.rows); files: small item files by role, such as examples or words, each with its path's parts as a
+    key; options: the paper's own part of the configuration."""
 
     scores: pd.DataFrame
     plan: pd.DataFrame
@@ -74,6 +66,23 @@ class Run:
             return NOT_ASKED
         return "" if (cells["status"] == RUN).any() else str(cells["reason"].iloc[0])
 
+    def samples(self, metrics: Collection[str] = METRICS) -> list[str]:
+        """The tasks and datasets of which these metrics read a sample: those with more items than the run's `limit`, of
+        tasks as the option `sampled` says, else by the items of their scores (those of CEAT are draws)."""
+        if not (limit := self.options.get("sample")):
+            return []
+        cells = self.plan[(self.plan["status"] == RUN) & self.plan["metric"].isin([*metrics])]
+        task = cells["training"].str.extract("^([^/]+)/[^/]+/")[0]
+        names = [*task[task.isin(self.options["sampled"])]]
+        inside = cells.loc[task.isna() & cells["limited"], ["metric", "dataset"]].drop_duplicates()
+        for metric, dataset in inside.itertuples(index=False):
+            scores = self.scores[self.scores["metric"].isin(METRICS[metric].measures)]
+            if metric == CEAT:
+                names.append("contexts of CEAT")
+            elif scores.loc[scores["dataset"] == dataset, "n"].max() >= limit:
+                names.append(dataset)
+        return sorted({*names})
+
 
 def scores_and_plan(
     scores: Sequence[str | Path],
@@ -98,7 +107,9 @@ def scores_and_plan(
         named = ", ".join(f"{key} {hole[key]}" for key in (*CELL, "measure", *_SEEDS) if hole[key] not in ("", NA))
         folder = f"scores/{hole['encoder']}/{hole['training']}"
         raise BiasflowError(f"{plan}: no score of {named}, which it says was run: delete {folder}, run again")
-    return (of_sample(read), of_sample(planned)) if limited else (read, planned)
+    if not limited:
+        return read, planned
+    return of_sample(read), of_sample(planned.assign(limited=planned["dataset"].map(limit_of) != ""))
 
 
 def holes(scores: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
@@ -128,8 +139,8 @@ def holes(scores: pd.DataFrame, plan: pd.DataFrame) -> pd.DataFrame:
 
 
 def status(reason: str) -> str:
-    """Return the status of a row in a table: "run", or "not run: <reason>"."""
-    return f"not run: {reason}" if reason else RUN
+    """Return the status of a row in a table: RUN, or NOT_RUN and the reason."""
+    return f"{NOT_RUN}{reason}" if reason else RUN
 
 
 def with_reasons(table: pd.DataFrame, reason: Callable[[NamedTuple], str]) -> pd.DataFrame:
@@ -145,10 +156,3 @@ def wide(rows: pd.DataFrame, index: Sequence[str], columns: Sequence[str] = ("me
         named = ", ".join(f"{key} {row[key]}" for key in keys if row[key] not in ("", NA))
         raise BiasflowError(f"{named}: more than one score; score it once")
     return rows.pivot(index=[*index], columns=[*columns] if len(columns) > 1 else columns[0], values="value")
-
-
-def nli_rows(scores: pd.DataFrame) -> pd.DataFrame:
-    """The scores of NLI that tables show, with the name of their column as `metric`."""
-    columns = {key: column for column, key in NLI_SCORES.items()}
-    keys = zip(scores["metric"], scores["dataset"], scores["variant"], strict=True)
-    return scores.assign(metric=[columns.get(key) for key in keys]).dropna(subset="metric")

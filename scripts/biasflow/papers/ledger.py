@@ -17,7 +17,7 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.shipped import shipped
 from biasflow.papers.frames import NOT_ASKED, Run
 from biasflow.papers.paper import PaperText, load
-from biasflow.papers.rows import ABOUT, CONSTRUCTION, MEASURE, joined, other_data, same_encoders
+from biasflow.papers.rows import ABOUT, BOUND, CONSTRUCTION, MEASURE, joined, other_data, same_encoders, sampled
 from biasflow.results.scores import KEYS
 
 CAPTIONS = shipped("papers/ledger.yaml")
@@ -42,8 +42,9 @@ def of_paper(text: PaperText, run: Run) -> pd.DataFrame:
     """Return a row for each printed number of a paper: COLUMNS."""
     numbers, same, other = run.printed, same_encoders(text, run), other_data(run, text)
     _check(text, numbers, other)
+    samples = {of: sampled(run, text, of) for of in numbers["of"].unique()}
     incomparable = pd.Series(
-        [_incomparable(text, same, other, run.options.get("sample"), number) for number in numbers.itertuples()],
+        [_incomparable(text, same, other, samples, number) for number in numbers.itertuples()],
         index=numbers.index,
     )
     rows = joined(run, text)
@@ -67,21 +68,21 @@ def _check(text: PaperText, numbers: pd.DataFrame, other: Mapping[str, str]) -> 
         raise BiasflowError(
             f"{text.name}/printed.csv: encoder {name!r}: paper.yaml names no such encoder; add it there"
         )
-    for word in sorted({*" ".join(numbers["of"]).split()} - set(other)):
+    for word in sorted({*" ".join(numbers["of"]).split()} - {*other, *text.reads}):
         raise BiasflowError(f"{text.name}/printed.csv: of {word!r}: `other_data` does not know these data; add them")
 
 
 def _incomparable(
-    text: PaperText, same: Mapping[str, Sequence[str]], other: Mapping[str, str], limit: int | None, number: NamedTuple
+    text: PaperText, same: Mapping[str, Sequence[str]], other: Mapping[str, str], samples: Mapping, number: NamedTuple
 ) -> str:
-    """Why a number cannot be compared: its encoder is none of the run's, its data are others, or the run has a `limit`;
-    "" where it can be."""
-    reasons = [other[word] for word in number.of.split()]
+    """Why a number cannot be compared: its encoder is none of the run's, or its data are others, or a sample; "" where
+    it can be."""
+    reasons = [other.get(word, "") for word in number.of.split()]
     if number.encoder and not same[number.encoder]:
         about = text.encoders[number.encoder]
         reasons.insert(0, f"other encoder: printed of {about['id']} at revision {about['revision'][:7]}")
-    if limit and not _is_counted(number):
-        reasons.append(f"a quick look: of what has more than {limit} items a sample is read")
+    if names := samples[number.of]:
+        reasons.append(f"a quick look: a sample of {' and '.join(names)}")
     return "; ".join(filter(None, reasons))
 
 
@@ -106,15 +107,20 @@ def judge(
     difference_in_printed_sd, off_by and reason.
 
     It is reproduced where |ours - printed| is at most its printed deviation, or half a unit of its last decimal where
-    that is more or no deviation is printed. `incomparable`: why the two cannot be compared; `absent`: why there is no
-    ours (NaN): these decide in this order, and then nothing is compared. `counted`: whether ours is so by
-    construction."""
+    that is more or no deviation is printed; of a printed BOUND where it is below that. `incomparable`: why the two
+    cannot be compared; `absent`: why there is no ours (NaN): these decide in this order, and then nothing is compared.
+    `counted`: whether ours is so by construction."""
     nothing = {"difference": np.nan, "difference_in_printed_sd": np.nan, "off_by": ""}
     if incomparable:
         missing = f"; no value here: {absent}" if np.isnan(ours) else ""
         return nothing | {"status": NOT_COMPARABLE, "reason": incomparable + missing}
     if np.isnan(ours):
         return nothing | {"status": NOT_RUN, "reason": absent}
+    if printed.startswith(BOUND):
+        times = ours / float(printed.removeprefix(BOUND))
+        if times < 1:
+            return nothing | {"status": REPRODUCED, "reason": "below the printed bound"}
+        return nothing | {"status": OFF, "off_by": f"{times:.1f} times the printed bound", "reason": ""}
     value, sd, rounding = float(printed), float(printed_sd or 0), half_a_unit(printed)
     difference, by_sd = ours - value, sd > rounding + EQUAL
     apart = {"difference": difference, "difference_in_printed_sd": difference / sd if sd > 0 else np.nan, "off_by": ""}
@@ -138,18 +144,18 @@ def half_a_unit(printed: str) -> float:
 
 
 def summary(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return a row per paper: how many numbers it prints, how many have each status, how many contradict other printed
-    ones by its audit, and the commonest reasons why numbers are off, as far as they are known, or not compared."""
+    """Return a row per paper: how many numbers it prints, how many have each status, for how many there is no value of
+    ours, how many contradict other printed ones by its audit, and the commonest reasons why numbers are off, as far as
+    they are known, or not compared."""
     summaries = []
     for paper, numbers in rows.groupby("paper", sort=False):
-        counts = {status.replace(" ", "_"): (numbers["status"] == status).sum() for status in STATUSES}
+        counts = [(numbers["status"] == status).sum() for status in STATUSES]
         doubted = numbers["audit"].str.startswith(DISAGREES).sum()
         reasons = numbers.loc[(numbers["status"] != REPRODUCED) & (numbers["reason"] != ""), "reason"].value_counts()
         why = "; ".join(f"{reason} ({n})" for reason, n in reasons.head(3).items())
-        summaries.append(
-            {"paper": paper, "numbers": len(numbers), **counts, "disputed_by_audit": doubted, "reasons": why}
-        )
-    columns = ["paper", "numbers", *(status.replace(" ", "_") for status in STATUSES), "disputed_by_audit", "reasons"]
+        summaries.append((paper, len(numbers), *counts, numbers["ours"].isna().sum(), doubted, why))
+    statuses = (status.replace(" ", "_") for status in STATUSES)
+    columns = ["paper", "numbers", *statuses, "no_value_of_ours", "disputed_by_audit", "reasons"]
     return pd.DataFrame(summaries, columns=columns)
 
 

@@ -80,7 +80,8 @@ class Compared:
     of columns that are called as the metrics. keys: key of a printed number -> the column that has it, where this is
     not called as the key; fixed: key -> its value in the whole table. sd, n, star, at, status: the columns with the
     deviation, the number of values, whether it is significant, the setting and the status (none: ""), where "{}" stands
-    for the column of the value. Only rows with a printed number beside ours, or all (`everywhere`)."""
+    for the column of the value; few: that with the reason why ours says nothing, and is not shown. Only rows with a
+    printed number beside ours, or all (`everywhere`)."""
 
     values: Mapping[str, str | Mapping[str, str]] | Sequence[str]
     keys: Mapping[str, str] = field(default_factory=dict)
@@ -91,6 +92,7 @@ class Compared:
     n: str = ""
     star: str = ""
     at: str = ""
+    few: str = ""
     status: str = "status"
     everywhere: bool = False
 
@@ -98,11 +100,12 @@ class Compared:
 @dataclass(frozen=True)
 class PaperText:
     """A paper.yaml. tables, figures and pages by name (without the paper's); printed: what its file
-    printed.csv holds; encoders: name in this file -> the hub's id and revision that we read it to be, and maybe
-    the sha256 of these `weights`; ledger: what is
+    printed.csv holds; encoders: name in this file -> the hub's id and revision that we read it to be, and maybe the
+    sha256 of these `weights` and, where tables number them, how many `layers` it has; ledger: what is
     compared with printed numbers, beside the tables without a function; other_data: the function of the run that says
-    why its data are others than a number is `of`: word of that column -> reason, "" where they are the same; asks: the
-    blocks that it needs (`blocks`); items: files that it reads beside those that any paper may (`plan.items`);
+    why its data are others than a number is `of`: word of that column -> reason, "" where they are the same; reads:
+    word of that column -> the metrics that read these data; asks: the blocks that it needs (`blocks`); items: files
+    that it reads beside those that any paper may (`plan.items`);
     of_metrics: option that its functions have beside its own -> the metric, and the key of this in the configuration;
     words: a key's value, or several with spaces between, -> what the paper calls it; folder: of its files."""
 
@@ -118,6 +121,7 @@ class PaperText:
     encoders: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     ledger: Sequence[Compared] = ()
     other_data: str = ""
+    reads: Mapping[str, Sequence[str]] = field(default_factory=dict)
     asks: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     items: Sequence[str] = ()
     of_metrics: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -133,6 +137,10 @@ class PaperText:
     def module_of(self, function: str) -> str:
         """The full name of the module of a function that is named "<module>.<function>"."""
         return f"{package_of(self.name)}.{function.rpartition('.')[0]}"
+
+    def metrics_of(self, of: str) -> list[str]:
+        """The metrics that read what numbers are `of`, words of that column."""
+        return [metric for word in of.split() for metric in self.reads.get(word, ())]
 
     def blocks(self, options: Mapping, config: Mapping) -> dict[str, dict]:
         """The blocks that `asks` has, by name, which begins with the paper's: written as under `ask`; without

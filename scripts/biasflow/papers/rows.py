@@ -1,9 +1,10 @@
 """The printed numbers of a paper and ours, joined once: a row for each printed number, ours beside it, or why there is
 none. The ledger prints these rows; tables without a function are made of the same scores."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +13,7 @@ import pandas as pd
 
 from biasflow.base.by_name import module_named
 from biasflow.base.errors import BiasflowError
-from biasflow.papers.frames import NOT_ASKED, RUN, Run, with_reasons
+from biasflow.papers.frames import NOT_ASKED, NOT_RUN, RUN, Run, with_reasons
 from biasflow.papers.paper import HERE, PRINTED, Compared, PaperText, Target
 from biasflow.registry import PLAIN, STRATEGIES
 from biasflow.results.scores import KEYS, NA
@@ -35,7 +36,9 @@ STANDS_IN = "stands_in"  # option of a run: its encoders that are no printed one
 NOTE = "note"  # in a table's attrs: what its caption says more in this run
 MOST_REASONS = 3
 LEAST_STARRED = 6  # models: of fewer pairs no permutation test has p < 0.05
+LAST = ("last_printed", "last_ours")  # layers, by their numbers from 1
 NOT_THERE = " (not run)"  # behind the name of a printed encoder
+BOUND = "<"  # how a printed p begins that is only said to be below a number
 MISSING = "\u2013"  # of a cell in the layout of a paper; a hyphen would begin a formula in a spreadsheet
 CONSTRUCTION = "construction"  # whose data a number is of (`of`) that no run can give otherwise
 
@@ -111,14 +114,15 @@ def of_our_encoders(printed: pd.DataFrame, same: Mapping[str, Sequence[str]]) ->
 
 def read_printed(paper: str, folder: str | Path | None = None) -> pd.DataFrame:
     """Return the numbers of a paper's printed.csv, in its folder or in papers/<paper>, in their order: its columns as
-    text, "" where there is nothing, all of ABOUT and MEASURE, and the numbers `value` and `value_sd` in the unit of our
-    scores; no rows for a paper without such a file. BiasflowError for one that is no CSV."""
+    text, "" where there is nothing, all of ABOUT and MEASURE, and the numbers `value` (NaN for a BOUND) and `value_sd`
+    in the unit of our scores; no rows for a paper without such a file. BiasflowError for one that is no CSV."""
     path = Path(folder or HERE / paper, PRINTED)
     try:
         frame = pd.read_csv(path, dtype=str, keep_default_na=False) if path.is_file() else pd.DataFrame()
         frame = frame.reindex(columns=list(dict.fromkeys([*frame, *ABOUT, *MEASURE])), fill_value="")
         scale = frame["unit"].map(SCALES).astype(float).fillna(1)
-        numbers = {"value": frame["printed"].astype(float), "value_sd": frame["sd"].replace("", "nan").astype(float)}
+        printed = frame["printed"].replace(f"^{BOUND}.*", "nan", regex=True)
+        numbers = {"value": printed.astype(float), "value_sd": frame["sd"].replace("", "nan").astype(float)}
         numbers = {name: values / scale for name, values in numbers.items()}
     except (KeyError, ValueError) as error:  # pandas' own errors, wrong encodings, what is no number
         raise BiasflowError(f"{path}: not valid CSV: {' '.join(str(error).split())}") from error
@@ -150,6 +154,11 @@ def _repository(identifier: str) -> str:
 def other_data(run: Run, text: PaperText) -> Mapping[str, str]:
     """Why numbers are not comparable: word of the column `of` -> reason, "" where the run has the same data."""
     return _named(text, text.other_data)(run) if text.other_data else {}
+
+
+def sampled(run: Run, text: PaperText, of: str) -> list[str]:
+    """The tasks and datasets with what numbers are `of`, words of that column, of which the run read a sample."""
+    return run.samples(text.metrics_of(of))
 
 
 def joined(run: Run, text: PaperText) -> pd.DataFrame:
@@ -196,8 +205,8 @@ def standing_in(run: Run, text: PaperText) -> Run:
 
 def in_print(run: Run, text: PaperText) -> pd.DataFrame:
     """Every printed number of an encoder beside ours, once for each encoder of the run (`standing_in`), in the order of
-    the print: its keys and ABOUT, NUMBERS, BESIDE, `absent`, encoder, which says where it is another one, and
-    of_encoder, as printed."""
+    the print: its keys and ABOUT, NUMBERS, BESIDE, `absent`, encoder, which says where it is another one, of_encoder,
+    as printed, and LAST, the last layers of this and of ours, as far as they are known."""
     run = standing_in(run, text)
     first = {about["id"]: printed for printed, about in reversed(text.encoders.items())}  # an encoder of several names
     same = {
@@ -209,10 +218,19 @@ def in_print(run: Run, text: PaperText) -> pd.DataFrame:
     found = _matched(run, text, _ours(run, text)).drop_duplicates(["place", "encoder"])
     rows = numbers.merge(found[["place", "encoder", *NUMBERS, *BESIDE, "absent"]], "left", on=["place", "encoder"])
     rows = rows.assign(of_encoder=run.printed["encoder"].loc[rows["place"]].to_numpy())
+    layers = {printed: about.get("layers", np.nan) for printed, about in text.encoders.items()}
+    of_ours = rows["encoder"].map(run.attributes("encoder", "layers")).astype(float)
+    rows = rows.assign(**dict(zip(LAST, (rows["of_encoder"].map(layers), of_ours), strict=True)))
+    rows = rows.fillna(dict.fromkeys([*BESIDE, "absent"], ""))
+    lacks = rows["ours"].isna() & (rows["absent"] == "")  # any row of ours: the plan may say why
+    why = cache(lambda of, encoder: run.reason(encoder=encoder, metric=text.metrics_of(of)).replace(NOT_ASKED, ""))
+    rows.loc[lacks, "absent"] = [
+        why(*of) if of[0] in text.reads else "" for of in rows.loc[lacks, ["of", "encoder"]].itertuples(index=False)
+    ]
     folders = run.attributes("encoder", "path")
     which = {name: f": {Path(folders[name]).name}" for name in run.options[STANDS_IN] if name in folders}
     names = {name: f"{name} (another encoder{which.get(name, '')})" for name in run.options[STANDS_IN]}
-    return rows.assign(encoder=rows["encoder"].replace(names)).fillna(dict.fromkeys([*BESIDE, "absent"], ""))
+    return rows.assign(encoder=rows["encoder"].replace(names))
 
 
 def as_printed(numbers: pd.DataFrame, text: PaperText, target: Target) -> pd.DataFrame:
@@ -228,8 +246,9 @@ def as_printed(numbers: pd.DataFrame, text: PaperText, target: Target) -> pd.Dat
     shown = shown.assign(ours_star=shown["ours_star"].mask(few, ""))
     for row in shown.to_dict("records"):
         *above, last = ([row[key] for key in layout[part]] for part in ("rows", "columns"))
-        cells = table.setdefault((row["encoder"], _worded(*above, text.words)), {})
-        ours = _ours_as(row) + (f" (n = {row['ours_n']:.0f})" if layout.get("counts") and row["ours_n"] > 0 else "")
+        cells = table.setdefault((row["encoder"], _in_layers(_worded(*above, text.words), *map(row.get, LAST))), {})
+        has_count = layout.get("counts") and not np.isnan(row["ours"] * row["ours_n"])
+        ours = _ours_as(row) + (f" (n = {row['ours_n']:.0f})" if has_count else "")
         cells[_worded(last, text.words)] = f"{ours} [{_cell(row['printed'], row['sd'], row['star'], row['at'])}]"
     named = _worded(["_".join(layout["rows"])], text.words)
     rows = [{"encoder": encoder, named: name, **cells} for (encoder, name), cells in table.items()]
@@ -247,14 +266,27 @@ def _notes(shown: pd.DataFrame, few: bool, frame: pd.DataFrame) -> list[str]:
     there = shown[~shown["encoder"].str.endswith(NOT_THERE)]
     pairs = [f"{ours}, and in brackets the printed numbers, of {of}" for ours, of in _encoders_of(there).items()]
     others = f" (those of other encoders in the rows{NOT_THERE})" * (len(there) < len(shown))
-    notes = [f"Ours are of {'; of '.join(pairs)}{others}." if pairs else "In brackets are the printed numbers."]
+    missing, absent = _why_absent(there[there["ours"].isna()]), there["ours"].isna().sum()
+    why = "; ".join(missing.unique()[:MOST_REASONS]).rstrip(".")
+    lacking = f"; {absent} of {len(there)} have no value of ours ({MISSING}): {why}" * bool(absent)
+    whose = f"Ours are of {'; of '.join(pairs)}{others}" if pairs else "In brackets are the printed numbers"
+    notes = [f"{whose}{lacking}."]
+    for name, of_encoder in there.groupby("encoder", sort=False):
+        printed, ours = of_encoder[[*LAST]].iloc[0]
+        own = f"Rows have the layers of {name}, counted from the last: its layer {ours:.0f} is {printed:.0f} in print."
+        notes += [own] * bool(abs(ours - printed) > 0 and frame.iloc[:, 1].str.contains("Layer").any())
     signs = {"\u00b1": "\u00b1 is the standard deviation.", "*": "* p < 0.05."}
     cells = " ".join(frame.iloc[:, 2:].to_numpy().ravel())
     notes += [meaning for sign, meaning in signs.items() if sign in cells]
     untested = f"Ours are of fewer than {LEAST_STARRED} models, whose test cannot find p < 0.05: no star, no claim."
-    notes += [untested] * (few and "*" in cells)
-    missing = _why_absent(there[there["ours"].isna()]).unique()
-    return notes + [f"Missing ({MISSING}): {'; '.join(missing[:MOST_REASONS])}."] * bool(len(missing))
+    return notes + [untested] * (few and "*" in cells)
+
+
+def _in_layers(words: str, printed: float, ours: float) -> str:
+    """The words of a row with our encoder's layers, counted from its last one, in place of the printed one's."""
+    if printed == ours or np.isnan(printed - ours):
+        return words
+    return re.sub(r"(?<=Layer )\d+", lambda number: f"{int(number[0]) + ours - printed:.0f}", words)
 
 
 def _encoders_of(shown: pd.DataFrame) -> dict[str, str]:
@@ -269,18 +301,18 @@ def _worded(values: Sequence[str], words: Mapping[str, str]) -> str:
 
 
 def _ours_as(row: Mapping) -> str:
-    """Our value with the decimals, and with what stands beside it, of the printed one."""
+    """Our value with the decimals, and with what stands beside it, of the printed one; a p below these is never 0."""
     if np.isnan(row["ours"]):
         return MISSING
-    value, sd = (
-        f"{number:z.{len(printed.partition('.')[2])}f}" if printed and not np.isnan(number) else ""
-        for number, printed in ((row["ours"], row["printed"]), (row["ours_sd"], row["sd"]))
-    )
+    decimals, of_sd = (len(row[key].partition(".")[2]) for key in ("printed", "sd"))
+    is_small = row["metric"].endswith("p_value") and row["ours"] < (least := 10**-decimals)
+    value = f"{BOUND}{least:.{decimals}f}" if is_small else f"{row['ours']:z.{decimals}f}"
+    sd = f"{row['ours_sd']:z.{of_sd}f}" if row["sd"] and not np.isnan(row["ours_sd"]) else ""
     return _cell(value, sd, row["ours_star"], row["ours_at"] if row["at"] else "")
 
 
 def _cell(value: str, sd: str, star: str, at: str) -> str:
-    return value + (f" ± {sd}" if sd else "") + ("*" if star == "yes" else "") + (f" ({at})" if at else "")
+    return value + "*" * (star == "yes") + (f" ± {sd}" if sd else "") + (f" ({at})" if at else "")
 
 
 def _ours(run: Run, text: PaperText) -> pd.DataFrame:
@@ -316,5 +348,9 @@ def _cells(run: Run, table: pd.DataFrame, about: Compared) -> Iterator[pd.DataFr
                 block[name] = rows[source.format(column)].astype(float) if source else np.nan
             for name, source in zip(BESIDE, (about.star, about.at.format(column)), strict=True):
                 block[name] = rows.get(source, "")
-            reasons = rows[about.status].str.removeprefix("not run: ").replace("run", "") if about.status else ""
+            reasons = rows[about.status].str.removeprefix(NOT_RUN).replace(RUN, "") if about.status else ""
+            if about.few:
+                few = rows[about.few.format(column)]
+                block["ours"] = block["ours"].mask(few != "")
+                reasons = reasons.where(few == "", few)
             yield rows.assign(**block, absent=reasons)[["encoder", *block, "absent"]]

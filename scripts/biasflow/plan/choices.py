@@ -15,6 +15,7 @@ from biasflow.encoders.families import FAMILIES
 from biasflow.encoders.places import resolve
 from biasflow.matrix import NA, PRETRAINED
 from biasflow.plan.cells import name_of_head, plan
+from biasflow.plan.compiled import texts_of
 from biasflow.plan.configuration import load_schema
 from biasflow.plan.configuration import resolve as completed
 from biasflow.plan.datasets import DATASETS
@@ -134,8 +135,10 @@ def measures(config: Mapping | None) -> Lines:
 
 
 def papers(config: Mapping | None) -> Lines:
-    """The papers whose tables can be made."""
-    yield from ((name, entry.label) for name, entry in PAPERS.items())
+    """The papers, and their tables, figures and pages: the names of targets, as in `snakemake orgad2022_table2`."""
+    for text in texts_of(config or {"papers": {name: {} for name in PAPERS}}).values():
+        yield text.name, text.title
+        yield from {target.name: re.split("[.:;(?]", target.caption)[0].strip() for target in text.targets}.items()
 
 
 def places(config: Mapping | None) -> Lines:

@@ -100,7 +100,7 @@ def _paper_jobs(setup: Setup, plan: Plan, catalogue: Catalogue) -> Iterator[Job]
             [f"{root}/{file}" for file in files],
             planned | scores | item_inputs(name, items_of_paper) | _printed(text) | _weights(setup, name, text),
             {
-                "options": paper_options(setup, name),
+                "options": paper_options(setup, catalogue, name),
                 "item_files": item_files(items_of_paper),
                 "scored": list(dict.fromkeys(scored)),
             },
@@ -110,7 +110,7 @@ def _paper_jobs(setup: Setup, plan: Plan, catalogue: Catalogue) -> Iterator[Job]
     if papers or scores_given:
         inputs = {role: file for name in papers for role, file in item_inputs(name, items[name]).items()}
         inputs |= {role: files for name in papers for role, files in _weights(setup, name, texts[name]).items()}
-        options = {name: (paper_options(setup, name), item_files(items[name])) for name in papers}
+        options = {name: (paper_options(setup, catalogue, name), item_files(items[name])) for name in papers}
         yield Job(
             "paper_ledger",
             [],
@@ -149,18 +149,26 @@ def _weights(setup: Setup, paper: str, text: PaperText) -> dict[str, list[str]]:
     return {f"weights/{one.name}": one.local_files for one in encoders if one.described}
 
 
-def paper_options(setup: Setup, paper: str) -> dict[str, object]:
+def paper_options(setup: Setup, catalogue: Catalogue, paper: str) -> dict[str, object]:
     """The paper's part of the configuration, and what it or its captions say of the metrics and the task."""
     config, options = setup.config, dict(setup.config["papers"][paper])
     of_metrics = load(paper, options.get("folder")).of_metrics
     options |= {name: config["metrics"][metric][key] for name, (metric, key) in of_metrics.items()}
     task = setup.task(options["task"]) if options.get("task") else None
     if config["limit"]:
-        options["sample"] = config["limit"]
+        tasks = [name for name in config["tasks"] if _is_sampled(setup.task(name), catalogue, config["limit"])]
+        options |= {"sample": config["limit"], "sampled": tasks}
         options |= {"epochs": task.about["finetuning"]["epochs"]} if task else {}
     if config["given"]:
         options["given"] = {name: about["direction"] for name, about in config["given"].items()}
     return options | ({key: task.about[key] for key in task.kind.captioned} if task else {})
+
+
+def _is_sampled(task: TaskPlan, catalogue: Catalogue, limit: int) -> bool:
+    """Whether a part of a task's data has more items than a limit, or is not known to have fewer."""
+    parts = task.kind.steps[0].sources(task, catalogue).values()
+    known = [[catalogue.files.get(Path(file).name) for file in files] for files in parts]
+    return any(None in files or sum(file.rows or limit + 1 for file in files) > limit for files in known)
 
 
 def given_item_files(setup: Setup, catalogue: Catalogue) -> dict[str, list[str]]:

@@ -11,7 +11,6 @@ from biasflow.plan.datasets import CEAT
 from biasflow.plan.jobs import Plan, Reading
 from biasflow.plan.readings import file_in_output, reading_output
 from biasflow.plan.setup import Setup
-from biasflow.registry import TRAINING
 
 _PRINTED_READOUTS = ("next_sentence", "token_scores")
 _OF_FITS = ("explained_variance", "sentence_pairs")
@@ -42,8 +41,8 @@ def items_of(setup: Setup, plan: Plan, paper: str) -> Items:
 
     stimuli by name, and stereoset-changes where both kinds of real ones are read; next_sentence by
     "<encoder>/<stimuli>", token_scores by encoder, both of pretrained encoders; explained_variance and sentence_pairs
-    of grids by encoder; training.json by "<encoder>/<training>"; what kinds of task have `printed`, by the
-    names of the tasks; ceat_counts by encoder, and ceat_words. Of what judges measures: given by "<measure>/<encoder>".
+    of grids by encoder; what kinds of task have `printed`, by the names of the tasks; ceat_counts by encoder, and
+    ceat_words. Of what judges measures: given by "<measure>/<encoder>".
     Those that its paper.yaml names under `items`: units, of the encoders that a bias was planted in, by encoder;
     resamples by "<encoder>/<block>"; a readout, such as masked_words, by "<encoder>/<dataset>"."""
     items: Items = {}
@@ -66,11 +65,9 @@ def _items(setup: Setup, plan: Plan, paper: str) -> Iterator[tuple[str, str, Ite
         has_grid = any(isinstance(setup.methods[name], Mapping) for name in methods)
         if job.group == paper and job.training == PRETRAINED and has_grid:
             yield from ((role, job.encoder, Item(paths.about_methods(*job), f"{role}.csv")) for role in _OF_FITS)
-    for job, scores in plan.scored.items():
+    for job in plan.scored:
         if job.block in names and "resamples" in further:
             yield "resamples", f"{job.encoder}/{job.block}", Item(paths.resamples(*job))
-        if job.block in names and any(score.metric == TRAINING for score in scores):
-            yield TRAINING, f"{job.encoder}/{job.training}", Item(paths.training(job.encoder, job.training))
     for task in map(setup.task, dict.fromkeys(reading.block.task for reading in readings if reading.block.task)):
         files = task.files(task.kind.printed).items()
         yield from ((role, task.name, Item(file)) for role, file in files if file not in setup.facts.absent)

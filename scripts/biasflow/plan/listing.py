@@ -41,17 +41,16 @@ def cells_table(plan: Plan) -> pd.DataFrame:
 
 def announced(prepared: Prepared) -> str:
     """What is said of a run before its first job, in lines: which parts of an encoder's folder are not applied, which
-    vocabularies split most English words, which words of the user's are split, what tasks leave out of their data, and
-    what cannot be measured. BiasflowError for such data that cannot be used."""
+    vocabularies split most English words, which words of the user's are split, and what tasks leave out of their data.
+    BiasflowError for such data that cannot be used."""
     setup, plan = prepared.setup, prepared.plan
-    beside = (
+    return "\nbiasflow: ".join(
         not_applied(setup)
         + unused_columns(setup)
         + foreign(setup)
         + warnings(setup, plan)
         + dropped(setup, plan, prepared.catalogue)
     )
-    return "\nbiasflow: ".join(filter(None, [*beside, not_measured(plan, f"{setup.paths.root}/plan.csv")]))
 
 
 def costs(prepared: Prepared, due: Collection[str], *, cores: int, on_gpu: bool) -> str:
@@ -62,16 +61,19 @@ def costs(prepared: Prepared, due: Collection[str], *, cores: int, on_gpu: bool)
     return estimate(left, cores, stored=stored, on_gpu=on_gpu)
 
 
-def not_measured(plan: Plan, path: str | Path) -> str:
+def not_measured(plan: Plan, path: str | Path, rules: Collection[str] = ()) -> str:
     """How many of the cells that are asked for cannot be measured, the commonest reasons, and the file that lists each,
-    in one line; "" where all can. path: of plan.csv."""
-    reasons = Counter(cell.reason for cell in plan.cells if cell.reason)
+    in one line; "" where all can. path: of plan.csv; rules: of a start's jobs: if they make papers, but not the page,
+    the cells are those of the papers."""
+    own = {block.asked for block in plan.blocks if f"paper_{block.group}" in rules and "matrix" not in rules}
+    cells = [cell for cell in plan.cells if not own or cell.block in own]
+    reasons = Counter(cell.reason for cell in cells if cell.reason)
     if not reasons:
         return ""
     shown = "; ".join(f"{reason} ({count})" for reason, count in reasons.most_common(SHOWN))
     more = f"; and {len(reasons) - SHOWN} more reasons" if len(reasons) > SHOWN else ""
-    cells = f"{reasons.total()} of {len(plan.cells)} cells cannot be measured"
-    return f"{cells}: {shown}{more}. A run lists each in {path}"
+    which = f"{reasons.total()} of {len(cells)} cells{' of the paper' * bool(own)} cannot be measured"
+    return f"{which}: {shown}{more}. A run lists each in {path}"
 
 
 def not_applied(setup: Setup) -> list[str]:

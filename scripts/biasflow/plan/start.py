@@ -24,7 +24,7 @@ from biasflow.plan.changed import check_kept
 from biasflow.plan.compiled import Prepared, prepared
 from biasflow.plan.device import CUDA, check_device, check_scheduler, planned_device, submits_jobs
 from biasflow.plan.external import check_network
-from biasflow.plan.listing import announced, costs
+from biasflow.plan.listing import announced, costs, not_measured
 from biasflow.plan.partitions import asked_of_slurm, partition_file
 from biasflow.plan.snakemake_internals import (
     brought_here,
@@ -71,10 +71,11 @@ class Start(NamedTuple):
             check_finished(jobs, self.user_files.content)
             due = {str(file) for job in due_jobs(dag) for file in job.output}
             takes = costs(self.prepared, due, cores=self.cores, on_gpu=self.device == CUDA)
-            self.last.plan = "\nbiasflow: ".join(filter(None, [takes, self.last.plan]))
+            rules, listed = {job.rule for job in jobs.values()}, f"{self.prepared.setup.paths.root}/plan.csv"
+            said = [takes, self.last.plan, not_measured(self.prepared.plan, listed, rules)]
             if self.on_cluster and (file := partition_file()):
-                asked = asked_of_slurm(submitted(dag), file)
-                self.last.plan = "\nbiasflow: ".join(filter(None, [self.last.plan, asked]))
+                said.append(asked_of_slurm(submitted(dag), file))
+            self.last.plan = "\nbiasflow: ".join(filter(None, said))
 
     def begin(self, workflow) -> None:
         """Stop before the first job if another start is at work on the same results, or nothing can be written,

@@ -101,8 +101,9 @@ def legend_below(
 @style()
 def empty_figure(reason: str) -> Figure:
     """A figure that only says why there is nothing to draw, such as "not run: ..."."""
-    figure = Figure(figsize=(6.4, 1.2))
-    figure.text(0.5, 0.5, textwrap.fill(reason, width=90), ha="center", va="center", color=GREY)
+    figure, ((axes,),) = panels(1, 1, (6.4, 1.2))
+    axes.set_axis_off()
+    axes.text(0.5, 0.5, textwrap.fill(reason, width=90), ha="center", va="center", color=GREY)
     return figure
 
 

@@ -188,6 +188,10 @@ class LockException(Exception):  # noqa: N818
     pass
 
 
+class MissingRuleException(Exception):  # noqa: N818
+    pass
+
+
 class ProtectedOutputException(Exception):  # noqa: N818
     pass
 
@@ -215,10 +219,13 @@ PROTECTED = (
             lambda logger: raised(logger, ProtectedOutputException(PROTECTED)),
             "a.csv would be made again and is read-only",
         ),
+        (lambda logger: raised(logger, MissingRuleException("No rule to produce tabel1 (if")), "mean 'table1'?"),
+        (lambda logger: raised(logger, MissingRuleException("No rule to produce figure4 (if")), "figure4; no scores"),
     ],
 )
 def test_why_a_run_ended_that_its_jobs_did_not_end_comes_before_what_they_say(snakemakes_logger, capsys, tell, named):
     (last,) = snakemakes_logger.filters
+    last.targets = {"table1": "", "figure4": "no scores"}
     tell(snakemakes_logger)
     last.message = "rule x: failed"
     last.say()

@@ -56,6 +56,7 @@ def test_list(folder):
     assert "leace            LEACE: changes the vectors" in said("list", "erasers")
     listed = " ".join(said("list", "metrics", "--of", "bert").split())
     assert "strength no: the encoder has no next-sentence head" in listed
+    assert "orgad2022_table3 Occupation prediction before retraining" in " ".join(said("list", "papers").split())
     assert fault("list", "metrcs") == "list: 'metrcs' cannot be listed; did you mean 'metrics'?"
     assert "there are: metrics, measures, places" in fault("list", "keys", "--of", "bert")
     Path("mine.yaml").write_text("run: a\nencoders: {mine: {source: local, path: '{encoder}'}}\nask: {}\n")

@@ -8,7 +8,7 @@ from tests.unit.overview import made_up
 
 LEDGER = [
     {"paper": "somebody2020", "numbers": "52", "reproduced": "7", "off": "3", "not_comparable": "40", "not_run": "2"}
-    | {"disputed_by_audit": "1", "reasons": "other encoder (40)"}
+    | {"no_value_of_ours": "12", "disputed_by_audit": "1", "reasons": "other encoder (40)"}
 ]
 
 

@@ -92,6 +92,8 @@ def test_the_encoders_are_those_of_the_papers_own_configuration():
         ("4.1", "0.01", 4.14, REPRODUCED, ""),  # nor is one that is smaller than the rounding
         ("0.3840", "", 0.3844, OFF, "4.0 units of the last decimal"),  # its last 0 is printed, too
         ("24", "", 23.0, OFF, "1.0 units of the last decimal"),
+        ("<0.01", "", 0.004, REPRODUCED, ""),
+        ("<0.01", "", 0.02, OFF, "2.0 times the printed bound"),
     ],
 )
 def test_known_answers(value, sd, ours, status, off_by):
@@ -197,11 +199,13 @@ def test_the_layout_of_the_paper_has_ours_and_the_printed_number_in_one_cell_for
     assert table.loc["Layer 11", "SNLI accuracy"].endswith(" [0.8370]")  # a last 0 is printed, too
 
 
-def test_an_encoder_of_two_layers_stands_beside_the_papers_last_two():
+def test_an_encoder_of_two_layers_stands_beside_the_papers_last_two_which_have_its_own_names():
     run, text = as_printed(source="local", id="mine", revision="", path="a/small", layers="2"), load("dawkins2024")
     table = rows_of_papers.as_printed(rows_of_papers.in_print(run, text), text, text.tables["table7"])
-    table = table[table["encoder"] == "bert (another encoder: small)"]
-    assert len(table) == 76 and not table["Strength S"].str.startswith(rows_of_papers.MISSING).any()
+    mine, levels = table["encoder"].eq("bert (another encoder: small)"), table["Level and settings"].str
+    assert mine.sum() == 76 and not table["Strength S"].str.startswith(rows_of_papers.MISSING).any()
+    assert set(levels.extract(r"Layer (\d+)")[0].dropna()) == {"2", "1"}
+    assert "its layer 2 is 12 in print" in table.attrs[rows_of_papers.NOTE]
 
 
 def test_in_the_layout_columns_stand_in_the_order_of_the_print_key_by_key():
@@ -263,9 +267,19 @@ def test_numbers_of_occupations_need_no_snli():
 
 
 def test_of_a_sample_nothing_is_compared_but_what_no_item_decides():
-    run = as_printed()
-    rows = of_paper(load("dawkins2024"), replace(run, options={**run.options, "sample": 100}))
-    assert set(rows["status"]) == {NOT_COMPARABLE, BY_CONSTRUCTION}
+    """Stimuli are fewer than 8,000, of more than 100 a sample is read; occupations are never sampled."""
+    run = replace(run := as_printed(), scores=run.scores.assign(n=500))
+    cells = {"metric": ["strength", "nli_fairness", "accuracy"], "training": ["pretrained"] + 2 * ["nli/plain/seed0"]}
+    plan = pd.DataFrame({**cells, "encoder": "bert", "dataset": dawkins.AUTHORS, "status": "run"})
+    plan = plan.assign(method=dawkins.GRID, limited=True, reason="")
+    of_8000, of_100 = (
+        of_paper(load("dawkins2024"), replace(run, plan=plan, options={**run.options, "sample": n, "sampled": ["nli"]}))
+        for n in (8000, 100)
+    )
+    assert set(of_100["status"]) - {NOT_RUN} == {NOT_COMPARABLE, BY_CONSTRUCTION}
+    assert set(of_8000.loc[of_8000["measure"] == "strength", "status"]) == {REPRODUCED, OFF}
+    assert set(of_8000.loc[of_8000["measure"] == "parity", "reason"]) == {"a quick look: a sample of nli"}
+    assert not of_100.loc[of_100["measure"] == "occupations", "reason"].str.contains("sample").any()
 
 
 def test_ours_of_another_encoder_stands_in_the_ledger_and_is_not_compared():
@@ -279,12 +293,26 @@ def test_ours_of_another_encoder_stands_in_the_ledger_and_is_not_compared():
 def test_few_models_get_no_star_in_the_layout():
     frame = {"encoder": "bert", "of_encoder": "bert", "table": "table 3", "model": "none", "variant": "", "why_not": ""}
     frame |= {"metric": "accuracy", "printed": "0.5", "sd": "0.1", "star": "yes", "at": "", "ours": 0.4, "ours_sd": 0.1}
-    frame |= {"ours_star": "yes", "ours_at": "", "absent": ""}
+    frame |= {"ours_star": "yes", "ours_at": "", "absent": "", "last_printed": 12, "last_ours": 12}
     text = load("orgad2022")
     made = {
         n: rows_of_papers.as_printed(pd.DataFrame([frame | {"ours_n": n}]), text, text.tables["table3"]) for n in (5, 6)
     }
-    assert [table["None"].item() for table in made.values()] == ["0.4 ± 0.1 [0.5 ± 0.1*]", "0.4 ± 0.1* [0.5 ± 0.1*]"]
+    assert [table["None"].item() for table in made.values()] == ["0.4 ± 0.1 [0.5* ± 0.1]", "0.4* ± 0.1 [0.5* ± 0.1]"]
+
+
+def test_a_small_p_is_never_0_and_stands_where_the_print_has_a_bound():
+    text, scored = load("liang2020"), liang.scores(encoder="bert-base-uncased", measures=("association",))
+    run = liang.run(scored.assign(value=scored["value"].mask(scored["metric"].str.endswith("p_value"), 0.004)))
+    table = rows_of_papers.as_printed(rows_of_papers.in_print(run, text), text, text.tables["association"])
+    untouched = table.set_index(["encoder", "Method"]).loc[("bert-base-uncased", "Untouched")]
+    assert (untouched["C6 p"], untouched["SEAT 6 p"]) == ("<0.01 [0.08]", "<0.01 [<0.01]")
+    assert f"16 of 48 have no value of ours ({rows_of_papers.MISSING}): not asked for" in table.attrs["note"]
+
+
+def test_a_misprint_is_said():
+    (row,) = read_printed("orgad2022").query("printed == '2.401'").to_dict("records")
+    assert row["audit"].startswith("printed as 0.2.401 and read as 2.401")
 
 
 def run_of(paper, name, about):
@@ -459,7 +487,8 @@ def test_the_summary_counts_each_number_once(of_orgad, reproduced):
     counts = found[[status.replace(" ", "_") for status in STATUSES]]
     assert counts.sum(axis=1).to_dict() == found["numbers"].to_dict() == {"orgad2022": 435, "dawkins2024": 548}
     assert found.loc["orgad2022", "disputed_by_audit"] == 13
-    assert "no table of ours has it (7)" in found.loc["orgad2022", "reasons"]
+    assert found["no_value_of_ours"].to_dict() == rows["ours"].isna().groupby(rows["paper"]).sum().to_dict()
+    assert "fewer than 10 models (18)" in found.loc["orgad2022", "reasons"]
 
 
 def test_a_run_without_papers_has_an_empty_ledger():

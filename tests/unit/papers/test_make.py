@@ -12,6 +12,7 @@ import yaml
 from snakemake.utils import update_config
 
 from biasflow.base.errors import BiasflowError
+from biasflow.corpora.catalogue import read_catalogue
 from biasflow.matrix import Cell, Model
 from biasflow.papers import make, paper
 from biasflow.papers.frames import NOT_ASKED, Run, scores_and_plan
@@ -88,6 +89,41 @@ def test_everything_of_a_paper_is_written(some2000, tmp_path):
     assert text.tables["values"].files == names
     assert set(first) == {file for target in text.targets for file in target.files}
     assert b"<p>Words.</p>" in first["figures/some2000_words.html"]
+
+
+def test_rows_without_ours_are_counted_where_the_page_shows_them_and_a_figure_has_its_name(some2000, tmp_path):
+    states = ["run", "not run: no head", "not run: no head", "not run: no time"]
+    some2000.values = lambda run: pd.DataFrame({"value": [1.0] + [None] * 3, "status": states})
+    make_in(tmp_path / "run")
+    page, figure = (
+        written(tmp_path / "run")[f"{name}"].decode()
+        for name in ("tables/some2000_values.html", "figures/some2000_lines.svg")
+    )
+    assert "<p>3 of 4 rows lack values of ours (status: no head): What it is.</p>" in page
+    assert "some2000_lines: Lines." in figure
+
+
+def test_models_near_chance_are_said_by_task():
+    """Accuracy above the largest class: 0.02 and 0.2 of nli; of cola, which has none, its test."""
+    rows = [
+        {"task": "nli", "seed": seed, "dataset": data, "metric": metric, "value": value}
+        for seed, accuracy in (("0", 0.36), ("1", 0.54))
+        for data, metric, value in (
+            ("validation", "validation_accuracy", accuracy),
+            ("validation", "majority_share", 0.34),
+            ("test", "accuracy", 0.9),
+            ("test", "majority_share", 0.35),
+        )
+    ]
+    of_cola = {"majority_share": 0.69, "majority_p": 0.4}.items()
+    rows += [{"task": "cola", "seed": "0", "dataset": "validation", "metric": k, "value": v} for k, v in of_cola]
+    run = replace(RUN, scores=tidy(pd.DataFrame(rows), encoder="a", method="none", strategy="plain"))
+    assert make.near_chance(run) == (
+        "near chance are 1 of 1 models of cola (the largest class is 0.69), 1 of 2 models of nli (the largest class is "
+        "0.34, they reach 0.36), whose scores say little"
+    )
+    good = run.scores["seed"].eq("1") & run.scores["task"].eq("nli")
+    assert make.near_chance(replace(run, scores=run.scores[good])) == ""
 
 
 def test_a_failing_target_does_not_lose_the_others(some2000, tmp_path):
@@ -249,8 +285,9 @@ def test_a_quick_look_trains_a_few_models_of_each_paper(tmp_path):
     assert not any(job.rule == "continue_encoder" for job in jobs.needed)
     limit = quick[1]["limit"]
     assert {block.limit for block in planned(found).blocks} == {limit}
-    shown = {key: paper_options(setup_of(found), "orgad2022")[key] for key in ("sample", "epochs")}
-    assert shown == {"sample": limit, "epochs": quick[1]["tasks"]["bios"]["finetuning"]["epochs"]}
+    shown = paper_options(setup_of(found), read_catalogue(), "orgad2022")
+    assert (shown["sample"], shown["epochs"]) == (limit, quick[1]["tasks"]["bios"]["finetuning"]["epochs"])
+    assert {"nli", "cola", "bios"} <= {*shown["sampled"]} and "rte" not in shown["sampled"]  # of 2,490 items
 
 
 def test_a_paper_that_is_null_is_left_out():

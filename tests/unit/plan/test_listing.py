@@ -112,6 +112,10 @@ def test_what_cannot_be_measured_is_one_line_with_a_number_the_reasons_and_the_f
     assert line.startswith(f"{len(cells)} of {len(found.cells)} cells cannot be measured: ") and "\n" not in line
     commonest = max({cell.reason for cell in cells}, key=[cell.reason for cell in cells].count)
     assert f": {commonest} (" in line and line.endswith("results/x/plan.csv")
+    of_paper = not_measured(of_papers := planned(of_file("paper")), "x", ["paper_dawkins2024", "score"])
+    own = [cell for cell in of_papers.cells if cell.block.startswith("dawkins2024")]
+    assert of_paper.startswith(f"{sum(bool(cell.reason) for cell in own)} of {len(own)} cells of the paper cannot")
+    assert not_measured(of_papers, "x", ["paper_dawkins2024", "matrix"]) == not_measured(of_papers, "x")
     assert not_measured(replace(found, cells=tuple(cell for cell in found.cells if not cell.reason)), "x") == ""
 
 

@@ -15,6 +15,7 @@ from matplotlib.ft2font import FT2Font
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.shipped import ROOT
+from biasflow.plan.compiled import PICTURES
 from biasflow.results.figures import save_figure, style
 from biasflow.results.latex import latex_table
 from biasflow.results.tables import merge_published, with_bound, write_table
@@ -46,6 +47,10 @@ def cells(page):
 def test_csv_has_six_digits_and_plain_text(tmp_path):
     csv, _, _ = write(FRAME, tmp_path)
     assert csv.splitlines()[1:] == ["a_b & 5 %,0.123457,0.99998,-0.25,3,True", "<b>{x}</b>,,0.5,1e-06,40,False"]
+
+
+def test_a_page_links_the_overview_only_where_its_picture_is(tmp_path):
+    assert f'src="../{PICTURES[0]}"' in write(FRAME, tmp_path)[2]
 
 
 def test_a_difference_is_ours_minus_what_is_printed():

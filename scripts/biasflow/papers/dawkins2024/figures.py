@@ -71,8 +71,8 @@ def strength_fairness(run: Run) -> Figure:
     both, and one for the printed values.
 
     Colour and shape: level; filled: viable, open: not. Panel titles give Spearman's rho over all settings and over the
-    viable ones."""
-    blocks = _blocks(with_printed(run))
+    viable ones. Above it stands of which encoders one of both is missing, and why."""
+    blocks, every = _blocks(with_printed(run)), settings_table(run).drop_duplicates("encoder")
     figure, grid = draw.panels(len(blocks), 2, (7.2, 0.9 + 2.7 * len(blocks)), sharex="col", sharey=True)
     for row, (name, block) in zip(grid, blocks.items(), strict=True):
         for axes, (measure, label) in zip(row, _MEASURES.items(), strict=True):
@@ -82,6 +82,8 @@ def strength_fairness(run: Run) -> Figure:
         row[0].set_ylabel("NLI fairness \u03b7, higher is better")
         draw.name_row(row[0], name, 30)
     draw.legend_below(figure, _level_legend())
+    absent = every.loc[(every[["status", "nli_status"]] != RUN).any(axis=1), ["encoder", "status", "nli_status"]]
+    figure.suptitle("; ".join(f"{name}: Strength {inside}, NLI {outside}" for name, inside, outside in absent.values))
     return figure
 
 

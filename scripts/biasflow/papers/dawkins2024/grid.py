@@ -11,12 +11,10 @@ of `during` is, such as "sent 0") they are made of these files of a run, by role
     explained_variance  <encoder>                            method, subspace, upstream, head, component,
                                                              explained_variance; CSV
     sentence_pairs      <encoder>                            set, kept: the pairs that they were fitted to, CSV
-    training            <encoder>/<task>/<strategy>/seed<n>  what a fine-tuning wrote of itself, JSON
-    sources             <task>                               part, source, pairs, dropped of the task's data, CSV
     occupation_pairs    <task>                               the gender-occupation pairs, JSON
 
-A role or key that is absent is a measurement that was not run; the last two are needed where there is a training.
-Options of the run are those of papers.dawkins2024, and `tops` (shares of triples) and `selection` (of the pairs)."""
+A role or key that is absent is a measurement that was not run. Options of the run are those of papers.dawkins2024, and
+`tops` (shares of triples)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -25,7 +23,7 @@ import pandas as pd
 
 from biasflow.methods.grid import LEVELS
 from biasflow.metrics.stereoset import part_of
-from biasflow.papers.frames import NLI_SCORES, Run, nli_rows, status, wide
+from biasflow.papers.frames import Run, status, wide
 from biasflow.papers.paper import load
 from biasflow.papers.rows import CONSTRUCTION, STANDS_IN, same_encoders
 from biasflow.registry import METRICS, WITH
@@ -43,7 +41,14 @@ AFTER = "after fine-tuning"  # the paper's reading: its introduction applies the
 DURING = "during fine-tuning"
 HEADS = {"own": AFTER, "retrained": f"{AFTER}, head retrained"}  # head of a plainly fine-tuned model -> reading
 INTERVENTIONS = (*HEADS.values(), DURING)  # the readings, the main one first
-SCORES = NLI_SCORES
+SCORES = {  # column of the tables -> metric, dataset, variant
+    "parity": ("nli_parity", "occupation-pairs", "majority"),
+    "parity_templates": ("nli_parity", "occupation-pairs", "templates"),
+    "accuracy": ("nli_accuracy", "occupation-pairs", NA),
+    "fairness": ("nli_fairness", "occupation-pairs", "majority"),
+    "fairness_templates": ("nli_fairness", "occupation-pairs", "templates"),
+    "snli_accuracy": ("accuracy", "test", NA),
+}
 PRINTED = "printed"  # what the paper prints itself: an encoder in tables, a way in which an example was chosen
 AUTHORS = "stereoset-authors"  # the paper's stimuli: the authors' swapped development file
 SWAPPED = "stereoset-swapped"
@@ -196,7 +201,10 @@ def nli(run: Run) -> pd.DataFrame:
 
     Encoders whose NLI was not measured under the grid are left out."""
     scores, options = run.scores, run.options
-    of_task = nli_rows(scores[(scores["task"] == options["task"]) & scores["encoder"].isin(encoders_of_nli(options))])
+    scores = scores[(scores["task"] == options["task"]) & scores["encoder"].isin(encoders_of_nli(options))]
+    columns, keys = {key: column for column, key in SCORES.items()}, ["metric", "dataset", "variant"]
+    of_task = scores.assign(metric=[columns.get(key) for key in scores[keys].itertuples(index=False, name=None)])
+    of_task = of_task.dropna(subset="metric")
     after = _of_grid(of_task[of_task["strategy"] == "plain"], options["method"], per=["encoder"])
     rows = pd.concat([after.assign(interventions=after["head"].map(HEADS)), _in_training(of_task, run)])
     rows = rows.dropna(subset="interventions")

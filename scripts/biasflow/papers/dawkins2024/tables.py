@@ -1,11 +1,9 @@
 """Table 7, the source of the other tables and figures: every setting, inside the encoder and in NLI, and which of the
 debiased models keep enough accuracy to be of use; and the tables made from it, from shares and from fine-tunings: the
-best of each level, information weighting, intervals over seeds, whether ranks depend on a choice, subspaces, data."""
+best of each level, information weighting, intervals over seeds, whether ranks depend on a choice, subspaces."""
 
-import json
 from collections.abc import Sequence
 from itertools import combinations, product
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -20,7 +18,6 @@ from biasflow.papers.rows import NOTE
 from biasflow.results.scores import NA
 from biasflow.results.statistics import correlation, t_interval
 from biasflow.results.tables import arranged, merge_published
-from biasflow.text.occupation_pairs import load_pairs
 
 Reading = Literal["absolute", "relative"]
 _SLACK = 1e-9  # accuracies are counts over n: only floating point can put one this close below the cutoff
@@ -274,40 +271,3 @@ def nli_intervals(run: Run) -> pd.DataFrame:
     table = grid.printed_settings(run)[grid.SETTING].merge(table)  # in the printed order
     columns = [*grid.READING, *table.columns.drop(grid.READING)]
     return grid.own_levels(run, arranged(table[columns], encoder=None, interventions=grid.INTERVENTIONS))
-
-
-def finetuning(run: Run) -> pd.DataFrame:
-    """Return the fine-tunings with their data, one row each, and one row per encoder that was not run.
-
-    Made of the files `sources` (part, source, pairs, dropped) and `occupation_pairs` of the task, and of what each
-    fine-tuning wrote of itself (pairs cut, the epoch kept, its validation accuracy)."""
-    training_files = run.files.get("training", {})
-    data = _data(run) if training_files else {}
-    rows = []
-    for model, path in training_files.items():
-        encoder, _, strategy, seed = model.split("/")
-        facts = json.loads(Path(path).read_text(encoding="utf-8"))
-        row = {"encoder": encoder, "strategy": strategy, "seed": seed.removeprefix("seed"), **data}
-        row |= {"cut": facts["cut"], "epoch": facts["epoch"], "epochs": len(facts["validation_scores"])}
-        rows.append(row | {"validation_accuracy": facts["validation_score"], "status": RUN})
-    tuned = {row["encoder"] for row in rows}
-    for encoder in grid.encoders_of_nli(run.options):
-        if encoder not in tuned:
-            rows.append({"encoder": encoder, "status": grid.not_run(run, encoder, grid.NLI)})
-    parts = [f"{part}_{fact}" for part in ("train", "validation", "test") for fact in ("source", "pairs")]
-    columns = ["encoder", "strategy", "seed", *parts, "dropped", "occupation_selection", "occupation_pairs"]
-    return pd.DataFrame(rows).reindex(columns=[*columns, "cut", "epoch", "epochs", "validation_accuracy", "status"])
-
-
-def _data(run: Run) -> dict[str, object]:
-    """The task's data, part by part, and the gender-occupation pairs: the same for every fine-tuning."""
-    task = run.options["task"]
-    sources, data = pd.read_csv(run.files["sources"][task]), {}
-    for part, block in sources.groupby("part", sort=False):
-        data[f"{part}_source"] = " and ".join(block["source"])
-        data[f"{part}_pairs"] = min(block["pairs"].sum(), run.options.get("sample") or np.inf)
-    return data | {
-        "dropped": sources["dropped"].sum(),
-        "occupation_selection": run.options["selection"],
-        "occupation_pairs": len(load_pairs(run.files["occupation_pairs"][task])),
-    }

@@ -91,9 +91,8 @@ def _by_layer(ours: placed.Rows, table: pd.DataFrame, measures: Mapping[str, str
 def gender_shares(run: Run) -> Figure:
     """Where gender is in the untouched encoders: heads by layers of the attention values, and the layers' outputs.
 
-    A row per encoder; each of the two columns has a scale of its own, from 0, because shares of vectors of different
-    dimensions do not compare. An encoder without attention values has an empty panel that says so; without any encoder
-    the figure says why."""
+    A row per encoder; one scale of colours, from 0. An encoder without attention values has an empty panel that says
+    so; without any encoder the figure says why."""
     ours = placed.of_paper(run)
     shares = read_gender_shares(ours)
     shares = shares[shares["part"].isin([_VALUES, _OUTPUT])]
@@ -102,8 +101,8 @@ def gender_shares(run: Run) -> Figure:
     blocks = dict(list(shares.groupby("encoder")))
     height = sum(max(1.9, 0.22 * (block["layer"].max() + 1) + 0.7) for block in blocks.values())
     figure, grid = draw.panels(len(blocks), 2, (6.4, height), width_ratios=[5, 1])
+    highest, mesh = shares["value"].max(), None
     for column, (part, name) in zip(grid.T, ((_VALUES, "attention values by head"), (_OUTPUT, "outputs")), strict=True):
-        highest, mesh = shares.loc[shares["part"] == part, "value"].max(), None
         for axes, (encoder, block) in zip(column, blocks.items(), strict=True):
             of_part = block[block["part"] == part]
             axes.set_title(f"{encoder}: {name}" if part == _VALUES else name, loc="left")
@@ -114,8 +113,7 @@ def gender_shares(run: Run) -> Figure:
             mesh = _draw_shares(axes, of_part, highest)
             axes.set_ylabel("layer (from 0)" if part == _VALUES else "")
             axes.set_xlabel("head (from 0)" if part == _VALUES else "")
-        if mesh:
-            figure.colorbar(mesh, ax=list(column), label="gender share", aspect=30)
+    figure.colorbar(mesh, ax=list(grid.flat), label="gender share", aspect=15)
     return figure
 
 

@@ -25,18 +25,14 @@ CHINESE = "chinese-professions"
 NOTEBOOKS = "released notebook"
 # Measure of the tables -> its cells in the plan; the others are named as their metric.
 _CELLS = {
-    "any": {"metric": ["occtmp", "weat", "seat", "perplexity"]},
     "association": {"metric": ["weat", "seat"]},
     "chinese": {"metric": "occtmp", "dataset": CHINESE},
-    "intrinsic": {"metric": "strength"},
-    "nli": {"metric": "nli_fairness"},
     "glue": {"metric": "accuracy"},
 }
 _PRINTED_ONLY = ""  # the method of what is printed of a placement that no method of the run has
-_TRAINED = {"nli", "glue"}  # measures of fine-tuned models
 # Columns of the tables that hold text: empty, not NaN, where there is none.
-_TEXT = {*KEY, "set", "test", "pooling", "verdict", "exact", "text", "stage", "task", "strategy", "metric", "stimuli"}
-_TEXT |= {"place", "highest_head", "nli_status"}
+_TEXT = {*KEY, "set", "test", "pooling", "verdict", "exact", "text", "stage", "task", "strategy", "metric", "place"}
+_TEXT |= {"highest_head"}
 
 
 class Placement(NamedTuple):
@@ -86,7 +82,7 @@ class Rows:
         cells = {**_CELLS.get(measure, {"metric": measure}), "encoder": [encoder, encoder + AFTER]}
         trainings = self.run.plan["training"].drop_duplicates()
         of_task = trainings.str.split("/").str[0].isin(self.tasks(measure))
-        cells["training"] = list(trainings[of_task]) if measure in _TRAINED else PRETRAINED
+        cells["training"] = list(trainings[of_task]) if measure == "glue" else PRETRAINED
         return self.run.reason(**cells, **({"method": [method, of_pretrained(method)]} if method else {}))
 
 

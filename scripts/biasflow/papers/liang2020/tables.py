@@ -1,25 +1,23 @@
 """The tables of Liang, Dufter & Schütze (2020): bias under DensRay, hard debiasing and the debiasing conceptor, the
-quality of the models (perplexity, GLUE, paper B's measures), and how much gender each place of the untouched encoder
+quality of the models (perplexity, GLUE), and how much gender each place of the untouched encoder
 holds."""
 
-from collections.abc import Mapping, Sequence
-from itertools import product
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
 from biasflow.metrics.glue import OFFICIAL
-from biasflow.papers.frames import NLI_SCORES, NOT_ASKED, RUN, Run, nli_rows
+from biasflow.papers.frames import RUN, Run
 from biasflow.papers.liang2020 import placed
-from biasflow.registry import METRICS, PLAIN, WITH
+from biasflow.registry import PLAIN, WITH
 from biasflow.results.scores import NA, NONE
 from biasflow.results.statistics import holm, t_interval
-from biasflow.results.tables import merge_published, with_bound
+from biasflow.results.tables import with_bound
 
 IN_TRAINING, AT_EVALUATION = "in_training", "at_evaluation"  # when an eraser is active
 PRINTED_MEAN = "mean of the six"  # tasks of GLUE
 _GLUE = {"glue_score", "accuracy"}.union(*OFFICIAL.values())  # what is shown of the scores of predictions
-_INTRINSIC = METRICS["strength"].measures  # column -> part and variant of its rows
 _PLACE = r"^(?P<place>layer\[(?P<layer>\d+)\](?:\.(?P<part>[a-z_.]+))?)(?:\[(?P<head>\d+)\])?$"
 
 
@@ -94,13 +92,6 @@ def _glue_by_task(ours: placed.Rows, strategy: str) -> pd.DataFrame:
     return by_task.agg(value="mean", seeds="size")
 
 
-def glue_average(ours: placed.Rows, strategy: str) -> pd.DataFrame:
-    """By KEY: glue_average, the mean over tasks of the mean over seeds of each task's score, and glue_tasks, how
-    many."""
-    tasks = _glue_by_task(ours, strategy)
-    return tasks.groupby(placed.KEY, as_index=False).agg(glue_average=("value", "mean"), glue_tasks=("set", "nunique"))
-
-
 def glue_printed(run: Run) -> pd.DataFrame:
     """The columns of GLUE in the paper's table: by KEY and set (the task, or PRINTED_MEAN, the mean of the tasks of a
     run that has all that are printed): value, and `seeds`, how many it is of."""
@@ -128,28 +119,6 @@ def glue(run: Run) -> pd.DataFrame:
     return placed.finished(table, ours, "glue", unit, changes=["mean"]).astype({"seeds": "Int64"})
 
 
-def intrinsic(run: Run) -> pd.DataFrame:
-    """Paper B's measures by encoder, stimuli, method and placement, NLI scores repeated for each stimuli set.
-
-    NLI columns are means over the fine-tuning seeds (`nli_seeds`), of the methods that a run has NLI scores of;
-    `nli_status` is their status."""
-    ours = placed.of_paper(run)
-    rows = ours.inside
-    parts = {(name, measure.part, measure.variant) for name, measure in _INTRINSIC.items()}
-    shown = pd.MultiIndex.from_frame(rows[["metric", "part", "variant"]]).isin(parts)
-    table = placed.wide(rows[shown], [*placed.KEY, "set"], list(_INTRINSIC)).rename(columns={"set": "stimuli"})
-    table = table.merge(_nli(ours), on=placed.KEY, how="outer").fillna({"stimuli": ""})
-    changes = ["strength", "distance", "fairness", "snli_accuracy"]
-    rows = placed.finished(table, ours, "intrinsic", ["stimuli"], changes=changes)
-
-    def states(column: str, measure: str) -> pd.Series:
-        whys = [placed.not_run(ours, row.encoder, measure, row.method or None) for row in rows.itertuples()]
-        return pd.Series(whys, index=rows.index).mask(rows[column].notna(), RUN)
-
-    status = rows["status"].where(rows["status"] != RUN, states("strength", "intrinsic"))
-    return rows.assign(status=status, nli_status=states("nli_seeds", "nli")).astype({"nli_seeds": "Int64"})
-
-
 def gender_share(run: Run) -> pd.DataFrame:
     """By encoder and place, in the order of the layers: the mean gender_share over its heads, the lowest and highest,
     the head (from 0) that has the highest, and how many heads; a place without heads has only the one value."""
@@ -174,96 +143,27 @@ def gender_shares(ours: placed.Rows) -> pd.DataFrame:
     return rows[["encoder", "value"]].join(places).reset_index(drop=True)
 
 
-def _nli(ours: placed.Rows) -> pd.DataFrame:
-    """NLI scores by KEY: means over the seeds that the methods share, and `nli_seeds`, of the first NLI task."""
-    rows = ours.scores[(ours.scores["strategy"] == PLAIN) & (ours.scores["head"] == "own")]
-    task = next((name for name in ours.tasks("nli") if name in set(rows["task"])), None)
-    rows = nli_rows(rows[rows["task"] == task]).assign(set=task)
-    seeds = placed.wide(rows, [*placed.KEY, "set", "seed"], list(NLI_SCORES))
-    means = {column: (column, "mean") for column in NLI_SCORES}
-    by_model = placed.of_shared_seeds(seeds, []).groupby(placed.KEY, as_index=False)
-    return by_model.agg(**means, nli_seeds=("seed", "nunique"))
-
-
 OCCTMP = ["diff", "diff_variance", "signed_diff", "p_he", "p_she", "p_sum", "share_he", "share_pronoun"]
 ASSOCIATION = ["effect_size", "p_value", "partitions", "exact"]
-WORD_TESTS, SENTENCE_TESTS = ["C6", "C7", "C8"], ["sent-weat6", "sent-weat7", "sent-weat8"]
 PROFESSIONS, PLANTED = "professions", "planted"
 TEXTS = ["wikitext-2", "wikitext-2-whole-sentences"]  # what is printed is of the first, as released
-_MAIN_OCCTMP = ["diff", "diff_variance", "signed_diff", "p_sum", "share_pronoun"]
-_MAIN_PERPLEXITY = ["perplexity", "perplexity_sd", "perplexity_seeds", "batch_perplexity"]
-_SAID_BY = {  # measure of the main table -> the columns that say what is shown of it
-    "occtmp": ["occtmp_set"],
-    "weat": ["word_pooling"],
-    "seat": ["sentence_pooling"],
-    "perplexity": ["perplexity_text", "perplexity_stage"],
-    "glue": ["glue_strategy"],
-}
 _LEVEL = 0.05
-# Where a run has several readings the main table shows the first of these.
-_POOLINGS = ["target", "mean", "cls", "first-piece"]
-_SENTENCE_POOLINGS = ["cls", "mean", "first-piece", "target"]
+# Where a run has several readings the first of these is shown.
 _STAGES = [placed.FINETUNED, placed.PRETRAINED]
 _STRATEGIES = [IN_TRAINING, AT_EVALUATION]
 
 
-def readings(ours: placed.Rows) -> dict[str, str | list[str]]:
-    """Which sets and readings the main table shows of a run, by the column that says so; `words` and `sentences` are
-    the tests. The paper's sets if the run has scores for them, otherwise its planted ones; of several poolings, stages
-    and strategies the first of _POOLINGS, _SENTENCE_POOLINGS, _STAGES and _STRATEGIES that it has."""
-    occtmp, weat, seat = (placed.of_metrics(ours.inside, name) for name in ("occtmp", "weat", "seat"))
+def readings(ours: placed.Rows) -> dict[str, str]:
+    """Which set and reading figures show of a run, and the paper's layout: the paper's sets if the run has scores of
+    them, otherwise its planted ones; of several stages and strategies the first of _STAGES and _STRATEGIES."""
     perplexity, glue = perplexity_rows(ours.inside), glue_scores(ours)
-    words, sentences = _tests(set(weat["set"]), set(seat["set"]))
-    text = _sets(set(perplexity["set"]), TEXTS)[0]
+    text = _set(perplexity["set"], TEXTS)
     return {
-        "occtmp_set": _sets(set(occtmp["set"]), [PROFESSIONS])[0],
-        "words": words,
-        "word_pooling": _first(_POOLINGS, weat.loc[weat["set"].isin(words), "variant"]),
-        "sentences": sentences,
-        "sentence_pooling": _first(_SENTENCE_POOLINGS, seat.loc[seat["set"].isin(sentences), "variant"]),
+        "occtmp_set": _set(placed.of_metrics(ours.inside, "occtmp")["set"], [PROFESSIONS]),
         "perplexity_text": text,
         "perplexity_stage": _first(_STAGES, perplexity.loc[perplexity["set"] == text, "stage"]),
         "glue_strategy": _first(_STRATEGIES, glue.loc[glue["method"] != NONE, "strategy"]),
     }
-
-
-def main(run: Run) -> pd.DataFrame:
-    """One row per encoder and method, with every measure and its published value.
-
-    A method that an encoder was not run with has a row with the reason, and so has a placement of which something is
-    published, and which no method has. Before the columns of each measure stand the set, pooling, stage or strategy
-    that they show (see `readings`). `status` says whether a row was run, `measures_not_run` which measures its encoder
-    lacks, and why."""
-    ours = placed.of_paper(run)
-    shown = readings(ours)
-    printed = bias_rows(placed.published_rows(ours), shown)
-    scored = ours.scores[placed.KEY].drop_duplicates()
-    run_pairs = set(zip(scored["encoder"], scored["method"], strict=True))
-    absent = [(name, method, *where) for name in ours.encoders for method, where in ours.methods.items()]
-    absent = pd.DataFrame([row for row in absent if row[:2] not in run_pairs], columns=placed.KEY)
-    table = placed.ordered(pd.concat([scored, absent, printed[placed.KEY]]).drop_duplicates(), [], ours)
-    table = table.set_index("encoder").loc[ours.encoders].reset_index()
-    bias, perplexity = bias_rows(ours.inside, shown), perplexities(ours)
-    sources = {"perplexity": _of_text(perplexity, shown), "glue": glue_average(ours, shown["glue_strategy"])}
-    measured = {}
-    for name, columns in _columns(shown).items():
-        reading = {column: shown[column] for column in _SAID_BY[name]}
-        values_of = sources[name] if name in sources else placed.wide(bias, placed.KEY, columns)
-        values_of = values_of[[*placed.KEY, *columns]]
-        table = table.assign(**reading).merge(values_of, on=placed.KEY, how="left", validate="one_to_one")
-        measured[name] = set(values_of["encoder"])
-    for p in [column for column in table if column.endswith("_p_value")]:
-        table = with_bound(table, p, table.pop(p.removesuffix("p_value") + "partitions"))
-
-    values = [column for column in table if column in set(printed["metric"])]
-    table = merge_published(table, placed.wide(printed, placed.KEY, values), on=placed.KEY, values=values)
-    states = [
-        RUN if (encoder, method) in run_pairs else placed.not_run(ours, encoder, "any", method)
-        for encoder, method in zip(table["encoder"], table["method"], strict=True)
-    ]
-    reasons = {name: _missing(ours, name, measured) for name in ours.encoders}
-    table = table.assign(status=states, measures_not_run=table["encoder"].map(reasons))
-    return table.astype({"perplexity_seeds": "Int64", "glue_tasks": "Int64"})
 
 
 def occtmp(run: Run, source: str = placed.NOTEBOOKS) -> pd.DataFrame:
@@ -317,67 +217,12 @@ def _association(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([placed.of_metrics(rows, "weat"), placed.of_metrics(rows, "seat")])
 
 
-def _of_text(perplexity: pd.DataFrame, shown: Mapping[str, str | list[str]]) -> pd.DataFrame:
-    """The rows of perplexity of the text and stage that the main table shows."""
-    of_text = perplexity["set"] == shown["perplexity_text"]
-    return perplexity[of_text & (perplexity["stage"] == shown["perplexity_stage"])]
-
-
-def _columns(shown: Mapping[str, str | list[str]]) -> dict[str, list[str]]:
-    """Measure of the main table -> its own columns."""
-    columns = {"occtmp": [f"occtmp_{metric}" for metric in _MAIN_OCCTMP]}
-    for name, tests in (("weat", shown["words"]), ("seat", shown["sentences"])):
-        numbers = product(map(str.lower, tests), ("effect_size", "p_value", "partitions"))
-        columns[name] = list(map("_".join, numbers))
-    columns |= {"perplexity": _MAIN_PERPLEXITY, "glue": ["glue_average", "glue_tasks"]}
-    return {name: own for name, own in columns.items() if own}
-
-
-def bias_rows(rows: pd.DataFrame, shown: Mapping[str, str | list[str]]) -> pd.DataFrame:
-    """The rows that the main table shows, one per cell, with the name of the column as `metric`.
-
-    `rows`: our scores or the published ones. Of perplexity only the released form, which is what is published."""
-    occtmp, perplexity = rows[rows["metric"].str.startswith("occtmp_")], perplexity_rows(rows)
-    blocks = [occtmp[occtmp["set"] == shown["occtmp_set"]]]
-    for metric, tests, pooling in (("weat", "words", "word_pooling"), ("seat", "sentences", "sentence_pooling")):
-        of_test = placed.of_metrics(rows, metric)
-        of_test = of_test[of_test["set"].isin(shown[tests]) & (of_test["variant"] == shown[pooling])]
-        blocks.append(of_test.assign(metric=of_test["set"].str.lower() + "_" + of_test["metric"]))
-    blocks.append(_of_text(perplexity[perplexity["metric"] == "batch_perplexity"], shown))
-    return pd.concat(blocks)
-
-
-def _sets(present: set[str], paper: Sequence[str]) -> list[str]:
-    """Those of the paper's sets that have scores, else the planted ones, else all of the paper's, to stay empty."""
-    return [name for name in paper if name in present] or _planted(present) or list(paper)
-
-
-def _planted(present: set[str]) -> list[str]:
-    return sorted(name for name in present if PLANTED in name)
-
-
-def _tests(words: set[str], sentences: set[str]) -> list[list[str]]:
-    """The tests on words and on sentences; a kind that a run on real data lacks is the paper's, to stay empty."""
-    planted = [_planted(words), _planted(sentences)]
-    if any(planted) and not (words & {*WORD_TESTS} or sentences & {*SENTENCE_TESTS}):
-        return planted
-    return [_sets(words - {*planted[0]}, WORD_TESTS), _sets(sentences - {*planted[1]}, SENTENCE_TESTS)]
+def _set(present: pd.Series, paper: Sequence[str]) -> str:
+    """The first of the paper's sets that has scores, else a planted one, else the paper's first."""
+    planted = sorted(name for name in {*present} if PLANTED in name)
+    return next(iter([name for name in paper if name in {*present}] or planted or paper))
 
 
 def _first(order: Sequence[str], present: pd.Series) -> str:
     """The first of `order` that is present; the first of all where none is."""
     return next((name for name in order if name in set(present)), order[0])
-
-
-def _missing(ours: placed.Rows, encoder: str, measured: Mapping[str, set[str]]) -> str:
-    """The measures that an encoder lacks, each with the reason; "" for an encoder that was not run at all.
-
-    `measured`: the encoders that have a measure, of those that the table shows."""
-    if encoder not in set(ours.scores["encoder"]):
-        return ""
-    reasons = {name: ours.reason(encoder, name) for name in _SAID_BY if encoder not in measured.get(name, ())}
-    return "; ".join(
-        f"{name}: {reason or 'no scores came of it'}"
-        for name, reason in reasons.items()
-        if name in measured or reason not in ("", NOT_ASKED)
-    )

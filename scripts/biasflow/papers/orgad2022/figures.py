@@ -19,7 +19,7 @@ from biasflow.results import figures as draw
 _SHAPES = ("o", "^", "s", "D", "v", "P", "X")  # of models, in their order: they repeat what the colours say
 _STAGES = (halves.BEFORE, halves.AFTER)
 _COLUMNS = 3  # measures side by side, each before and after
-_ABOVE = 26  # points from a panel to the name of the encoder: higher than the panel's title
+_ABOVE = 32  # points from a panel to the name of the encoder: higher than the panel's title
 _TITLE = 6  # points: a title is no wider than a panel of figures 5 to 7
 _CROWD = 100  # points from which the marks are smaller
 Marks = Mapping[str, tuple[str, str]]
@@ -127,7 +127,8 @@ def _draw(
             draw.points(axes, shown[x], shown[y], color, marker, s=14 if len(known) < _CROWD else 6, linewidths=0.8)
     fitted, models = line(known[x], known[y]), len(known.drop_duplicates(POINT))
     if models < LEAST_MODELS:
-        axes.set_title(f"{title}: too few models\nfor a line ({models})", loc="left", fontsize=_TITLE)
+        text = f"{title}: too few models\nfor a line ({models})"
+        axes.set_title(text + _in_print(printed), loc="left", fontsize=_TITLE)
         return
     if np.isfinite(fitted.slope):
         ends = np.array([known[x].min(), known[x].max()])
@@ -136,9 +137,11 @@ def _draw(
     if measure.variant == "labour":
         other = line(block[x], block[measure._replace(variant="train").column])
         text += f"\n(data shares: {_r_squared(other.r_squared)})"
-    if printed is not None:
-        text += f"\n(printed: {_r_squared(printed)})"
-    axes.set_title(text, loc="left", fontsize=_TITLE)
+    axes.set_title(text + _in_print(printed), loc="left", fontsize=_TITLE)
+
+
+def _in_print(r_squared: float | None) -> str:
+    return "" if r_squared is None else f"\n(printed: {_r_squared(r_squared)})"
 
 
 def _draw_boxes(axes: Axes, rows: pd.DataFrame, x: str, y: str, color: str, *, width: float) -> None:

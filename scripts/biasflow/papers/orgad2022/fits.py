@@ -14,6 +14,7 @@ from biasflow.papers.frames import Run, with_reasons
 from biasflow.papers.orgad2022 import halves, selection
 from biasflow.papers.orgad2022.selection import ENCODER, REPLICA, Selection
 from biasflow.papers.orgad2022.stages import FEW_MODELS, LEAST_MODELS, LEVEL
+from biasflow.papers.orgad2022.words import few_professions
 from biasflow.results import statistics
 from biasflow.results.tables import DIFFERENCE, PUBLISHED, arranged
 
@@ -59,8 +60,7 @@ def table(run: Run, half: str, encoders: str) -> pd.DataFrame:
     for stage in (halves.BEFORE, halves.AFTER):
         columns += [stage, stage + PUBLISHED, stage + DIFFERENCE, f"n_{stage}"]
     rows = fitted(run, half, encoders)
-    models = rows[[f"models_{stage}" for stage in (halves.BEFORE, halves.AFTER)]].min(axis=1)
-    rows = rows.assign(note=np.where(models < LEAST_MODELS, FEW_MODELS, ""))
+    rows = rows.assign(note=rows["few_before"].mask(rows["few_before"] == "", rows["few_after"]))
     return rows[[*columns, "note", "status"]].astype({"n_before": "Int64", "n_after": "Int64"})
 
 
@@ -95,6 +95,9 @@ def fitted(run: Run, half: str, encoders: str) -> pd.DataFrame:
         points=[SIGNIFICANT, EVERY],
         key=[measure.key for measure in half.measures],
     )
+    few = few_professions(run, half, table["metric"])
+    for stage in (halves.BEFORE, halves.AFTER):
+        table[f"few_{stage}"] = np.where(table[f"models_{stage}"] < LEAST_MODELS, FEW_MODELS, few)
     return selection.with_coded(chosen, table.assign(intrinsic_metric=table["intrinsic"].str.split().str[0]))
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 from biasflow.papers.frames import RUN, Run, status, wide, with_reasons
 from biasflow.papers.orgad2022 import halves, selection
 from biasflow.papers.orgad2022.selection import BASELINES, CELL, MEASURE, NONE, PROBED_ON, Selection
-from biasflow.papers.orgad2022.words import baselines
+from biasflow.papers.orgad2022.words import baselines, few_professions
 from biasflow.results.statistics import holm, paired_permutations
 from biasflow.results.tables import DIFFERENCE, PUBLISHED, arranged
 
@@ -108,7 +108,7 @@ def stage_table(run: Run, half: str, stage: str) -> pd.DataFrame:
     columns += ["undefined_cells", "diverged", "note", "status"]
     table = compared(run, half, stage).rename(columns={"model": "strategy", "text": "setting"})
     few = (table["n"] < LEAST_MODELS).fillna(False) & (table["star"] != "")  # heads are pairs, and no further models
-    table = table.assign(note=np.where(few, FEW_MODELS, ""))[columns]
+    table = table.assign(note=np.where(few, FEW_MODELS, table["few"]))[columns]
     return table.astype(dict.fromkeys(["n", *heads, *coded, "pairs"], "Int64"))
 
 
@@ -138,8 +138,10 @@ def compared(run: Run, half: str, stage: str) -> pd.DataFrame:
         stars_agree=[_agreeing(*stars) for stars in table[_STARS].itertuples(index=False, name=None)],
         diverged=[chosen.diverged_seeds(*model) for model in models] if stage != halves.FROZEN else "",
     )
+    lost = table["mean"].isna() & (table["diverged"] != "")
+    few = np.where(lost, "the fine-tuning diverged", few_professions(run, half, table["metric"]))
     return arranged(
-        with_reasons(table, why),
+        with_reasons(table.assign(few=few), why),
         encoder=encoders,
         key=[measure.key for measure in half.measures],
         model=[*chosen.models, *PROBED_ON],

@@ -187,6 +187,16 @@ def data(run: Run) -> pd.DataFrame:
     return table
 
 
+LEAST_PROFESSIONS = 10  # of fewer, unrelated gaps correlate by more than 0.63 in one of twenty cases
+
+
+def few_professions(run: Run, half: Half, metrics: pd.Series) -> np.ndarray:
+    """Why a correlation over professions says nothing, "" where it does or a metric is none: [metrics]."""
+    known = half is OCCUPATION and run.options.get(half.task) in run.files.get("professions", {})
+    few = known and read_item(run, "professions")["kept"].astype(bool).sum() < LEAST_PROFESSIONS
+    return np.where(few & metrics.str.endswith("_pearson"), f"fewer than {LEAST_PROFESSIONS} professions", "")
+
+
 def _yes(value: bool) -> str:
     return "yes" if value else "no"
 

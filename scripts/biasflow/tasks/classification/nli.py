@@ -97,7 +97,6 @@ KIND = of_parts(
     ),
     columns=lambda task: COLUMNS,
     datasets={"test_sets": test_sets, "occupation_pairs": occupation_pairs},
-    printed={"sources": "sources.csv", "occupation_pairs": "occupation_pairs.json"},
-    captioned=("selection",),
+    printed={"occupation_pairs": "occupation_pairs.json"},
     check=check,
 )

@@ -36,7 +36,6 @@ OPTIONS = {
     "during": [],
     "viability": {"threshold": 0.05, "reading": "absolute"},
     "tops": list(TOPS),
-    "selection": "paper",
 }
 _OTHER_SIDE = dict(zip(LABELS, (LABELS[1], LABELS[0], LABELS[2]), strict=True))  # of the swapped triple
 NOTHING = pd.DataFrame(columns=COLUMNS)

@@ -1,7 +1,6 @@
 """What the paper asks of a run; tables 5 to 7, their best and viable models, ranks, subspaces, figures."""
 
 import itertools
-import json
 from itertools import chain
 
 import numpy as np
@@ -15,7 +14,6 @@ from biasflow.papers.dawkins2024.plan import blocks
 from biasflow.papers.dawkins2024.tables import (
     best_of_levels,
     cutoff,
-    finetuning,
     nli_by_setting,
     nli_intervals,
     rank_agreement,
@@ -28,7 +26,6 @@ from biasflow.papers.dawkins2024.text import with_printed
 from biasflow.papers.make import make_paper
 from biasflow.papers.paper import load
 from biasflow.registry import METRICS
-from biasflow.text.occupation_pairs import OccupationPairs, save_pairs
 from tests.unit.papers.dawkins2024.made_up import (
     AUTHORS,
     BERT,
@@ -135,34 +132,6 @@ def test_one_or_two_seeds_have_no_interval_and_seeds_are_judged_one_by_one(two_s
     assert shares.loc[("base", ""), "viable_share"] == 1 and shares.loc[("sent", "1"), "viable_share"] == 0.5
     assert shares.loc[("layer-11", "0,0,0,0,0"), "viable_share"] == 0
     assert nli_intervals(run_of(inside_scores())).empty
-
-
-def test_what_was_fine_tuned_on_what(tmp_path):
-    columns = ["part", "source", "pairs", "dropped"]
-    sources = [("train", "snli", 100, 3), ("train", "multinli", 50, 0), ("validation", "snli", 10, 1)]
-    pd.DataFrame([*sources, ("test", "snli", 20, 0)], columns=columns).to_csv(tmp_path / "sources.csv", index=False)
-    save_pairs(OccupationPairs(("cook", "nurse"), (("ate", "pie"),), ("man",), ("woman",), "the"), tmp_path / "pairs")
-    facts = {"cut": 12, "epoch": 2, "validation_scores": [0.71, 0.83, 0.82], "validation_score": 0.83}
-    (tmp_path / "training.json").write_text(json.dumps(facts))
-    models = ("tiny/nli/plain/seed0", "tiny/nli/with-sent-0/seed7")
-    files = {
-        "training": dict.fromkeys(models, tmp_path / "training.json"),
-        "sources": {"nli": tmp_path / "sources.csv"},
-        "occupation_pairs": {"nli": tmp_path / "pairs"},
-    }
-    table = finetuning(run_of(NOTHING, encoders=["tiny"], not_run={("gone", "nli_fairness"): "no file"}, files=files))
-    assert table[["encoder", "strategy", "seed"]].values.tolist()[:2] == [
-        ["tiny", "plain", "0"],
-        ["tiny", "with-sent-0", "7"],
-    ]
-    first = table.iloc[0]
-    assert (first["train_source"], first["train_pairs"], first["dropped"]) == ("snli and multinli", 150, 4)
-    assert (first["occupation_pairs"], first["epoch"], first["epochs"]) == (4, 2, 3)
-    assert table["status"].tolist() == ["run", "run", "not run: no file"]
-    sampled = finetuning(run_of(NOTHING, encoders=["tiny"], files=files, sample=100))
-    assert sampled["train_pairs"].iloc[0] == 100
-    nothing = finetuning(run_of(NOTHING, encoders=["tiny"], task=None))
-    assert nothing.empty and list(nothing) == list(table)
 
 
 CONFIG = {"methods": {"dawkins2024": {"grid": "dawkins2024"}, "densray": [{"eraser": "densray"}]}}

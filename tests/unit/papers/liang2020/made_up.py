@@ -20,17 +20,9 @@ REAL = {
 }
 EMBEDDED = {"occtmp": ["planted"], "weat": ["planted"], "seat": [], "perplexity": "planted", "glue": ["planted-nli"]}
 OCCTMP = ("diff", "diff_variance", "signed_diff", "p_he", "p_she", "p_sum", "share_he", "share_pronoun")
-ALL = ("occtmp", "association", "perplexity", "pseudo_perplexity", "glue", "intrinsic", "nli", "gender_share")
-NLI = [  # metric, variant, dataset
-    ("nli_parity", "majority", "occupation-pairs"),
-    ("nli_parity", "templates", "occupation-pairs"),
-    ("nli_accuracy", "-", "occupation-pairs"),
-    ("nli_fairness", "majority", "occupation-pairs"),
-    ("nli_fairness", "templates", "occupation-pairs"),
-    ("accuracy", "-", "test"),
-]
+ALL = ("occtmp", "association", "perplexity", "pseudo_perplexity", "glue", "gender_share")
 GLUE_TASKS = ["cola", "sst2", "mrpc", "stsb", "rte", "wnli"]
-TASKS = {**dict.fromkeys([*GLUE_TASKS, "planted-nli"], "glue"), "nli": "nli"}
+TASKS = dict.fromkeys([*GLUE_TASKS, "planted-nli"], "glue")
 PLAN = ["block", "encoder", "seed", "training", "method", "metric", "dataset", "status", "reason"]
 
 
@@ -79,15 +71,6 @@ def scores(*, encoder="tiny", sets=REAL, measures=ALL, layers=3, methods=tuple(P
                 add(metric, value + 0.2, only=edited, strategy="plain", **model)
                 for i, method in enumerate(edited):
                     add(metric, value + i / 100, only=[method], strategy=f"with-{method}", **model)
-    if "intrinsic" in measures:
-        for metric, part in (("strength", "top=10%"), ("distance", "top=10%"), ("strength", "top=20%")):
-            add(metric, 0.4 if part == "top=10%" else 0.9, dataset="planted", part=part)
-        add("stereotype_score", 0.6, dataset="planted", variant="original")
-        add("language_model_score", 0.7, dataset="planted", variant="both")
-    for seed in ("1", "2") if "nli" in measures else ():
-        for number, (metric, variant, dataset) in enumerate(NLI):
-            model = {"task": "nli", "strategy": "plain", "seed": seed, "head": "own", "dataset": dataset}
-            add(metric, 0.1 * number + int(seed) / 50, variant=variant, **model)
     for layer in range(layers) if "gender_share" in measures else ():
         keys = {"only": ["none"], "dataset": "words"}
         add("gender_share", 0.2 + layer / 10, part=f"layer[{layer}]", **keys)
@@ -133,7 +116,7 @@ def plan_of(frame: pd.DataFrame, reasons: list[Mapping[str, str]] = ()) -> pd.Da
     cells["seed"] = frame["seed"]
     cells["training"] = model.where(frame["task"] != "-", "pretrained")
     known = frame["metric"].str.split("_").str[0].where(frame["metric"].str.match("occtmp|weat|seat"), frame["metric"])
-    cells["metric"] = known.map(lambda name: measured.get(name, name)).replace({"nli_parity": "nli_fairness"})
+    cells["metric"] = known.map(lambda name: measured.get(name, name))
     cells = cells.assign(block="liang2020", status="run", reason="").drop_duplicates()
     absent = pd.DataFrame([{"block": "liang2020", "status": "not run", **cell} for cell in reasons], columns=PLAN)
     absent["seed"] = absent["training"].str.extract(r"seed(\d+)$", expand=False).fillna("-")

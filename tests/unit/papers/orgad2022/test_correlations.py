@@ -8,12 +8,16 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from biasflow.papers.orgad2022 import fits as internal
+from biasflow.papers.rows import MISSING, NOTE, in_print
+from biasflow.papers.rows import as_printed as layout
 from tests.unit.papers.orgad2022.made_up import (
     FIGURES,
     MODELS,
     STRATEGIES,
     TABLES,
+    TEXT,
     chosen,
+    item_files,
     run,
     scores,
     with_diverged,
@@ -58,6 +62,21 @@ def test_ceat_has_the_significant_points_as_printed_and_all_of_them():
     # p is 0.01 for none and oversampling, 0.2 for the others.
     assert (kept["n_before"], kept["n_after"], every["n_before"], every["n_after"]) == (6, 12, 12, 24)
     assert kept["before_published"] == 0.022 and np.isnan(every["before_published"])
+
+
+def test_r_squared_of_few_models_and_gaps_over_few_professions_are_blank_in_the_layout_with_the_reason(tmp_path):
+    frame, files = as_printed(encoder="roberta-base"), item_files(tmp_path)  # 12 models; one profession is kept
+    few = frame[frame["seed"].isin(["0", "-"])]
+    numbers, of_few = (in_print(run(scored, files=files), TEXT) for scored in (frame, few))
+    for shown, name, label, said in (
+        (numbers, "table2", "TPR gap (P)", "fewer than 10 professions"),
+        (numbers, "table3", "TPR gap (P)", "fewer than 10 professions"),
+        (numbers, "table2", "TPR gap (S)", ""),
+        (of_few, "table2", "TPR gap (S)", "fewer than 10 models"),
+    ):
+        table = layout(shown, TEXT, TEXT.tables[name]).set_index(["encoder", "Metric"])
+        cell = table.loc["roberta-base"].loc[label].iloc[0]
+        assert cell.startswith(MISSING) == bool(said) and said in table.attrs[NOTE]
 
 
 BITS = {
