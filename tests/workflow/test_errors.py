@@ -19,6 +19,8 @@ def last_line(project: Project, *arguments: str, **options) -> str:
 
 def test_a_run_says_a_line_for_each_job_and_its_log_all_that_snakemake_says(project, monkeypatch):
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    for path in project.folder.rglob("*.pyc"):
+        path.unlink()
     done = project.snakemake("results/tiny/plan.csv")
     assert "1 of 1 jobs done: plan" in done.stderr and "rule plan:" not in done.stderr
     (log,) = (project.folder / ".snakemake/log").glob("*.log")
@@ -106,6 +108,7 @@ def last_words(project: Project, target: str, number: signal.Signals, *, meanwhi
 def test_a_run_that_was_killed_and_one_that_was_interrupted(project):
     """The first leaves a lock; the second, beside which none can be started, says what happened. Then the same command
     goes on, and leaves nothing. The training outlasts a second start, also on a busy machine."""
+    project.cold = True
     target, encoder = "results/tiny/encoders/tiny-bert", TINY["encoders"]["tiny-bert"] | {"steps": LONG}
     project.configure(TINY | {"encoders": TINY["encoders"] | {"tiny-bert": encoder}})
     assert not last_words(project, target, signal.SIGKILL).startswith("biasflow: ")
