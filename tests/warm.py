@@ -3,8 +3,8 @@
 A job's start costs 4 seconds of a processor, of which nearly all are the imports of libraries. `warm` makes a folder
 with `python`, `snakemake` and `biasflow`, which tests start in place of those of the environment. They are processes of
 their own, with the arguments, folder, environment, files and signals that they were given; biasflow itself is imported
-anew by each. What differs: they have one thread, and one order of sets; and variables that libraries read when they are
-imported make a process start as usual, cold."""
+anew by each. What differs: they have one thread, one order of sets, and the rights of the process of the tests. One
+whose environment has other variables that libraries read when they are imported starts as usual, cold."""
 
 import atexit
 import contextlib

@@ -1,6 +1,7 @@
 """Runs of the real workflow in a copy of the project, with a configuration so small that it takes seconds."""
 
 import contextlib
+import copy
 import os
 import shutil
 import signal
@@ -171,7 +172,7 @@ class Project:
     def copy(self, folder: Path) -> "Project":
         """The same project elsewhere, with what it has done."""
         shutil.copytree(self.folder, folder)
-        there = object.__new__(Project)
+        there = copy.copy(self)
         there.folder = folder
         return there
 

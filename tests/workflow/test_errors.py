@@ -3,8 +3,10 @@
 import os
 import re
 import signal
+import subprocess
 import time
 
+from tests.warm import warm
 from tests.workflow.conftest import TINY, Project
 
 LONG = 1200  # steps of a training that is to be interrupted
@@ -26,6 +28,12 @@ def test_a_run_says_a_line_for_each_job_and_its_log_all_that_snakemake_says(proj
     (log,) = (project.folder / ".snakemake/log").glob("*.log")
     assert "rule plan:" in log.read_text()
     assert list(project.folder.rglob("*.pyc"))  # a job leaves them, so that the next need not compile what it imports
+
+
+def test_a_process_of_a_run_is_one_of_its_own_that_has_its_libraries(tmp_path):
+    code = "import os, sys; print(os.getcwd(), 'torch' in sys.modules, 'biasflow' in sys.modules); sys.exit(3)"
+    done = subprocess.run([warm() / "python", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (3, f"{tmp_path} True False\n")
 
 
 def test_a_wrong_configuration(project):

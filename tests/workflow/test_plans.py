@@ -97,7 +97,7 @@ def test_the_code_of_a_group_is_read_only_and_results_lie_in_a_folder_of_each_pe
     places = [code, *code.rglob("*")]
     for place in places:
         place.chmod(0o555 if place.is_dir() else 0o444)
-    before = {place: place.stat().st_mtime_ns for place in places if place.is_file()}
+    before = {place: place.stat().st_mtime_ns for place in places if place.is_file() and place.suffix != ".pyc"}
     options = ("-s", str(code / "Snakefile"), "--workflow-profile", str(code / "profiles/default"))
     try:
         person.succeeds(*options, "results/tiny/data/stimuli/planted.csv")
