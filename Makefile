@@ -15,10 +15,11 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: env
 	$(BIN)/snakemake --cores $(CORES)
 
-# The long files first, each in one process; one process more than cores, as runs on Slurm and killed ones mostly wait.
+# The long files first, each in one process; one process more than cores, as runs on Slurm, the first, mostly wait.
+LONG := $(wildcard tests/workflow/test_slurm.py tests/workflow/test_runs.py)
 test: env .venv/tests
 	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses $$(($(CORES) + 1)) --dist loadfile --no-loadscope-reorder --durations 30 \
-	  tests/workflow tests/real tests/golden tests/unit
+	  $(LONG) $(filter-out $(LONG),$(wildcard tests/workflow/test_*.py)) tests/real tests/golden tests/unit
 
 # The unit and golden tests that a change since BASE needs (tests/quick.py), and those of how folders import each other.
 test-quick: env .venv/tests

@@ -21,6 +21,7 @@ from transformers import (
     RobertaForSequenceClassification,
 )
 
+from biasflow.base.files import write_json
 from biasflow.erasers.eraser import Eraser
 from biasflow.methods.grid import ATTENTION, BEFORE, LAST, POOLED, SENTENCE_DEBIAS, Subspaces
 
@@ -69,6 +70,21 @@ def save_random(folder: Path, make: Callable[[], PreTrainedModel], tokenizer: Pr
     torch.manual_seed(0)
     make().save_pretrained(folder)
     tokenizer.save_pretrained(folder)
+    return folder
+
+
+def with_modules(folder: Path, *kinds: str, **pooling: object) -> Path:
+    """The folder of an encoder as sentence-transformers saves it: with modules of these kinds behind it, the first of
+    which pools as its configuration says."""
+    modules = [("", "Transformer"), *((f"{number}_{kind}", kind) for number, kind in enumerate(kinds, start=1))]
+    listed = [
+        {"idx": number, "name": str(number), "path": path, "type": f"sentence_transformers.models.{kind}"}
+        for number, (path, kind) in enumerate(modules)
+    ]
+    write_json(folder / "modules.json", listed)
+    for path, _ in modules[1:]:
+        (folder / path).mkdir()
+    write_json(folder / "1_Pooling/config.json", pooling)
     return folder
 
 

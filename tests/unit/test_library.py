@@ -1,8 +1,5 @@
-"""The package for other people's programs: what importing it costs, the lines of docs/library.md, and a wheel that
-works where nothing else of the project is."""
+"""The package for other people's programs: what importing it costs, and the lines of docs/library.md."""
 
-import json
-import os
 import re
 import subprocess
 import sys
@@ -23,22 +20,6 @@ from tests.unit.fake_tokenizer import word_tokenizer
 
 ROOT = Path(__file__).parents[2]
 CODE, GAPS = re.findall(r"```python\n(.*?)```", (ROOT / "docs/library.md").read_text(encoding="utf-8"), re.DOTALL)
-USE = """
-import biasflow, json, torch, numpy as np
-from biasflow.corpora.catalogue import read_catalogue
-from biasflow.papers.rows import read_printed
-from biasflow.plan.configuration import load_schema
-from biasflow.planted.world import load_world
-from biasflow.text.scrub import scrub
-X = np.random.default_rng(0).normal(size=(40, 6)); z = np.arange(40) % 2
-erased = biasflow.fit("mean_projection", X, z).apply(torch.tensor(X, dtype=torch.float32)).numpy()
-print(json.dumps({
-    "from": biasflow.__file__,
-    "swapped": biasflow.swap_gender("She lost her keys."),
-    "left": float(np.abs(erased[z == 1].mean(0) - erased[z == 0].mean(0)).max()),
-    "files": len(read_catalogue().files), "keys": len(load_schema()["properties"]), "world": bool(load_world()),
-}))
-"""
 
 
 def said(code: str, **options) -> str:
@@ -215,24 +196,6 @@ def test_places_are_those_at_which_it_can_edit(tmp_path):
             assert not torch.equal(model(ids).pooler_output, plain) or name == "pooled"
         assert report.name == name and report.calls == 1
     assert torch.equal(model(ids).pooler_output, plain)
-
-
-def test_a_wheel_in_an_empty_folder_has_all_that_it_reads(tmp_path):
-    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    done = subprocess.run(
-        [*build, "--wheel-dir", tmp_path, ROOT], env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    (wheel,) = tmp_path.glob("biasflow-*.whl")
-    with zipfile.ZipFile(wheel) as archive:
-        assert all(name.startswith("biasflow") for name in archive.namelist())
-        archive.extractall(tmp_path / "packages")
-    (tmp_path / "empty").mkdir()
-    found = json.loads(said(USE, cwd=tmp_path / "empty", env=environment | {"PYTHONPATH": str(tmp_path / "packages")}))
-    assert found["from"].startswith(str(tmp_path / "packages"))
-    assert found["swapped"] == "He lost his keys." and found["left"] < 1e-5
-    assert found["files"] > 50 and found["keys"] > 5 and found["world"]
 
 
 def test_an_editable_install_shows_python_the_package_alone(tmp_path, monkeypatch):

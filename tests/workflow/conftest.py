@@ -1,6 +1,7 @@
 """Runs of the real workflow in a copy of the project, with a configuration so small that it takes seconds."""
 
 import contextlib
+import copy
 import os
 import shutil
 import signal
@@ -12,6 +13,7 @@ import pytest
 import yaml
 
 from biasflow.base.records import read_record
+from tests.warm import warm
 
 ROOT = Path(__file__).parents[2]
 COPIED = ("Snakefile", "rules", "scripts", "config", "profiles", "envs", "results/README.md")
@@ -153,22 +155,24 @@ REPLACE = ("--config", "replace=true")  # of a run whose configuration was chang
 
 
 class Project:
-    """A copy of the project in a folder of its own, with the files of one's own that TINY names."""
+    """A copy of the project in a folder of its own, with the files of one's own that TINY names. cold: its processes
+    import their libraries, as a user's do."""
+
+    cold = False
 
     def __init__(self, folder: Path):
         self.folder = folder
         for name in COPIED:
             source, target = ROOT / name, folder / name
             target.parent.mkdir(parents=True, exist_ok=True)
-            ignored = shutil.ignore_patterns("__pycache__")
-            shutil.copytree(source, target, ignore=ignored) if source.is_dir() else shutil.copy(source, target)
+            shutil.copytree(source, target) if source.is_dir() else shutil.copy(source, target)
         for name, text in OWN_FILES.items():
             (folder / name).write_text(text, encoding="utf-8")
 
     def copy(self, folder: Path) -> "Project":
         """The same project elsewhere, with what it has done."""
         shutil.copytree(self.folder, folder)
-        there = object.__new__(Project)
+        there = copy.copy(self)
         there.folder = folder
         return there
 
@@ -176,7 +180,8 @@ class Project:
         (self.folder / name).write_text(yaml.safe_dump(config, sort_keys=False))
 
     def _command(self, arguments: tuple[str, ...], config: str) -> dict:
-        command = [sys.executable, "-m", "snakemake", *arguments, "--cores", "2", "--configfile", *config.split()]
+        python = sys.executable if self.cold else str(warm() / "python")
+        command = [python, "-m", "snakemake", *arguments, "--cores", "2", "--configfile", *config.split()]
         return {"args": command, "cwd": self.folder, "env": os.environ | {"HF_HUB_OFFLINE": "1"}}
 
     def snakemake(self, *arguments: str, config: str = "tiny.yaml", timeout: int = 1800) -> subprocess.CompletedProcess:

@@ -53,9 +53,10 @@ def asking(**changes: object) -> dict:
     return config
 
 
-@pytest.fixture
-def done(project) -> Project:
-    """The project with the finished run."""
+@pytest.fixture(scope="module")
+def done(tmp_path_factory) -> Project:
+    """The project with the finished run, of which the last test asks for more."""
+    project = Project(tmp_path_factory.mktemp("own") / "biasflow")
     rows = [
         f'"{who} said something {label}, number {number}.",{label},{gender}'
         for label, both in COUNTS.items()
@@ -105,7 +106,6 @@ def test_own_texts_have_gaps_compression_strategies_and_a_page(done):
 
 
 def test_a_seed_a_method_and_a_metric_are_added_and_nothing_is_touched(done):
-    done.configure(CONFIG)
     before = digests(done)
     scores = (done.folder / "results/own/scores.csv").read_text().splitlines()
     more = {

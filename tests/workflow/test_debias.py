@@ -1,9 +1,9 @@
-"""A debiased model that is measured again has the scores that its method had in the run."""
+"""A debiased model that is measured again has the scores that its method had in the run; a classifier:
+tests/real/test_walkthroughs_real.py."""
 
 import os
 import shlex
 import subprocess
-import sys
 from itertools import product
 from pathlib import Path
 
@@ -11,12 +11,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from transformers import BertConfig, BertForMaskedLM, BertForSequenceClassification, BertModel
+from transformers import BertConfig, BertForMaskedLM, BertModel
 
-from biasflow.base.files import write_json
 from biasflow.results.scores import VALUES, read_scores
-from tests.unit.conftest import SIZES, save_random
+from tests.unit.conftest import SIZES, save_random, with_modules
 from tests.unit.fake_tokenizer import word_tokenizer
+from tests.warm import warm
 from tests.workflow.conftest import ROOT
 
 PLACES = ("home", "work", "school", "church", "sea")
@@ -37,7 +37,7 @@ LEFT_OUT = ["encoder", "method", "block"]  # which differ, of the same score
 
 
 def biasflow(*words: str, folder: Path) -> str:
-    command = {"args": [sys.executable, "-m", "biasflow", *words], "cwd": folder}
+    command = {"args": [warm() / "biasflow", *words], "cwd": folder}
     command["env"] = os.environ | {"PYTHONPATH": str(ROOT / "scripts")}
     done = subprocess.run(**command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -66,45 +66,14 @@ def debiased(folder: Path, model: str, method: str, to: str) -> list[str]:
     return words
 
 
-def test_a_classifier_has_the_flips_and_gaps_that_the_eraser_had(tmp_path):
-    folder, labels = tmp_path, {"id2label": {0: "no", 1: "yes"}, "label2id": {"no": 0, "yes": 1}}
-    make = lambda: BertForSequenceClassification(BertConfig(**SIZES, **labels))  # noqa: E731
-    save_random(folder / "mine", make, word_tokenizer(WORDS))
-    texts = [f"{text} {extra}" for text, extra in product(TEXTS, ("", "is", "the", "is the"))]
-    people = pd.DataFrame({"comment": texts, "label": ["no", "yes"] * (len(texts) // 2)})
-    people["sex"] = np.random.default_rng(0).choice(["F", "M"], size=len(people))
-    people.to_csv(folder / "our texts.csv", index=False)
-    columns = ["--text-column", "comment", "--gender-column", "sex"]
-    biasflow("measure", "mine", "--run", "first", "--texts", "our texts.csv", *columns, folder=folder)
-    again = debiased(folder, "mine", "mean-copies", "new")
-    biasflow(*again, folder=folder)
-    untouched, run = (scores_of(folder, "first", "mine", method) for method in ("none", "mean-copies"))
-    new = scores_of(folder, "new", "mine", "none")
-    check_same(run, new, "flips", "probability_change", "accuracy_tested", "tpr_gap_sum", "separation")
-    moved = "probability_change"
-    assert not np.allclose(untouched.xs(moved, level="metric"), run.xs(moved, level="metric"), atol=1e-3)
-    card = (folder / "new/README.md").read_text(encoding="utf-8")
-    assert "| flips (copies) | 0 |" in card
-
-
 @pytest.fixture
 def encoders(tmp_path) -> Path:
     """A masked LM and a sentence encoder, in folders, with the texts that erasers are fitted to, and the tests."""
     tokenizer = word_tokenizer(WORDS)
     save_random(tmp_path / "bert", lambda: BertForMaskedLM(BertConfig(**SIZES)), tokenizer)
     folder = save_random(tmp_path / "sentences", lambda: BertModel(BertConfig(**SIZES)), tokenizer)
-    modules = [("", "Transformer"), ("1_Pooling", "Pooling"), ("2_Normalize", "Normalize")]
-    listed = [
-        {"idx": number, "name": str(number), "path": path, "type": f"sentence_transformers.models.{kind}"}
-        for number, (path, kind) in enumerate(modules)
-    ]
-    write_json(folder / "modules.json", listed)
-    for path, _ in modules[1:]:
-        (folder / path).mkdir()
-    write_json(
-        folder / "1_Pooling/config.json",
-        {"word_embedding_dimension": SIZES["hidden_size"], "pooling_mode_mean_tokens": True},
-    )
+    pooling = {"word_embedding_dimension": SIZES["hidden_size"], "pooling_mode_mean_tokens": True}
+    with_modules(folder, "Pooling", "Normalize", **pooling)
     (tmp_path / "texts.txt").write_text("\n".join(TEXTS * 3) + "\n")
     (tmp_path / "kin.csv").write_text("male,female\nhe,she\nhis,her\nfather,mother\nbrother,sister\n")
     pairs = [(text, text.replace("he ", "she ", 1)) for text in TEXTS if text.startswith("he ")]

@@ -3,8 +3,10 @@
 import os
 import re
 import signal
+import subprocess
 import time
 
+from tests.warm import warm
 from tests.workflow.conftest import TINY, Project
 
 LONG = 1200  # steps of a training that is to be interrupted
@@ -19,11 +21,19 @@ def last_line(project: Project, *arguments: str, **options) -> str:
 
 def test_a_run_says_a_line_for_each_job_and_its_log_all_that_snakemake_says(project, monkeypatch):
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    for path in project.folder.rglob("*.pyc"):
+        path.unlink()
     done = project.snakemake("results/tiny/plan.csv")
     assert "1 of 1 jobs done: plan" in done.stderr and "rule plan:" not in done.stderr
     (log,) = (project.folder / ".snakemake/log").glob("*.log")
     assert "rule plan:" in log.read_text()
     assert list(project.folder.rglob("*.pyc"))  # a job leaves them, so that the next need not compile what it imports
+
+
+def test_a_process_of_a_run_is_one_of_its_own_that_has_its_libraries(tmp_path):
+    code = "import os, sys; print(os.getcwd(), 'torch' in sys.modules, 'biasflow' in sys.modules); sys.exit(3)"
+    done = subprocess.run([warm() / "python", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (3, f"{tmp_path} True False\n")
 
 
 def test_a_wrong_configuration(project):
@@ -106,6 +116,7 @@ def last_words(project: Project, target: str, number: signal.Signals, *, meanwhi
 def test_a_run_that_was_killed_and_one_that_was_interrupted(project):
     """The first leaves a lock; the second, beside which none can be started, says what happened. Then the same command
     goes on, and leaves nothing. The training outlasts a second start, also on a busy machine."""
+    project.cold = True
     target, encoder = "results/tiny/encoders/tiny-bert", TINY["encoders"]["tiny-bert"] | {"steps": LONG}
     project.configure(TINY | {"encoders": TINY["encoders"] | {"tiny-bert": encoder}})
     assert not last_words(project, target, signal.SIGKILL).startswith("biasflow: ")

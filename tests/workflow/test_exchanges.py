@@ -285,6 +285,7 @@ def test_a_result_that_cannot_be_read_is_named(run):
     scores = run.folder / f"{RUN}/scores/own/pretrained/inside.csv"
     (run.folder / f"{RUN}/scores.csv").unlink()
     scores.chmod(0)
+    run.cold = True  # a warm process has the rights of the one from which it is forked
     without = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] * (os.geteuid() == 0)
     command = run._command((f"{RUN}/scores.csv",), "own.yaml")
     done = subprocess.run(**command | {"args": without + command["args"]}, capture_output=True, text=True, check=False)

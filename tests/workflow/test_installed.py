@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import zipfile
 from pathlib import Path
 
 import pandas as pd
@@ -28,6 +29,22 @@ ask: {first: {encoders: [tiny], methods: [none], metrics: [strength]}}
 MADE, SCRIPT = "results/own/data/stimuli/planted.csv", "scripts/stimuli_planted.py"
 REAL = "BIASFLOW_DATA" in os.environ and SPLADE.is_dir()  # otherwise an encoder that was never trained is measured
 METRICS = ["weat", "similarity"] if REAL else ["strength"]
+USE = """
+import biasflow, json, torch, numpy as np
+from biasflow.corpora.catalogue import read_catalogue
+from biasflow.papers.rows import read_printed
+from biasflow.plan.configuration import load_schema
+from biasflow.planted.world import load_world
+from biasflow.text.scrub import scrub
+X = np.random.default_rng(0).normal(size=(40, 6)); z = np.arange(40) % 2
+erased = biasflow.fit("mean_projection", X, z).apply(torch.tensor(X, dtype=torch.float32)).numpy()
+print(json.dumps({
+    "from": biasflow.__file__,
+    "swapped": biasflow.swap_gender("She lost her keys."),
+    "left": float(np.abs(erased[z == 1].mean(0) - erased[z == 0].mean(0)).max()),
+    "files": len(read_catalogue().files), "keys": len(load_schema()["properties"]), "world": bool(load_world()),
+}))
+"""
 PIP = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
 
 
@@ -79,6 +96,15 @@ def test_a_run_in_an_empty_folder_writes_there_alone(installed, tmp_path):
     partitions = tmp_path / "slurm/partitions.yaml"
     partitions.write_text(partitions.read_text().replace("CPU_PARTITION", "cpu").replace("GPU_PARTITION", "gpu"))
     assert "to the partition cpu" in installed.call(tmp_path, *start, "--workflow-profile", "slurm", "--dry-run")
+
+
+def test_the_library_has_all_that_it_reads(installed, tmp_path):
+    with zipfile.ZipFile(installed.wheel) as archive:
+        assert all(name.startswith("biasflow") for name in archive.namelist())
+    found = json.loads(installed.call(tmp_path, "python", "-c", USE))
+    assert found["from"].startswith(str(installed.packages))
+    assert found["swapped"] == "He lost his keys." and found["left"] < 1e-5
+    assert found["files"] > 50 and found["keys"] > 5 and found["world"]
 
 
 def test_what_a_checkout_has_made_is_not_made_again(installed, tmp_path):

@@ -3,13 +3,13 @@
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pandas as pd
 import pytest
 import yaml
 
+from tests.warm import warm
 from tests.workflow.conftest import ROOT, TINY
 
 CONFIG = {
@@ -43,14 +43,14 @@ OURS = repr(f"{ROOT}/Snakefile")
 
 
 def snakemake(
-    folder: Path, *arguments: str, named="", more="", of=OURS, python=sys.executable, **environment
+    folder: Path, *arguments: str, named="", more="", of=OURS, python=None, **environment
 ) -> subprocess.CompletedProcess:
     """Snakemake in a folder that has a Snakefile and a configuration; what it says is in stdout. of: what the module
-    names, as code."""
+    names, as code; python: the interpreter, if not a warm one."""
     (folder / "mine.txt").write_text("The nurse is here.\n\nThe pilot is late.\n")
     (folder / "mine.yaml").write_text(yaml.safe_dump({"biasflow": CONFIG}))
     (folder / "Snakefile").write_text(SNAKEFILE.format(snakefile=of, named=named, more=more))
-    command = [python, "-m", "snakemake", "--cores", "1", *arguments]
+    command = [python or warm() / "python", "-m", "snakemake", "--cores", "1", *arguments]
     output = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     environment = os.environ | {"HF_HUB_OFFLINE": "1"} | environment
     return subprocess.run(command, cwd=folder, env=environment, timeout=300, check=False, **output)

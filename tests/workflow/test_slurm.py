@@ -52,6 +52,7 @@ def small(project) -> Project:
     path = project.folder / "profiles/slurm/partitions.yaml"
     path.write_text(path.read_text().replace("CPU_PARTITION", "cpu").replace("GPU_PARTITION", "gpu"))
     project.configure(SMALL)
+    project.cold = True
     return project
 
 

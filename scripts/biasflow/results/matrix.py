@@ -114,10 +114,11 @@ def by_rows() -> dict[tuple[str, str, str], Measure]:
 
 
 def of_measures(scores: pd.DataFrame) -> Iterator[tuple[tuple[str, str, str], Measure, pd.DataFrame]]:
-    """Each key of `by_rows`, its measure, and the scores that it has in a table, which may be none."""
+    """Each key of `by_rows` that has scores in a table, its measure, and these scores."""
     blocks = dict(list(scores.groupby(MEASURE)))
     for key, measure in by_rows().items():
-        yield key, measure, blocks.get(key, scores[:0])
+        if key in blocks:
+            yield key, measure, blocks[key]
 
 
 def untouched_rows(table: pd.DataFrame) -> pd.DataFrame:

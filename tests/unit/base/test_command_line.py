@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from biasflow.base.command_line import command_fault, file_fault
@@ -53,7 +53,6 @@ def scalars(text):
             yield node
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.sampled_from(sorted((ROOT / "config").glob("*.yaml"))), st.data())
 def test_any_key_that_loses_its_value_is_named_with_its_line(path, data):
     text = path.read_text("utf-8")

@@ -16,6 +16,8 @@ from tests.unit.conftest import SIZES, random_eraser, save_random
 from tests.unit.fake_tokenizer import word_tokenizer
 from tests.unit.overview import made_up
 
+RUN = made_up.run()
+
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
@@ -24,13 +26,13 @@ def folder(tmp_path, monkeypatch):
     model = save_random(Path("bert"), lambda: BertForMaskedLM(BertConfig(**SIZES)), word_tokenizer(["she", "nurse"]))
     run = Path("results/mine")
     Path(run / "provenance").mkdir(parents=True)
-    write_csv(made_up.run()[0].assign(verdict="", less_evidence="no", disputed=""), run / "matrix.csv")
+    write_csv(RUN[0].assign(verdict="", less_evidence="no", disputed=""), run / "matrix.csv")
     about = {"encoder": ["bert"], "sha256": [sha256(model / "model.safetensors")]}
     write_csv(pd.DataFrame(about), run / "encoders.csv")
     write_csv(
         pd.DataFrame({"name": ["bert"], "kind": "encoder", "attribute": "path", "value": "bert"}), run / "names.csv"
     )
-    write_scores(made_up.run()[2], run / "scores.csv")
+    write_scores(RUN[2], run / "scores.csv")
     torch.manual_seed(0)
     eraser, places = random_eraser(2, SIZES["hidden_size"]), {"zeta": "layer[2]", "alpha": "layer[0]"}
     methods = {name: (Active(name, edits=((place, eraser),)),) for name, place in places.items()}

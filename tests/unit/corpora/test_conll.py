@@ -155,7 +155,7 @@ def texts(draw):
     return documents
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(texts(), st.sampled_from(["", "\ufeff", "# made by hand\n\n"]), st.sampled_from(["\n", "\r\n"]))
 def test_reading_and_writing_lose_nothing(tmp_path, documents, start, line_end):
     path, copy = tmp_path / "gold.conll", tmp_path / "copy.conll"
@@ -173,7 +173,7 @@ def test_reading_and_writing_lose_nothing(tmp_path, documents, start, line_end):
     assert copy.read_bytes() == path.read_bytes()
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(texts())
 def test_new_documents_are_read_as_they_were_made(tmp_path, documents):
     made = []

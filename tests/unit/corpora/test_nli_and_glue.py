@@ -6,7 +6,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
@@ -86,7 +86,6 @@ def test_what_is_wrong_is_named_in_one_line(tmp_path, write, place):
 texts = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1).filter(str.strip)
 
 
-@settings(deadline=None)
 @given(rows=st.lists(st.tuples(texts, texts, st.sampled_from(nli.LABELS)), min_size=1))
 def test_written_pairs_are_read_back(tmp_path_factory, rows):
     path = tmp_path_factory.mktemp("nli") / "pairs.csv"
@@ -96,7 +95,6 @@ def test_written_pairs_are_read_back(tmp_path_factory, rows):
     pd.testing.assert_frame_equal(nli.read_nli(path).pairs, without_formulas(pairs))  # as whoever opens it sees it
 
 
-@settings(deadline=None)
 @given(
     premises=st.lists(st.sampled_from("abcdefgh"), min_size=2).filter(lambda all: len(set(all)) > 1),
     share=st.floats(0.01, 0.99),

@@ -6,7 +6,7 @@ import json
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
@@ -46,7 +46,6 @@ def written(rows, lineterminator="\n", **dialect):
     [("\n", csv.QUOTE_MINIMAL), ("\r\n", csv.QUOTE_MINIMAL), ("\n", csv.QUOTE_ALL), ("\r", csv.QUOTE_ALL)],
 )
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
-@settings(max_examples=20)
 @given(rows=rows)
 def test_what_was_written_is_read(read, separator, end, quoting, rows):
     table = read("\ufeff" + written(rows, end, delimiter=separator, quoting=quoting))

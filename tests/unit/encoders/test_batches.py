@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from transformers.models.bert.modeling_bert import BertLayer
 
@@ -232,7 +232,6 @@ TEXTS = [" ".join(COLOURS[:n]) for n in (1, 5, 0, 3, 4, 2)]
 TEXT = st.lists(st.sampled_from([*COLOURS, "pink"]), max_size=12).map(" ".join)
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=9), st.booleans(), st.integers(5, 20), st.integers(1, 10))
 def test_tokens_are_those_of_the_tokenizer_one_text_at_a_time(pairs, both, max_length, together):
     texts = list(zip(*pairs, strict=True))[: 1 + both]

@@ -14,7 +14,7 @@ from biasflow.erasers import inlp, mean_projection, rlace
 from tests.unit.erasers.vectors import probe, two_genders
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 9999), share=st.floats(0.3, 0.7), components=st.integers(1, 3))
 def test_an_orthogonal_projection_of_that_rank_after_which_a_fresh_probe_is_near_the_majority(seed, share, components):
     X, z = two_genders(n=600, d=12, seed=seed, share=share)
@@ -32,7 +32,6 @@ def test_an_orthogonal_projection_of_that_rank_after_which_a_fresh_probe_is_near
         assert abs(float(eraser.left[0] @ mean_projection.fit(X, z).left[0])) > 0.999
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.lists(st.floats(-2, 3), min_size=1, max_size=8), st.integers(1, 4))
 def test_eigenvalues_come_back_to_the_nearest_ones_on_the_hull(eigenvalues, trace):
     eigenvalues = torch.tensor(eigenvalues, dtype=torch.float64)
@@ -61,7 +60,7 @@ def ranking(X, z):
     return roc_auc_score(z.numpy(), probe.decision_function(X.numpy()))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 9999), share=st.floats(0.15, 0.85))
 @example(seed=0, share=0.15)
 def test_a_fresh_probe_is_near_chance_also_where_a_gender_is_rare(seed, share):
@@ -73,7 +72,7 @@ def test_a_fresh_probe_is_near_chance_also_where_a_gender_is_rare(seed, share):
     assert abs(ranking(eraser.apply(X), z) - 0.5) < 0.06
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 9999), classifiers=st.integers(1, 6))
 def test_it_is_the_projection_on_the_intersection_of_the_null_spaces(seed, classifiers):
     X, z = two_genders(n=100, d=12, seed=seed)
@@ -100,7 +99,7 @@ def test_what_inlp_cannot_fit_is_one_line():
         inlp.fit(torch.cat([X, X]), torch.arange(2 * len(X)) < len(X))
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seed=st.integers(0, 9999))
 def test_the_released_rule_stops_at_the_majority_and_leaves_a_rare_gender_readable(seed):
     X, z = two_genders(n=600, d=12, seed=seed, share=0.15)

@@ -6,7 +6,7 @@ import inspect
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
@@ -41,7 +41,6 @@ def test_the_registry_knows_every_option_of_a_fit_and_its_default(name):
     assert {key: list(v) if isinstance(v, tuple) else v for key, v in options.items()} == registered
 
 
-@settings(max_examples=30, deadline=None)
 @given(
     name=st.sampled_from(HARD), heads=st.sampled_from([(), (3,)]), seed=st.integers(0, 999), share=st.floats(0.2, 0.8)
 )

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from torch.nn.functional import one_hot
 
@@ -40,7 +40,6 @@ def by_the_book(X, z, y):
     return c + (X - c) @ P.T
 
 
-@settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 9999), classes=st.integers(2, 4))
 def test_gender_goes_the_classes_stay_and_it_is_the_printed_projection(seed, classes):
     X, z, y = with_classes(seed, classes=classes)
@@ -56,7 +55,6 @@ def test_gender_goes_the_classes_stay_and_it_is_the_printed_projection(seed, cla
     assert torch.allclose(erased, by_the_book(X, z, y), atol=1e-4)
 
 
-@settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 9999))
 def test_where_no_class_varies_with_the_vectors_it_is_leace(seed):
     X, z = two_genders(n=40, seed=seed)
@@ -94,7 +92,6 @@ def test_hard_equals_scikit_learn():
     assert torch.allclose(cosines.abs(), torch.eye(3).double(), atol=1e-6)
 
 
-@settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 10_000), n=st.integers(2, 20), aperture=st.floats(0.1, 20))
 def test_conceptor_equals_its_formula(seed, n, aperture):
     generator = torch.Generator().manual_seed(seed)
@@ -155,7 +152,6 @@ def leace_by_the_book(X, z):
     return X - (X - c) @ (torch.linalg.inv(W) @ torch.outer(u, u) @ W).T
 
 
-@settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 9999), share=st.floats(0.15, 0.85))
 def test_no_linear_probe_is_better_than_the_majority_and_leace_changes_least(seed, share):
     X, z = two_genders(n=80, seed=seed, share=share)
@@ -175,7 +171,6 @@ def test_no_linear_probe_is_better_than_the_majority_and_leace_changes_least(see
     assert torch.allclose(moved[2], moved[3], atol=1e-4)  # of two genders there is one direction
 
 
-@settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 9999), classes=st.integers(2, 4))
 def test_with_classes_it_is_fitted_to_gender_minus_its_share_in_the_class(seed, classes):
     """Which no class tells, and after which no linear probe that knows the class finds a gender."""

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
@@ -72,7 +72,6 @@ def test_a_word_has_a_piece_for_each_way_to_begin_it():
 
 
 @example(text=[["he", "he", "she"], ["queen"]], half=1)
-@settings(max_examples=50, deadline=None)
 @given(
     text=st.lists(st.lists(st.sampled_from("he king she queen saw rain".split()), max_size=8), max_size=30),
     half=st.integers(1, 5),

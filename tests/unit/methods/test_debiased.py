@@ -25,7 +25,7 @@ from biasflow.methods.debiased import write_debiased
 from biasflow.methods.fitted import Active, Fitted
 from biasflow.overview.card import card
 from biasflow.readouts.reader import Reader
-from tests.unit.conftest import SIZES, random_eraser, save_random
+from tests.unit.conftest import SIZES, random_eraser, save_random, with_modules
 from tests.unit.fake_tokenizer import word_tokenizer
 from tests.unit.overview import made_up
 
@@ -102,15 +102,7 @@ def test_a_linear_layer_of_biasflow_is_changed_and_its_encoder_is_not(tmp_path, 
 @pytest.fixture
 def sentence_encoder(tmp_path, tokenizer):
     folder = save_random(tmp_path / "base", lambda: BertModel(BertConfig(**SIZES)), tokenizer)
-    modules = [("", "Transformer"), ("1_Pooling", "Pooling"), ("2_Normalize", "Normalize")]
-    listed = [
-        {"idx": number, "name": str(number), "path": path, "type": f"sentence_transformers.models.{kind}"}
-        for number, (path, kind) in enumerate(modules)
-    ]
-    write_json(folder / "modules.json", listed)
-    for path, _ in modules[1:]:
-        (folder / path).mkdir()
-    return folder
+    return with_modules(folder, "Pooling", "Normalize")
 
 
 def pooled_by(folder, pooling):

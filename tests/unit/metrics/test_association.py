@@ -61,7 +61,7 @@ def test_effect_size_follows_its_formula_and_is_bounded(seed, sizes):
         assert abs(weat(X, Y, A, B).effect_size) <= 2 + 1e-12
 
 
-@settings(max_examples=15, deadline=None)  # the plain way is slow
+@settings(max_examples=15)  # the plain way is slow
 @given(seeds, st.tuples(*[st.integers(2, 4)] * 4))
 def test_exact_p_equals_brute_force(seed, sizes):
     sets = random_sets(seed, sizes)

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
@@ -57,7 +57,6 @@ def test_random_effects_lie_within_the_effects_and_tau_squared_is_never_negative
     assert turned.p_two_sided == pytest.approx(found.p_two_sided, abs=1e-9)
 
 
-@settings(max_examples=20, deadline=None)
 @given(seeds, sizes)
 def test_draws_equal_the_plain_loop(seed, sizes):
     sets = random_sets(seed, sizes)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from scipy.stats import chi2_contingency
@@ -98,7 +98,6 @@ def test_the_interval_draws_professions_and_the_test_is_wilcoxons(tmp_path):
     assert value["bec_pro_association_sd", "male-balanced"] == 0
 
 
-@settings(max_examples=20)
 @given(st.floats(-20, -1), st.integers(0, 100))
 def test_the_prior_of_a_word_does_not_count(prior, seed):
     noise = np.random.default_rng(seed).normal(size=(12, 3, 2))

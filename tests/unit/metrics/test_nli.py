@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -43,7 +43,6 @@ def test_classes_that_tie_are_alike_as_sets():
     assert (score["nli_parity", "-", "majority"], score["nli_parity", "-", "templates"]) == (0.5, 0)
 
 
-@settings(max_examples=30, deadline=None)
 @given(MODELS)
 def test_every_method_is_scored_as_if_it_were_alone(models):
     methods = [(f"method {number}", "-") for number in range(len(models))]

@@ -61,7 +61,7 @@ def test_known_answers_by_pair_of_groups(tmp_path):
     assert 0 < r2["own-places"] <= r2["released"] <= 1
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(st.integers(0, 50), st.floats(-5, 5))
 def test_a_constant_of_a_group_moves_its_coefficient_alone_and_the_order_of_rows_nothing(
     tmp_path_factory, seed, constant

@@ -28,6 +28,7 @@ from biasflow.plan.jobs import Job, Jobs
 from biasflow.plan.setup import Facts, Setup
 from biasflow.results.scores import NA
 from biasflow.training import FITTING
+from tests.unit.conftest import with_modules
 from tests.unit.plan.configs import (
     CATALOGUE,
     CLASSIFIER,
@@ -78,19 +79,10 @@ def found(name: str, folder: Path) -> Run:
         if about["source"] == "local":
             path = folder_of(folder / encoder, *HEADS, weights=CLASSIFIER)
             if config.get("metrics", {}).get("seat", {}).get("pooling") == SENTENCE:
-                _with_pooling(folder / encoder)
+                with_modules(folder / encoder, "Pooling", pooling_mode="mean")
             config = changed((f"encoders.{encoder}.path", path), config=config)
     config = resolve(config, SCHEMA)
     return run_of(Setup(config, gather(config)))
-
-
-def _with_pooling(folder: Path) -> None:
-    """As sentence-transformers saves an encoder."""
-    (folder / "1_Pooling").mkdir()
-    (folder / "1_Pooling/config.json").write_text(json.dumps({"pooling_mode": "mean"}))
-    kinds = {"Transformer": "", "Pooling": "1_Pooling"}
-    modules = [{"type": f"sentence_transformers.models.{kind}", "path": path} for kind, path in kinds.items()]
-    (folder / "modules.json").write_text(json.dumps(modules))
 
 
 @pytest.fixture(scope="module", params=[*RUNS, EVERYTHING])

@@ -256,7 +256,7 @@ def alone(folder):
     return {name: np.concatenate([of_one[name] for of_one in one_by_one]) for name in one_by_one[0]}
 
 
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=3)
 @given(
     about=SETTINGS,
     padding=st.sampled_from([None, FIXED | {"pad_token": "[PAD]"}]),

@@ -98,7 +98,7 @@ PLACES_OF_METHODS = {
 }
 
 
-@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 99), components=st.integers(1, 3), size=st.sampled_from([1, 64]))
 def test_an_eraser_of_the_last_layer_acts_on_a_mean_as_on_each_token(bert_encoder, seed, components, size):
     model, tokenizer = bert_encoder

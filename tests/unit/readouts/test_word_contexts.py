@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
@@ -102,7 +102,6 @@ def test_the_sample_of_a_word_depends_on_the_seed_and_not_on_other_words():
     assert not contexts_of("pieces", ["he"], texts, per_word=5, seed=2).table.equals(alone)
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.lists(st.sampled_from(["he", "she he", "she", "a he he b", "nurse"]), max_size=6), max_size=6),
     st.integers(1, 5),
@@ -133,7 +132,6 @@ def test_a_corpus_in_parts_is_read_as_far_as_words_lack(parts, per_word, seed):
     assert found.counts["used"].tolist() == used
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.sampled_from(["a", "nurse", "  bcd", "(x.y)", "\n\n", "theatre,", "éèø", "..."]), max_size=40),
     st.lists(st.sampled_from(["a", "nurse", "  bcd", "(x.y)", "\n\n", "theatre,", "!"]), max_size=40),

@@ -5,7 +5,7 @@ from types import MappingProxyType
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from biasflow.results.bootstrap import RESAMPLED, interval, weighted_mean
@@ -266,7 +266,6 @@ def test_an_untouched_model_stands_beside_its_seed_or_beside_all():
     assert found["value"].iloc[0] == pytest.approx(0.3)
 
 
-@settings(deadline=None, max_examples=20)
 @given(st.integers(6, 40), st.integers(0, 2**32 - 1))
 def test_every_interval_is_that_of_the_differences_of_the_items(n, seed):
     before, after = np.random.default_rng(seed).random((2, n))

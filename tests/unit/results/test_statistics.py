@@ -38,7 +38,6 @@ def by_scipy(method, x, y):
 
 
 @pytest.mark.parametrize("method", METHODS)
-@settings(max_examples=40)
 @given(pairs=PAIRS, n=st.integers(6, 16))
 def test_the_interval_is_that_of_scipys_estimates_without_each_cluster(method, pairs, n):
     x, y = 0.1 * np.array(pairs, float).T
@@ -100,7 +99,7 @@ def test_many_pairs_are_sampled_with_the_seed():
 
 
 @given(st.integers(0, 1000), st.integers(2, 24))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_many_permutation_tests_are_those_of_each_column_without_its_gaps(seed, n):
     generator = np.random.default_rng(seed)
     differences = np.where(generator.random((n, 6)) < 0.2, np.nan, generator.normal(0.3, 1, (n, 6)))
@@ -179,7 +178,6 @@ def test_fewer_than_six_units_have_no_interval():
     assert width(interval(mean_of(VALUES[:8]), np.repeat([0, 1], 4), strata=True)) > 0
 
 
-@settings(deadline=None, max_examples=50)
 @given(st.lists(st.floats(-5, 5), min_size=6, max_size=12), st.integers(1, 4))
 def test_every_interval_holds_its_value_whatever_the_estimate(values, power):
     """Also an estimate that resampling moves, such as a range or a small variance."""

@@ -5,7 +5,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from biasflow.strategies.balance import balance
@@ -22,7 +22,6 @@ def seen(name, seed=3):
 
 
 @given(tables, seeds, st.sampled_from(["subsampling", "oversampling"]), st.sampled_from(["resample", "keep-all"]))
-@settings(max_examples=60, deadline=None)
 def test_balanced_counts_and_blocks(counts, seed, how, minority):
     bios = labels_of(counts)
     rows = np.arange(len(bios))[::-1]

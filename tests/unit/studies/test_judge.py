@@ -12,7 +12,7 @@ from scipy.stats import f_oneway, page_trend_test, spearmanr
 from biasflow.studies import judge as module
 from biasflow.studies.judge import between_models, rank_correlation, trend_within_seeds, variance_shares
 
-FEW = settings(max_examples=15, deadline=None)
+FEW = settings(max_examples=15)
 
 
 def values(by_bias: dict, measure="m", sign=1, error=np.nan) -> pd.DataFrame:

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
@@ -102,7 +102,6 @@ def occupation_pairs(draw):
     )
 
 
-@settings(deadline=None)
 @given(occupation_pairs())
 def test_the_number_gives_the_words_back_and_every_pair_occurs_once(pairs):
     premises, hypotheses = pairs.sentences(0, len(pairs))
@@ -119,7 +118,6 @@ def test_the_number_gives_the_words_back_and_every_pair_occurs_once(pairs):
     assert len(seen) == len(pairs)
 
 
-@settings(deadline=None)
 @given(st.integers(1, len(TEMPLATES)))
 def test_a_number_of_templates_is_spread_evenly(number):
     lists = WordLists(

@@ -78,7 +78,6 @@ def units_and_tokenizer():
     return units, word_tokenizer(VOCABULARY)
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     seed=st.integers(0, 1000),
     doses=st.tuples(st.floats(-1, 1), st.floats(-1, 1)),
@@ -105,7 +104,6 @@ def test_all_doses_share_units_order_and_masks_and_differ_in_gendered_words_alon
 OF_UNITS = st.lists(st.integers(0, 4), min_size=1, max_size=60).map(pd.Series)
 
 
-@settings(max_examples=20, deadline=None)
 @given(occupations=OF_UNITS, seed=st.integers(0, 99), doses=st.tuples(st.floats(-1, 1), st.floats(-1, 1)).map(sorted))
 def test_the_share_of_stereotypical_units_is_that_of_the_dose_in_each_occupation(occupations, seed, doses):
     words = np.random.default_rng(seed).integers(-3, 4, (len(occupations), 2))
@@ -151,7 +149,7 @@ def words_of_units(seed, n_each=30):
     return units, words
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seed=st.integers(0, 999))
 def test_each_construction_has_as_many_words_for_women_as_for_men_at_every_dose(seed):
     units, words = words_of_units(seed)

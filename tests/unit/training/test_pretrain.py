@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from transformers import BertTokenizer
 
@@ -39,7 +39,6 @@ def tokenised(lengths: list[list[int]]) -> Sentences:
     return Sentences.from_ids([[next(ids) for _ in range(length)] for length in flat], [len(d) for d in lengths])
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     lengths=st.lists(st.lists(st.integers(1, 12), min_size=2, max_size=5), min_size=2, max_size=6),
     seed=st.integers(0, 99),

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -87,7 +87,6 @@ BITS = {
 }
 
 
-@settings(max_examples=20, deadline=None)
 @given(st.integers(0, 10_000))
 def test_within_strategies_is_the_partial_correlation(seed):
     """Against ordinary regression: p of the slope of x beside an intercept per strategy."""

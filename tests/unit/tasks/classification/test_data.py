@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from biasflow.base.errors import BiasflowError
@@ -22,7 +22,6 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 @given(tables_of(15, 60), seeds)
-@settings(max_examples=40, deadline=None)
 def test_parts_are_a_stratified_partition(counts, seed):
     bios = labels_of(counts)
     parts = split(bios, seed)
@@ -80,7 +79,6 @@ def test_the_profession_with_the_fewest_of_its_rarer_gender_is_named_first():
 
 
 @given(tables_of(2, 30), st.lists(st.integers(0, 99), min_size=1, max_size=4), st.sampled_from([STRATEGIES, ["plain"]]))
-@settings(max_examples=40, deadline=None)
 def test_what_is_accepted_works_and_what_works_is_accepted(counts, seeds, strategies):
     bios = labels_of(counts)
     if all(works(bios, strategy, seed) for strategy in strategies for seed in seeds):

@@ -56,7 +56,7 @@ def test_augmenting_adds_a_swapped_copy_of_every_document(documents):
     assert debias("ca", documents, names="swap").documents[2].words[0] != "Mary"
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
         st.lists(st.sampled_from("he her His best man maid of honor policeman dog . Mr. Smith".split()), max_size=6),
