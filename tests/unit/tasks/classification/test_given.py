@@ -63,7 +63,8 @@ TEXTS = [
     ],
 )
 def test_neutral_words_are_exchanged_for_the_next_ones_as_many_as_asked(text, most, copy):
-    assert given.exchanged(text, most) == copy
+    n = sum(one != other for one, other in zip(text.split(), copy.split(), strict=True))
+    assert given.exchanged(text, most) == (copy, n)
 
 
 def read(tmp_path, rows: dict, **about) -> tuple[pd.DataFrame, str]:
@@ -93,17 +94,17 @@ def test_copies_have_the_other_gender_and_the_control_as_many_neutral_words():
     assert table["tested"].tolist() == sorted(table["tested"], reverse=True)
     originals = table[table["version"] == "original"].set_index("of")["text"]
     copies = {
-        (row.version, originals[row.of]): (row.text, row.says)
+        (row.version, originals[row.of]): (row.text, row.says, row.exchanged)
         for row in table.itertuples()
         if row.version != "original"
     }
     assert copies == {
-        ("swapped", TEXTS[0]): ("he saw the nurse on Monday", "F"),
-        ("control", TEXTS[0]): ("she saw the nurse on Tuesday", "F"),
-        ("swapped", TEXTS[1]): ("she is a doctor", "M"),
-        ("swapped", TEXTS[3]): ("his hat cost 12 coins", "F"),
-        ("control", TEXTS[3]): ("her hat cost 13 coins", "F"),
-        ("swapped", TEXTS[4]): ("her dog and her cat", "M"),
+        ("swapped", TEXTS[0]): ("he saw the nurse on Monday", "F", 1),
+        ("control", TEXTS[0]): ("she saw the nurse on Tuesday", "F", 1),
+        ("swapped", TEXTS[1]): ("she is a doctor", "M", 1),
+        ("swapped", TEXTS[3]): ("his hat cost 12 coins", "F", 1),
+        ("control", TEXTS[3]): ("her hat cost 13 coins", "F", 1),
+        ("swapped", TEXTS[4]): ("her dog and her cat", "M", 2),
     }
 
 
