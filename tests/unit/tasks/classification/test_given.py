@@ -156,6 +156,20 @@ def test_what_the_numbers_of_labels_mean_is_said(tmp_path):
     assert said.endswith("labels by the numbers of real: 0 is fine, 1 is toxic")
 
 
+def test_texts_that_are_longer_than_the_model_reads_are_counted_before_the_first_job(tmp_path):
+    """The model reads 8 tokens, of which two stand around the words."""
+    words = [f"she {'saw ' * (k % 10)}{'the' * (k // 10 + 1)}" for k in range(40)]
+    pd.DataFrame({"t": words}).to_csv(tmp_path / "own.csv", index=False)
+    folder = classifier(tmp_path / "mine")
+    run = prepared(asked(tmp_path / "own.csv", {"text": "t", "label": None}, encoder=str(folder)))
+    (said,) = listing.dropped(run.setup, run.plan, run.catalogue)
+    tested = [text for text in words if given.is_of_tested_half(text)]
+    long = [text for text in tested if len(text.split()) > 6]
+    assert f"; {len(long)} of {len(tested)} tested texts are longer than real reads, and are cut" in said and long
+    pd.DataFrame({"t": [text for text in words if text not in long]}).to_csv(tmp_path / "own.csv", index=False)
+    assert "longer" not in listing.dropped(run.setup, run.plan, run.catalogue)[0]
+
+
 def test_texts_without_a_word_of_gender_and_a_column_for_two_things_are_refused(tmp_path):
     texts = pd.DataFrame({"text": ["she is", "he is", "it is", "they"], "tested": [True, True, False, False]})
     with pytest.raises(BiasflowError, match=r"not tested .* has a word of gender"):
