@@ -100,7 +100,9 @@ def read_texts(
         said.append(f"{texts['label'].nunique()} labels")
     if columns["group"]:
         tested = texts[texts["tested"]]
-        said.append(_check_labels(tested, least=least, small=small, advice=advice) if columns["label"] else "")
+        said.append(
+            _check_labels(files[0], tested, least=least, small=small, advice=advice) if columns["label"] else ""
+        )
         said += [of_further(tested, group, least) for group in further]
         # Women and men without a label are compared however few they are.
         texts["compared"] = has_enough(texts, tested, least) | ((texts["label"] == "") & texts["gender"].isin(GENDERS))
@@ -156,14 +158,14 @@ def check_gendered(path: Path, texts: pd.DataFrame) -> None:
             raise BiasflowError(f"{path}: no text that {which} has a word of gender, such as she; give more texts")
 
 
-def _check_labels(tested: pd.DataFrame, *, least: int, small: str, advice: str) -> str:
+def _check_labels(path: Path, tested: pd.DataFrame, *, least: int, small: str, advice: str) -> str:
     """Return a sentence on the labels with fewer than `least` tested texts of a gender. Where no two labels have so
     many, there are no gaps (small: "drop"), or BiasflowError."""
     try:
         _, labels = keep_labels(tested, least=least, small=small, advice=advice)
-    except BiasflowError:
+    except BiasflowError as error:
         if small == "error":
-            raise
+            raise BiasflowError(f"{path}: {error}") from error
         return f"no gaps, as no two labels have {least} tested texts of each gender"
     return dropped(labels).replace("dropped", "without gaps")
 
@@ -207,12 +209,18 @@ def exchanged(text: str, most: int) -> tuple[str, int]:
     return _NEUTRAL.subn(following, text, count=most)
 
 
+def check_labels(path: Path, column: str, name: str, classes: Sequence[str]) -> None:
+    """BiasflowError where a label of a file is none of the classes of the model of this name."""
+    labels = read_records(path, [column])[column]
+    wrong = ~labels.map(as_label).str.lower().isin(["", *_numbers(classes)])
+    first = as_label(labels[wrong].iloc[0]) if wrong.any() else ""
+    refuse(path, labels, wrong, f"is no label of {name} ({nearest(first, classes)}); mend it, or id2label of the model")
+
+
 def class_of(classes: Sequence[str]) -> Callable[[str], int]:
     """From a label to the number of the model's class: by its name, the case of letters apart, or by its number where
     no class has a number for a name. BiasflowError for a label that the model does not have, with the nearest name."""
-    numbers = {name.lower(): number for number, name in enumerate(classes)}
-    if not any(map(str.isdecimal, numbers)):
-        numbers |= {str(number): number for number in range(len(classes))}
+    numbers = _numbers(classes)
 
     def number_of(label: str) -> int:
         if label.lower() not in numbers:
@@ -220,6 +228,13 @@ def class_of(classes: Sequence[str]) -> Callable[[str], int]:
         return numbers[label.lower()]
 
     return number_of
+
+
+def _numbers(classes: Sequence[str]) -> dict[str, int]:
+    """From the lower case of a label to the number of the model's class, as `class_of` takes them."""
+    numbers = {name.lower(): number for number, name in enumerate(classes)}
+    by_number = {} if any(map(str.isdecimal, numbers)) else {str(number): number for number in range(len(classes))}
+    return numbers | by_number
 
 
 def examples(data: Mapping[str, tuple[Path, ...]], *, classes: Sequence[str]) -> Examples:

@@ -393,18 +393,19 @@ def understood_given(task: TaskPlan, catalogue: Catalogue) -> str:
         return ""
     from biasflow.tasks.classification.given import (  # slow to load, needed for such files
         check_gendered,
+        check_labels,
         class_of,
         read_texts,
     )
 
     texts, said = read_texts(files, **_of_given(task))
     check_gendered(files[0], texts)
-    tested = texts.loc[texts["tested"], "text"].tolist()
+    tested, column = texts.loc[texts["tested"], "text"].tolist(), task.about["columns"]["label"]
     for name, encoder in task.classifiers.items():
         classes = classes_of(encoder.described.config)
-        with naming(f"encoders.{name}"):
-            labels = texts["label"].unique() if task.about["columns"]["label"] else ()
-            numbers = {label: class_of(classes)(label) for label in labels}
+        for path in files if column else ():
+            check_labels(path, column, f"encoders.{name}", classes)
+        numbers = {label: class_of(classes)(label) for label in filter(None, texts["label"].unique())}
         meant = [f"{label} is {classes[number]}" for label, number in sorted(numbers.items()) if label.isdecimal()]
         if meant and classes[numbers[min(numbers)]] != min(numbers):
             said += f"; labels by the numbers of {name}: {', '.join(meant)}"

@@ -116,7 +116,7 @@ def test_copies_have_the_other_gender_and_the_control_as_many_neutral_words():
         (
             {"comment": list("abcdefgh"), "group": list("FMFMFMFM"), "label": list("nnnnnndd")},
             {"least": 2},
-            r"fewer than 2 texts of a gender: d \(0 women, 1 men\)",
+            r"own.csv: labels with fewer than 2 texts of a gender: d \(0 women, 1 men\)",
         ),
         ({"comment": ["a", "b"], "split": ["train", "dev"]}, {}, "no text is tested"),
         ({"words": ["a"]}, {}, "no column comment"),
@@ -188,6 +188,14 @@ def test_labels_are_those_of_the_model_by_name_or_by_number():
         given.class_of(["No", "yes"])("2")
     with pytest.raises(BiasflowError, match="the model has no label 'nurze'; did you mean 'nurse'"):
         given.class_of(["nurse", "doctor"])("nurze")
+
+
+def test_a_label_that_the_model_lacks_is_refused_with_file_and_line_before_the_first_job(tmp_path):
+    labels = ["no", "yess", "", 2, "Maybe"] * 8
+    pd.DataFrame({"t": [f"she saw {k}" for k in range(40)], "l": labels}).to_csv(tmp_path / "own.csv", index=False)
+    run = prepared(asked(tmp_path / "own.csv", {"text": "t", "label": "l"}, str(classifier(tmp_path / "mine"))))
+    with pytest.raises(BiasflowError, match=r"own\.csv: line 3: column l: 'yess' is no label of encoders\.real \(did"):
+        listing.dropped(run.setup, run.plan, run.catalogue)
 
 
 @pytest.mark.parametrize("kind", FAMILIES)
@@ -263,6 +271,11 @@ def test_what_is_measured_follows_from_the_columns(tmp_path, columns, runs):
         ({"label": None}, {"seeds": [1]}, "has no seed"),
         ({"text": ["a", "b"]}, {}, "pairs of texts"),
         ({"label": None}, {"strategies": ["plain"]}, "a training needs labels"),
+        (
+            {"group": "g"},
+            {"strategies": ["plain"]},
+            r"flips is of a classifier that is given; name strategies: \[given",
+        ),
         ({"label": None}, {"metrics": ["training"]}, "is of a training"),
         ({"label": None}, {"encoders": ["own"]}, "encoders.own is made by this run"),
     ],
