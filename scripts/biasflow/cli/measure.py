@@ -131,7 +131,9 @@ def _of_texts(path: Path, called: Mapping[str, str]) -> dict[str, object]:
     columns = {key: name if name in needed else None for key, name in columns.items()}
     taken = ", ".join(f"{OPTION[key]} {name or 'none'}" for key, name in columns.items())
     unread = [name for name in names if name not in needed]
-    say(f"{path}: columns: {taken}" + (f"; not read: {', '.join(unread)}" if unread else ""))
+    absent = " and ".join(f"--{OPTION[key]}-column" for key, name in columns.items() if not name)
+    others = f"; not read: {', '.join(unread)}{f' ({absent} can name one)' * bool(absent)}" * bool(unread)
+    say(f"{path}: columns: {taken}{others}")
     metrics = ["flips", *["fairness" if columns["group"] else "accuracy"] * any(map(columns.get, ("label", "group")))]
     about = {"kind": "classification", "data": {"files": [str(path)], "small": "drop"}, "columns": columns}
     return {"tasks": {TASK: about}, "ask": {TASK: {"metrics": metrics}}}

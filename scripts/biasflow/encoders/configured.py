@@ -2,7 +2,7 @@
 
 Imports no torch, since every start of the workflow plans with it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -11,7 +11,17 @@ from biasflow.base.errors import BiasflowError
 from biasflow.encoders.described import Description
 from biasflow.encoders.families import FAMILIES, HEADS, sign_of_decoder
 from biasflow.encoders.sentence_transformers import FIRST_TOKEN
-from biasflow.encoders.stored import DEPTH, HIDDEN, size_of, stored_files
+from biasflow.encoders.stored import (
+    DEPTH,
+    HIDDEN,
+    NO_LIMIT,
+    TOKENIZER,
+    object_in,
+    settings_of,
+    size_of,
+    stored_files,
+    tokenizer_of,
+)
 
 _NARROW = 256  # hidden sizes up to this gain nothing from a second thread
 _BERT = "bert"  # the model type where config.json names none, and of those that are pre-trained here
@@ -215,6 +225,19 @@ class Encoder:
             return self.origin.about["max_length"]
         longest, family = self.known.get("max_position_embeddings"), FAMILIES.get(self.known.get("model_type"))
         return longest and longest - (self.known.get("pad_token_id", 1) + 1 if family and family.reserved else 0)
+
+    def too_long(self, texts: Sequence[str]) -> int:
+        """How many of some texts have more tokens than it takes, where that can be known before the first job."""
+        folder = self.described.folder
+        tokenizer, settings = tokenizer_of(folder), settings_of(folder).get("max_seq_length")
+        longest = settings or object_in(folder / TOKENIZER).get("model_max_length") or NO_LIMIT
+        longest = min(longest, self.positions or NO_LIMIT)
+        some = [text for text in texts if len(text.encode()) >= longest - 1]  # a token has a byte or more
+        if tokenizer is None or not some:
+            return 0
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        return sum(len(tokens) > longest for tokens in tokenizer.encode_batch(some))
 
 
 def _files_named(entries: object) -> list[GivenFile]:

@@ -43,7 +43,6 @@ from biasflow.methods.states import (
     States,
     TaskTexts,
     VectorSource,
-    WordStates,
     pair_states,
     task_vectors,
     token_states,
@@ -137,7 +136,6 @@ def fit_block(
     place. BiasflowError, one line with method, place and model: words without contexts, missing vectors, input that
     an eraser refuses."""
     plans, reasons = _all_planned(model, methods)
-    models = {MODEL: model, PRETRAINED: origin}
     reading = {"batch_size": batch_size}
     context = {"groups": groups, "n": n, "max_length": max_length}
     of_words = cache(lambda fitted_on: word_states(fitted_on, tokenizer, sentences, words, **context, **reading))
@@ -152,23 +150,8 @@ def fit_block(
         ),
         TASK: lambda fitted_on: task_vectors(fitted_on, task, task_place),
     }
-    needs: dict[tuple[str, str], list[tuple[str, str | None]]] = {}
-    for name, plan in plans.items():
-        for fitted_on, kind, place in plan.needs:
-            needs.setdefault((fitted_on, kind), []).append((name, place))
     vectors = _Vectors(model)
-    places_of = {key: list(dict.fromkeys(place for _, place in uses if place)) for key, uses in needs.items()}
-    for (fitted_on, kind), uses in needs.items():
-        if kind == TOKENS:
-            continue  # they are read with the words
-        with _named(model, ", ".join(dict(uses))):
-            if models[fitted_on] is None:
-                raise BiasflowError(f"fitted_on is {fitted_on}, but no model before training was given")
-            source, at = sources[kind](models[fitted_on]), places_of[fitted_on, kind]
-            if kind == WORDS and (fitted_on, TOKENS) in needs:
-                vectors.read_with_tokens(fitted_on, source, at, places_of[fitted_on, TOKENS])
-            else:
-                vectors.read(fitted_on, kind, source, at)
+    vectors.read(plans, {MODEL: model, PRETRAINED: origin}, sources)
     active = {}
     for name in progress(methods, total=len(methods), description="fit methods"):
         if name not in reasons:
@@ -179,8 +162,7 @@ def fit_block(
         tables["explained_variance"] = variance_table(fitted.grids)
     if len(accuracies := accuracy_table(fitted)):
         tables["accuracies"] = accuracies
-    of_model = {kind: states for (fitted_on, kind), states in vectors.plain.items() if fitted_on == MODEL}
-    if len(movements := movement_table(fitted, of_model)):
+    if len(movements := movement_table(fitted, vectors.of_model)):
         tables["movements"] = movements
     return fitted
 
@@ -195,19 +177,39 @@ class _Vectors:
         self.plain: dict[tuple[str, str], States] = {}
         self.known: dict[object, object] = {}
 
-    def read(self, fitted_on: str, kind: str, source: VectorSource, places: Sequence[str]) -> None:
-        """Store a source, and its vectors at `places` of the untouched model."""
-        self.sources[fitted_on, kind] = source
-        self.plain[fitted_on, kind] = source.at(places) if places else {}
-
-    def read_with_tokens(
-        self, fitted_on: str, source: WordStates, places: Sequence[str], of_tokens: Sequence[str]
+    def read(
+        self,
+        plans: Mapping[str, "_Ordinary | _OfGrid"],
+        models: Mapping[str, nn.Module | None],
+        sources: Mapping[str, Callable[[nn.Module], VectorSource]],
     ) -> None:
-        """`read` of words, and of all tokens of their texts, at those of the places that are `of_tokens`."""
-        tokens = token_states(source)
-        self.sources |= {(fitted_on, WORDS): source, (fitted_on, TOKENS): tokens}
-        words, every = with_tokens(source, tokens, places) if places else ({}, {})
-        self.plain |= {(fitted_on, WORDS): words, (fitted_on, TOKENS): {place: every[place] for place in of_tokens}}
+        """Store what the plans of methods need: by model and kind the source, and its vectors at their places of the
+        untouched model; those of all tokens of the words' texts are read with the words."""
+        needs: dict[tuple[str, str], list[tuple[str, str | None]]] = {}
+        for name, plan in plans.items():
+            for fitted_on, kind, place in plan.needs:
+                needs.setdefault((fitted_on, kind), []).append((name, place))
+        places_of = {key: list(dict.fromkeys(place for _, place in uses if place)) for key, uses in needs.items()}
+        for key, uses in needs.items():
+            fitted_on, kind = key
+            if kind == TOKENS:
+                continue
+            with _named(self.model, ", ".join(dict(uses))):
+                if models[fitted_on] is None:
+                    raise BiasflowError(f"fitted_on is {fitted_on}, but no model before training was given")
+                source, at, tokens = sources[kind](models[fitted_on]), places_of[key], (fitted_on, TOKENS)
+                self.sources[key] = source
+                if kind == WORDS and tokens in needs:
+                    self.sources[tokens] = token_states(source)
+                    self.plain[key], every = with_tokens(source, self.sources[tokens], at) if at else ({}, {})
+                    self.plain[tokens] = {place: every[place] for place in places_of[tokens]}
+                else:
+                    self.plain[key] = source.at(at) if at else {}
+
+    @property
+    def of_model(self) -> dict[str, States]:
+        """Kind -> the vectors of the model that the methods edit."""
+        return {kind: states for (fitted_on, kind), states in self.plain.items() if fitted_on == MODEL}
 
     def reports(self) -> tuple[dict[str, pd.DataFrame], dict[str, object]]:
         """The tables and facts of all sources; tables of one name are concatenated, without repeated rows."""

@@ -1,7 +1,8 @@
 """How many decisions of a classifier change when the words for one gender are exchanged for those of the other, and in
 which direction its probabilities move, beside a control in which words are exchanged that tell no gender."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import permutations
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from biasflow.results.scores import NONE
 NA = "-"
 CONTROL = "control"  # the variant whose copies have words exchanged that tell no gender
 PAIRED = "paired"  # of the texts with such a copy, those whose label changes with the words of gender
+MATCHED = "-matched"  # of these, the texts in which both exchange as many words
 LEAST = 10  # texts with a word of gender
 ORIGINAL, SWAPPED = "original", "swapped"  # versions of a text in the table (tasks.classification.given)
 
@@ -32,16 +34,19 @@ def score(path: str | Path, *, texts: str | Path) -> pd.DataFrame:
 
         flips               share whose label changes; variant control: of the texts in which neutral words can be
                             exchanged, the share whose label changes then; variant paired: the share of the same texts
-                            whose label changes with the words of gender
+                            whose label changes with the words of gender; control-matched, paired-matched: of the texts
+                            in which as many words are exchanged in both
         flips_p             one-sided p of paired above control: exact, of the texts that change by one of both alone
+        words_exchanged     how many words are, on average: by gender, in the control (variant control), and by gender
+                            in the texts of the control (paired)
         probability_change  mean |difference| of the probability of the label that the text has; variant control
         he_minus_she        by label (part): mean probability in the version that speaks of a man minus that in the one
                             that speaks of a woman
         moved_to            by label (part): share of texts that have the label in the version of the variant (he, she)
                             alone
         accuracy_tested     share of right labels of all tested texts
-        tpr_gap             by label (part): women's true positive rate minus men's, of all tested texts that are
-                            compared; none for a label of one gender
+        tpr                 by label (part) and gender (variant): true positive rate of the tested texts that are
+                            compared; tpr_gap: women's minus men's; none for a label of one gender
         accuracy_swapped    share of right labels in the swapped copies, and accuracy_change: that minus the share in
                             the originals
         decisions_kept      share of all tested texts with the same label as without the method; no row where the
@@ -63,7 +68,7 @@ def score(path: str | Path, *, texts: str | Path) -> pd.DataFrame:
     for pair, labels, of_labels in zip(readout.axis, own, probabilities, strict=True):
         scores = summary(versions, labels, of_labels, classes, None if gold is None else np.array(gold))
         if untouched is not None:
-            scores.append(("decisions_kept", NA, NA, *_share(labels[:n] == untouched)))
+            scores += _means({("decisions_kept", NA, NA): labels[:n] == untouched})
         rows += [(*pair, *row) for row in scores]
     scored = pd.DataFrame(rows, columns=["method", "setting", *SUMMARY]).assign(head="own")
     return pd.concat([scored, truncated_of_heads(readout, part=NA, variant=NA)], ignore_index=True)
@@ -76,83 +81,79 @@ def summary(
     classes: Sequence[str],
     gold: np.ndarray | None,
 ) -> list[tuple]:
-    """The rows of SUMMARY of one classifier. versions [m]: version, of, says; labels [m]: numbers of predicted classes;
-    probabilities [m, classes]; gold [originals]: right ones, or None."""
-    n = int((versions["version"] == ORIGINAL).sum())
-    kinds = {kind: versions.index[versions["version"] == kind].to_numpy() for kind in (SWAPPED, CONTROL)}
-    of = versions["of"].to_numpy()
-    columns: dict[tuple[str, str, str], tuple[np.ndarray, str]] = {}
-    for kind, rows in kinds.items():
-        before, variant = of[rows], CONTROL if kind == CONTROL else NA
-        moved = probabilities[rows, labels[before]] - probabilities[before, labels[before]]
-        columns["flips", NA, variant] = labels[rows] != labels[before], kind
-        columns["probability_change", NA, variant] = np.abs(moved), kind
-    rows, flipped = kinds[SWAPPED], np.zeros(n, dtype=bool)
-    flipped[of[rows]] = labels[rows] != labels[of[rows]]
-    paired, neutral = flipped[of[kinds[CONTROL]]], columns["flips", NA, CONTROL][0]
-    columns["flips", NA, PAIRED] = paired, CONTROL
-    of_man = versions["says"].to_numpy()[rows] == MALE
-    he, she = np.where(of_man, of[rows], rows), np.where(of_man, rows, of[rows])
+    """The rows of SUMMARY of one classifier. versions [m]: version, of, says,
+    exchanged; labels [m]: numbers of predicted classes; probabilities [m, classes]; gold [originals]: right ones, or
+    None."""
+    kind, of, says, words = (versions[name].to_numpy() for name in ("version", "of", "says", "exchanged"))
+    originals, swapped, control = (np.flatnonzero(kind == one) for one in (ORIGINAL, SWAPPED, CONTROL))
+    n, before = len(originals), labels[of]
+    flipped, moved = labels != before, np.abs(probabilities[np.arange(len(of)), before] - probabilities[of, before])
+    copies = np.zeros(n, dtype=int)
+    copies[of[swapped]] = swapped
+    paired = copies[of[control]]
+    of_swapped = {
+        ("flips", NA, NA): flipped[swapped],
+        ("probability_change", NA, NA): moved[swapped],
+        ("words_exchanged", NA, NA): words[swapped],
+    }
+    of_control = {
+        ("flips", NA, CONTROL): flipped[control],
+        ("flips", NA, PAIRED): flipped[paired],
+        ("probability_change", NA, CONTROL): moved[control],
+        ("words_exchanged", NA, CONTROL): words[control],
+        ("words_exchanged", NA, PAIRED): words[paired],
+    }
+    as_many = words[paired] == words[control]
+    of_matched = {
+        ("flips", NA, CONTROL + MATCHED): flipped[control[as_many]],
+        ("flips", NA, PAIRED + MATCHED): flipped[paired[as_many]],
+    }
+    of_man = says[swapped] == MALE
+    he, she = np.where(of_man, of[swapped], swapped), np.where(of_man, swapped, of[swapped])
     for number, name in enumerate(classes):
-        columns["he_minus_she", name, NA] = probabilities[he, number] - probabilities[she, number], SWAPPED
+        of_swapped["he_minus_she", name, NA] = probabilities[he, number] - probabilities[she, number]
         is_he, is_she = labels[he] == number, labels[she] == number
-        columns["moved_to", name, "he"] = is_he & ~is_she, SWAPPED
-        columns["moved_to", name, "she"] = is_she & ~is_he, SWAPPED
+        of_swapped["moved_to", name, "he"], of_swapped["moved_to", name, "she"] = is_he & ~is_she, is_she & ~is_he
+    shares = [("gendered_texts", NA, NA, len(swapped) / n), ("gendered_texts", NA, CONTROL, len(control) / n)]
+    shares.append(("largest_label_share", NA, NA, np.bincount(labels[:n]).max() / n))
+    of_labels: list[tuple] = []
     if gold is not None:
-        right, before = labels[rows] == gold[of[rows]], labels[of[rows]] == gold[of[rows]]
-        columns["accuracy_swapped", NA, NA] = right, SWAPPED
-        columns["accuracy_change", NA, NA] = right.astype(int) - before, SWAPPED
-    sums = np.zeros((n, len(columns) + len(kinds)))
-    for column, (values, kind) in enumerate(columns.values()):
-        sums[of[kinds[kind]], column] = values
-    for column, kind in enumerate(kinds):
-        sums[of[kinds[kind]], len(columns) + column] = 1
-    sums, sizes = in_groups(sums), [list(kinds).index(kind) + len(columns) for _, kind in columns.values()]
-
-    def means(counts: np.ndarray) -> np.ndarray:
-        total = counts @ sums
-        with np.errstate(invalid="ignore"):
-            return total[:, : len(columns)] / total[:, sizes]
-
-    low, high, drawn = interval(means, np.arange(len(sums)))
-    result = []
-    for place, (key, (values, _)) in enumerate(columns.items()):
-        if len(values):
-            ends = share_interval(values.sum(), len(values)) if values.dtype == bool else (low[place], high[place])
-            result.append((*key, values.mean(), len(values), *ends, drawn[place]))
-    if len(neutral):
-        alone, others = int((paired & ~neutral).sum()), int((neutral & ~paired).sum())
+        right = labels == gold[of]
+        of_swapped["accuracy_swapped", NA, NA] = right[swapped]
+        of_swapped["accuracy_change", NA, NA] = right[swapped].astype(int) - right[of[swapped]]
+        of_majority = zip(("majority_share", "majority_p"), majority(np.bincount(gold), right[:n].sum()), strict=True)
+        shares += [(name, NA, NA, float(value)) for name, value in of_majority]
+        of_labels = [*_means({("accuracy_tested", NA, NA): right[:n]}), *_gaps(versions[:n], right[:n], gold, classes)]
+    result = [row for columns in (of_swapped, of_control, of_matched) for row in _means(columns)]
+    if len(control):
+        alone, others = (int((one & ~other).sum()) for one, other in permutations((flipped[paired], flipped[control])))
         p = bdtrc(alone - 1, alone + others, 0.5) if alone else 1.0  # of as many heads of as many fair coins
-        result.append(("flips_p", NA, NA, float(p), len(neutral), *NOWHERE))
-    result.append(("gendered_texts", NA, NA, len(rows) / n, n, *NOWHERE))
-    result.append(("gendered_texts", NA, CONTROL, len(kinds[CONTROL]) / n, n, *NOWHERE))
-    largest = np.bincount(labels[:n]).max() / n
-    result.append(("largest_label_share", NA, NA, float(largest), n, *NOWHERE))
-    if gold is not None:
-        share, p = majority(np.bincount(gold), (labels[:n] == gold).sum())
-        of_majority = {"majority_share": share, "majority_p": p}
-        result += [(name, NA, NA, float(value), n, *NOWHERE) for name, value in of_majority.items()]
-        result.append(("accuracy_tested", NA, NA, *_share(labels[:n] == gold)))
-        result += _gaps(versions[:n], labels[:n] == gold, gold, classes)
-    return result
+        result.append(("flips_p", NA, NA, float(p), len(control), *NOWHERE))
+    return result + [(*share, n, *NOWHERE) for share in shares] + of_labels
+
+
+def _means(columns: Mapping[tuple[str, str, str], np.ndarray]) -> Iterator[tuple]:
+    """The rows of means of columns of the same texts; none without texts."""
+    if n := len(next(iter(columns.values()))):
+        sums = in_groups(np.column_stack([*columns.values(), np.ones(n)]))
+        means = lambda counts: np.divide(*np.split(counts @ sums, [-1], axis=1))  # noqa: E731
+        drawn = zip(*interval(means, np.arange(len(sums))), strict=True)
+        for (key, values), (low, high, resampled) in zip(columns.items(), drawn, strict=True):
+            low, high = share_interval(values.sum(), n) if values.dtype == bool else (low, high)
+            yield *key, values.mean(), n, low, high, resampled
 
 
 def _gaps(texts: pd.DataFrame, right: np.ndarray, gold: np.ndarray, classes: Sequence[str]) -> Iterator[tuple]:
-    """The rows of `tpr_gap`; its interval is that of two independent shares (Newcombe 1998, method 10), from Jeffreys'
-    intervals of both."""
+    """The rows of `tpr` and `tpr_gap`; the gap's interval is that of two independent shares (Newcombe 1998, method 10),
+    from Jeffreys' intervals of both."""
     compared, genders = texts["compared"].to_numpy(), texts["gender"].to_numpy()
     for number, name in enumerate(classes):
-        of_gender = [right[compared & (gold == number) & (genders == gender)] for gender in (FEMALE, MALE)]
-        if all(map(len, of_gender)):
-            she, he = (hits.mean() for hits in of_gender)
-            (she_low, she_high), (he_low, he_high) = (share_interval(hits.sum(), len(hits)) for hits in of_gender)
-            low = she - he - np.hypot(she - she_low, he_high - he)
-            high = she - he + np.hypot(she_high - she, he - he_low)
-            yield "tpr_gap", name, NA, she - he, sum(map(len, of_gender)), low, high, np.nan
-
-
-def _share(hits: np.ndarray) -> tuple:
-    """Value, n, low, high and resamples of a share of texts."""
-    sums = in_groups(np.column_stack([hits, np.ones(len(hits))]))
-    drawn = interval(lambda counts: np.divide(*(counts @ sums).T), np.arange(len(sums))).resampled
-    return hits.mean(), len(hits), *share_interval(hits.sum(), len(hits)), drawn
+        hits = [right[compared & (gold == number) & (genders == gender)] for gender in (FEMALE, MALE)]
+        if all(map(len, hits)):
+            rates = [(of.mean(), len(of), *share_interval(of.sum(), len(of))) for of in hits]
+            yield from (
+                ("tpr", name, gender, *rate, np.nan) for gender, rate in zip((FEMALE, MALE), rates, strict=True)
+            )
+            (she, women, she_low, she_high), (he, men, he_low, he_high) = rates
+            ends = she - he - np.hypot(she - she_low, he_high - he), she - he + np.hypot(she_high - she, he - he_low)
+            yield "tpr_gap", name, NA, she - he, women + men, *ends, np.nan

@@ -1,7 +1,7 @@
 """The contents of the overview, ready for its templates: rows of scores and methods, tables and numbers."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -209,39 +209,20 @@ def contents(
     observed = observations(claimable(scores))
     pairs, contradictions, ranks = agreement(observed), conflicts(observed), mean_ranks(observed)
     all_maps = list(maps(matrix))
-    first: dict[str, str] = {}  # of a family, those that were not measured left aside
-    for name in dict.fromkeys(scores["encoder"]):
-        first.setdefault(families.get(name, name), name)
+    # Of a family, those that were not measured left aside.
+    first = {families.get(name, name): name for name in reversed(scores["encoder"].unique())}
     shown = [model_map for model_map in all_maps if model_map.encoder in first.values()]
     tests, readings = permutation_tests(scores), other_readings(scores)
     models, of_cells = [], [pd.DataFrame(columns=[*ROW, *VERDICTS])]
-    for model_map in (one for one in shown if one.is_own):
-        of_encoder = [one for one in shown if one.encoder == model_map.encoder]
-        measured = untouched_scores(model_map, of_encoder, tests, readings)
-        kind, calibration = kinds.get(model_map.encoder), calibrations.get(model_map.encoder)
-        biases, alike = bias_rows(measured, kind, calibration), _alike(model_map, all_maps, families)
-        cells, silent = model_map.cells, [row.name for row in biases if not row.judged]
-        cells.loc[cells["header"].isin(silent) & (cells["name"] != UNTOUCHED), "untouched_caution"] = NO_CLAIM
-        headers = common(model_map.cells, [row.name for row in judging_rows(biases)])
-        claiming, known = [row.name for row in biases if row.judged], controls(model_map, scores)
-        draws = left_under_draws(model_map.cells, headers, scores)
-        methods = method_rows(model_map, headers, claiming, alike, draws, known.weak if known else ())
-        of_cells.append(verdicts(model_map, biases, methods))
-        models.append(
-            Model(
-                model_map.title,
-                model_map.encoder,
-                measured,
-                biases,
-                [row for row in biases if row.name in headers],
-                methods,
-                calibration is None or learnt(calibration),
-                kind == "embedded",
-                len(alike),
-                model_map.task,
-                keepable if model_map.task == NA or model_map.is_given else (),
-            )
-        )
+    for place, model_map in enumerate(shown):
+        if model_map.is_own:
+            of_encoder = [one for one in shown if one.encoder == model_map.encoder]
+            measured, kind = untouched_scores(model_map, of_encoder, tests, readings), kinds.get(model_map.encoder)
+            biases = bias_rows(measured, kind, calibration := calibrations.get(model_map.encoder))
+            shown[place] = judged = _without_claims(model_map, biases)
+            alike = [judged, *_alike(model_map, all_maps, families)[1:]]
+            models.append(_model(alike, measured, biases, scores, kind, calibration, keepable))
+            of_cells.append(verdicts(judged, biases, models[-1].methods))
     shown_scores = scores[scores["encoder"].isin(first.values())]
     datasets = matrix.loc[matrix["value"].notna(), "dataset"].unique()
     shown_names = {model_map.encoder for model_map in shown}
@@ -262,6 +243,44 @@ def contents(
         _not_run(plan),
         of_encoders(apart, _biases(models)),
         decisions(shown_scores, answers),
+    )
+
+
+def _without_claims(model_map: Map, biases: Sequence[BiasRow]) -> Map:
+    """The map with a caution on methods wherever the score of the untouched model makes no claim."""
+    cells = model_map.cells
+    is_silent = cells["header"].isin([row.name for row in biases if not row.judged]) & (cells["name"] != UNTOUCHED)
+    return replace(
+        model_map, cells=cells.assign(untouched_caution=cells["untouched_caution"].mask(is_silent, NO_CLAIM))
+    )
+
+
+def _model(
+    alike: Sequence[Map],
+    measured: Sequence[Measured],
+    biases: Sequence[BiasRow],
+    scores: pd.DataFrame,
+    kind: str | None,
+    calibration: pd.DataFrame | None,
+    keepable: Collection[str],
+) -> Model:
+    """What the page says of the first of the maps that are `alike` (`_alike`)."""
+    model_map = alike[0]
+    headers = common(model_map.cells, [row.name for row in judging_rows(biases)])
+    known, draws = controls(model_map, scores), left_under_draws(model_map.cells, headers, scores)
+    claiming, weak = [row.name for row in biases if row.judged], known.weak if known else ()
+    return Model(
+        model_map.title,
+        model_map.encoder,
+        measured,
+        biases,
+        [row for row in biases if row.name in headers],
+        method_rows(model_map, headers, claiming, alike, draws, weak),
+        calibration is None or learnt(calibration),
+        kind == "embedded",
+        len(alike),
+        model_map.task,
+        keepable if model_map.task == NA or model_map.is_given else (),
     )
 
 

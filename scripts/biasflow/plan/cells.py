@@ -29,7 +29,7 @@ from biasflow.plan.methods import (
     unseen_setting,
 )
 from biasflow.plan.setup import Setup, kind_of
-from biasflow.registry import EMBEDDING, GIVEN, METRICS, READOUTS, TASKS, TRAINING
+from biasflow.registry import DECISIONS, EMBEDDING, GIVEN, METRICS, READOUTS, TASKS, TRAINING
 from biasflow.tasks.kinds import Asked
 
 Key = TypeVar("Key")
@@ -143,6 +143,8 @@ def why_not(setup: Setup, asked: Asked, method: str, metric: str, dataset: Datas
         return f"{block.key}.metrics: {metric} is for {names}, not for {models}"
     if datasets_of(metric, asked.task, encoder) is None:
         if asked.task and asked.task.about["kind"] in kinds:
+            if about.datasets == DECISIONS and GIVEN not in block.strategies:
+                return f"{block.key}.metrics: {metric} is of a classifier that is given; name strategies: [{GIVEN}]"
             return f"{block.key}.metrics: {metric}: {asked.task.kind.otherwise.format(task=asked.task.name)}"
         return needs_task
     if dataset is None:

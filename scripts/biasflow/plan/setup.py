@@ -9,7 +9,7 @@ from pathlib import Path
 from biasflow.base.by_name import module_named
 from biasflow.base.paths import Paths, package_file
 from biasflow.encoders.configured import Encoder
-from biasflow.encoders.described import Description, classes_of
+from biasflow.encoders.described import Description
 from biasflow.matrix import Block
 from biasflow.plan.asked import Part
 from biasflow.registry import GIVEN, PACKAGE, PAPERS, TASKS
@@ -74,8 +74,7 @@ class Setup:
         if kind.of:
             kind = kind.of(about, {strategy for block in asking for strategy in block.get("strategies") or ()})
         given = [name for block in asking if GIVEN in (block.get("strategies") or ()) for name in block["encoders"]]
-        described = self.facts.described
-        classifiers = {name: classes_of(described[name].config) for name in given if name in described}
+        classifiers = {name: self.encoder(name) for name in given if name in self.facts.described}
         return TaskPlan(name, about, kind, self.paths, of_paper, blocks, classifiers)
 
 

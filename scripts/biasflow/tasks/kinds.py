@@ -22,8 +22,8 @@ WORLD = {"world": package_folder("data/planted")}  # sources of what is made of 
 @dataclass(frozen=True)
 class TaskPlan:
     """A task of the configuration. about: its part of it; of_paper: whether a paper of the run takes it; blocks: those
-    of the run, for data that depend on what is asked for; classifiers: encoder -> its classes, of the local ones that
-    are given and decide on the task's texts."""
+    of the run, for data that depend on what is asked for; classifiers: by name the local ones that are given and
+    decide on the task's texts."""
 
     name: str
     about: Mapping
@@ -31,7 +31,7 @@ class TaskPlan:
     paths: Paths
     of_paper: bool = False
     blocks: tuple[Block, ...] = ()
-    classifiers: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    classifiers: Mapping[str, Encoder] = field(default_factory=dict)
 
     @property
     def module(self) -> str:

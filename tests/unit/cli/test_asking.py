@@ -140,6 +140,9 @@ def test_columns_with_usual_names_in_other_capitals_are_taken_and_what_is_read_i
     assert "text text, label Label, gender Sex; not read: Age" in said("measure", "toxic", "--texts", "my.csv")
     columns = yaml.safe_load(Path("mine.yaml").read_text())["tasks"]["decisions"]["columns"]
     assert columns == {"text": "text", "label": "Label", "group": "Sex"}
+    table_of_texts("my.csv", stars=["1", "2"], Sex=["F", "M", "M", "F"])
+    unnamed = "label none, gender Sex; not read: stars (--label-column can name one)"
+    assert unnamed in said("measure", "toxic", "--texts", "my.csv", "--run", "one")
     table_of_texts("my.csv", Sex=["F", "M"], gender=["M", "F", "F", "M"], Gender=["x"])
     said("measure", "toxic", "--texts", "my.csv", "--run", "two")  # the usual name itself comes first
     assert yaml.safe_load(Path("two.yaml").read_text())["tasks"]["decisions"]["columns"]["group"] == "gender"

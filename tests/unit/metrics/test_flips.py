@@ -62,6 +62,37 @@ def test_a_count_of_she_changes_every_decision_towards_the_label_of_women(tmp_pa
     assert of.loc[("probability_change", "-", "-"), "value"] == pytest.approx(0.7, abs=1e-6)
 
 
+def test_gender_and_control_are_compared_where_they_exchange_as_many_words(tmp_path):
+    """Of 60 texts 40 have three words of gender and one number, and only these lose their label."""
+    people = ["she left", "she saw her and her dog", "she fed her and her cat"]
+    made = [f"{people[number % 3]} on {number} days" for number in range(60)]
+    about = {"label": "nurse", "gender": "", "compared": False, "tested": True}
+    of = values(
+        scored(
+            tmp_path,
+            with_copies(pd.DataFrame({"text": made} | about)),
+            lambda text: float(text.split().count("her") > 1),
+        )
+    )
+    words = [of.loc[("words_exchanged", "-", variant), "value"] for variant in ("-", "paired", "control")]
+    assert words == pytest.approx([7 / 3, 7 / 3, 1])
+    assert of.loc[("flips", "-", "paired"), ["value", "n"]].tolist() == [pytest.approx(2 / 3), 60]
+    assert of.loc[("flips", "-", "paired-matched"), ["value", "n"]].tolist() == [0, 20]
+    assert of.loc[("flips", "-", "control-matched"), ["value", "n"]].tolist() == [0, 20]
+
+
+def test_true_positive_rates_have_the_number_of_each_gender(tmp_path):
+    table = texts().assign(compared=True)
+    table["gender"] = np.where(table["of"] < 40, "F", "M")
+    of = values(scored(tmp_path, table, counts_she))
+    says = table[table["version"] == "original"].set_index("gender")["text"].str.contains("she")
+    found = {gender: says[gender].mean() for gender in ("F", "M")}
+    rates = {gender: of.loc[("tpr", "nurse", gender), ["value", "n"]].tolist() for gender in ("F", "M")}
+    assert rates == {"F": [pytest.approx(found["F"]), 40], "M": [pytest.approx(found["M"]), 20]}
+    gap = of.loc[("tpr_gap", "nurse", "-"), ["value", "n"]].tolist()
+    assert gap == [pytest.approx(found["F"] - found["M"]), 60] and found["F"] != found["M"]
+
+
 @pytest.mark.parametrize("words", [("she", "he"), ("his mother", "her father"), ("Mary", "John")])
 def test_a_bag_of_words_without_words_of_gender_changes_no_decision(tmp_path, words):
     def classifier(text: str) -> float:

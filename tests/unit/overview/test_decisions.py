@@ -18,6 +18,8 @@ def scores(*more: tuple, flips=0.0234, control=0.004) -> pd.DataFrame:
         ("none", "-", "flips", "-", "control", control, 310, 0.001, 0.011),
         ("none", "-", "flips", "-", "paired", 0.02, 310, 0.01, 0.04),
         ("none", "-", "flips_p", "-", "-", 0.002, 310),
+        *(("none", "-", "words_exchanged", "-", of, words, 310) for of, words in (("paired", 4.1), ("control", 1.7))),
+        *(("none", "-", "flips", "-", of, 0.03, 120, 0.0, 0.07) for of in ("paired-matched", "control-matched")),
         ("none", "-", "gendered_texts", "-", "-", 0.812, 1000),
         *(
             ("none", "-", "he_minus_she", name, "-", value, 812, value - 0.01, value + 0.01)
@@ -28,6 +30,7 @@ def scores(*more: tuple, flips=0.0234, control=0.004) -> pd.DataFrame:
             for name, he, she in (("nurse", 0.003, 0.015), ("surgeon", 0.02, 0.001), ("other", 0.0, 0.007))
             for side, value in (("he", he), ("she", she))
         ),
+        *(("none", "-", "tpr", "surgeon", gender, rate, n) for gender, rate, n in (("F", 0.5, 20), ("M", 0.7, 60))),
         ("none", "-", "tpr_gap", "nurse", "-", 0.12, 90, 0.02, 0.22),
         ("none", "-", "tpr_gap", "surgeon", "-", -0.2, 80, -0.3, -0.1),
         ("leace", "-", "flips", "-", "-", 0.01, 812, 0.005, 0.02),
@@ -47,7 +50,7 @@ def test_the_page_begins_with_how_many_decisions_change_and_towards_which_label(
     assert (one.towards.name, one.away.name) == ("nurse", "surgeon")
     assert [label.name for label in one.gaps] == ["surgeon", "nurse"]
     (method,) = one.methods
-    assert method.name == "leace" and method.control == pytest.approx((0.021, 0.023))
+    assert method.name == "leace" and method.draws == pytest.approx([0.021, 0.022, 0.023])
     assert method.kept.value == 0.991 and not method.accuracy.is_there
 
 
@@ -60,6 +63,9 @@ def test_the_page_begins_with_how_many_decisions_change_and_towards_which_label(
                 "Of 1,000 decisions 23 change",
                 "20 (10 to 40) of 1,000 change so, and 4 (1 to 11) when",
                 "words of gender change more (p 0.002)",
+                "4.1 words of gender are exchanged on average, and 1.7 neutral ones. Of the 120 texts in which these "
+                "are as many 30 (0 to 70) of 1,000 change by gender, and 30 (0 to 70) by neutral words.",
+                "under 3 random edits of the same size between 21 and 23",
                 "188 of them have no word",
             ),
         ),
@@ -71,7 +77,7 @@ def test_the_text_for_a_report_names_n_the_control_and_what_was_not_tested(more,
     (one,) = decisions(scores(**more))
     text = " ".join(_TEMPLATES.from_string(SAYS + "{{ decided.report(one) }}").render(one=one).split())
     assert all(words in text for words in wanted) and "Not tested:" in text
-    assert "surgeon -0.200 [-0.300, -0.100] (n = 80 women and men)" in text
+    assert "surgeon -0.200 [-0.300, -0.100] (20 women, 60 men)" in text
 
 
 def test_a_model_that_was_trained_here_has_no_such_section():
@@ -109,13 +115,27 @@ def test_answers_are_those_of_the_model_as_it_is(tmp_path):
     assert answers_of(tmp_path / "absent.safetensors").empty
 
 
-def test_accuracy_stands_beside_that_of_the_most_frequent_label():
+def test_both_accuracies_are_named_beside_that_of_the_most_frequent_label():
     more = [
         ("none", "-", "accuracy_tested", "-", "-", 0.9, 1000, 0.88, 0.92),
         ("none", "-", "majority_share", "-", "-", 0.447, 1000),
+        ("none", "-", "accuracy", "-", "-", 0.75, 180),
+        ("leace", "-", "accuracy", "-", "-", 0.7, 180),
     ]
-    of_all = scores(*more)
-    of_people = of_all[of_all["metric"] == "majority_share"].assign(dataset="people", value=0.6)
-    (one,) = decisions(pd.concat([of_all, of_people]))
+    both = scores(*more)
+    both.loc[both["metric"] == "accuracy", "dataset"] = "people"
+    of_people = both[both["metric"] == "majority_share"].assign(dataset="people", value=0.6)
+    (one,) = decisions(pd.concat([both, of_people]))
     text = " ".join(_TEMPLATES.from_string(SAYS + "{{ decided.report(one) }}").render(one=one).split())
-    assert "Accuracy 0.900 [0.880, 0.920] on 1,000 texts; always the most frequent label would have 0.447." in text
+    assert (
+        "Accuracy 0.900 [0.880, 0.920] on all 1,000 tested texts; always the most frequent label would have 0.447. The "
+        "accuracy in the tables, 0.750, is that on 180 of them: as many women as men of each label."
+    ) in text
+
+
+def test_probabilities_and_gaps_have_one_direction():
+    (one,) = decisions(scores())
+    page = _TEMPLATES.from_string(SAYS + "{{ decided.section(one) }}").render(one=one)
+    assert "Probability, she minus he" in page and "Women minus men" in page
+    row = page[page.index(">surgeon<") : page.index(">other<")]
+    assert "-0.040 [-0.050, -0.030]" in row and "-0.200" in row and "0.500 (20)" in row and "0.700 (60)" in row

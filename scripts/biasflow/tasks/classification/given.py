@@ -8,6 +8,7 @@ the others, and to their copies, erasers are fitted."""
 import hashlib
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -29,6 +30,7 @@ from biasflow.training.examples import Examples
 
 ORIGINAL, SWAPPED, CONTROL = "original", "swapped", "control"  # versions of a text
 TESTED = "test"
+UNKNOWN = "of an unknown gender"
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 # April, May, June and August are first names, too, and march and may are verbs.
 MONTHS = ("January", "February", "July", "September", "October", "November", "December")
@@ -74,64 +76,78 @@ def read_texts(
     called = {columns[key]: key for key in ("text", "label", "group", "split") if columns[key]}
     if twice := next((name for key, name in columns.items() if name and called.get(name, key) != key), None):
         raise BiasflowError(f"column {twice!r} is named for two of text, label, group and split; name one for each")
-    tables, read, unknowns = [], 0, 0
-    for path in files:
-        table = read_records(path, [*called])
-        read += len(table)
-        table = table[list(columns_of(path, table, [*called]))].map(lambda value: "" if value is None else value)
-        filled = [name for name, key in called.items() if key in ("text", "label")]
-        table[filled] = table[filled].map(as_label)
-        table = without_empty(path, table, *filled)
-        if columns["group"]:
-            genders = table[columns["group"]].map(spelt).map(by_value(groups) if groups else GENDER_OF)
-            if unknown == "refuse" or most(int(genders.isna().sum()), len(table)):
-                why = "is neither F nor M; write F and M in this column, or in a configuration (docs/howto/own_data.md)"
-                why += " say which values mean them (key groups), or leave such rows out (unknown: drop)"
-                refuse(path, table[columns["group"]], genders.isna(), why)
-            unknowns += int(genders.isna().sum())
-            table = table.assign(**{columns["group"]: genders})[genders.notna()]
-        if columns["split"]:
-            known = table[columns["split"]].map(NAMES_OF_PARTS)
-            refuse(path, table[columns["split"]], known.isna(), f"is none of {', '.join(NAMES_OF_PARTS)}")
-            table = table.assign(**{columns["split"]: known})
-        tables.append(table.rename(columns=called))
-    texts = pd.concat(tables, ignore_index=True)
-    lost = {"empty": read - len(texts) - unknowns, "of an unknown gender": unknowns, "repeated": len(texts)}
-    about = [key for key in ("text", "label", "group") if key in texts]
-    texts = texts[~texts.duplicated(about)]
-    lost["repeated"] -= len(texts)
-    once = texts[~texts.duplicated("text", keep=False)]
-    lost["contradicting"] = len(texts) - len(once)
-    texts = sampled(once.reset_index(drop=True), limit, strata=about[1:]).rename(columns={"group": "gender"})
+    tables, counts = zip(*(_read(path, called, groups, unknown) for path in files), strict=True)
+    texts, strata = pd.concat(tables, ignore_index=True), [key for key in ("label", "group") if columns[key]]
+    unlike = texts[~texts.duplicated(["text", *strata])]
+    once = unlike[~unlike.duplicated("text", keep=False)].reset_index(drop=True)
+    left_out = Counter(repeated=len(texts) - len(unlike), contradicting=len(unlike) - len(once))
+    lost = sum([*counts, left_out], Counter())
+    texts = sampled(once, limit, strata=strata).rename(columns={"group": "gender"})
     is_tested = texts["split"] == TESTED if "split" in texts else texts["text"].map(is_of_tested_half)
     texts = texts.assign(tested=is_tested, compared=False).reindex(
         columns=["text", "label", "gender", "tested", "compared"], fill_value=""
     )
     if not texts["tested"].any():
         raise BiasflowError(f"{files[0]}: no text is tested: {advice}, or name them test in the column of the split")
-    said = [f"{read:,} rows", ", ".join(f"{n:,} {why}" for why, n in lost.items() if n)]
-    said[1] += " left out" if said[1] else ""
+    said = [
+        f"{lost.pop('rows'):,} rows",
+        ", ".join(f"{n:,} {why}" for why, n in lost.items()) + " left out" * bool(lost),
+    ]
+    further = [group for group in groups or () if columns["group"] and group not in GENDERS]
     if columns["group"]:
-        counts = texts["gender"].value_counts()
-        if not {*WOMEN_FIRST} <= {*counts.index}:
-            unread = f" (but {unknowns:,}, of another value)" if unknowns else ""
-            raise BiasflowError(
-                f"{files[0]}: column {columns['group']}: all texts are of {' and '.join(counts.index)}{unread}, and "
-                "gaps need both genders, written F and M; mend the column, or leave it out"
-            )
-        further = [group for group in groups or () if group not in GENDERS]
-        said.append(", ".join(f"{counts.get(gender, 0):,} {gender}" for gender in (*WOMEN_FIRST, *further)))
+        said.append(_count_genders(texts["gender"], f"{files[0]}: column {columns['group']}", lost[UNKNOWN], further))
     if columns["label"]:
         said.append(f"{texts['label'].nunique()} labels")
     if columns["group"]:
         tested = texts[texts["tested"]]
-        said.append(_check_labels(tested, least=least, small=small, advice=advice) if columns["label"] else "")
+        said.append(
+            _check_labels(files[0], tested, least=least, small=small, advice=advice) if columns["label"] else ""
+        )
         said += [of_further(tested, group, least) for group in further]
         # Women and men without a label are compared however few they are.
         texts["compared"] = has_enough(texts, tested, least) | ((texts["label"] == "") & texts["gender"].isin(GENDERS))
     if limit is not None and len(once) > limit:
         said.append(f"a sample of {limit:,} is used")
     return texts, "; ".join(filter(None, said))
+
+
+def _read(
+    path: Path, called: Mapping[str, str], groups: Mapping[str, Sequence[object]] | None, unknown: str
+) -> tuple[pd.DataFrame, Counter]:
+    """The rows of a file with the columns that are `called` text, label, group and split here; and how many it has, and
+    of these are left out, because they lack a text or a label or have another gender."""
+    every = read_records(path, [*called])
+    table = every[list(columns_of(path, every, [*called]))].map(lambda value: "" if value is None else value)
+    columns = {key: name for name, key in called.items()}
+    filled = [columns[key] for key in ("text", "label") if key in columns]
+    table[filled] = table[filled].map(as_label)
+    table = without_empty(path, table, *filled)
+    counts = Counter(rows=len(every), empty=len(every) - len(table))
+    if group := columns.get("group"):
+        genders = table[group].map(spelt).map(by_value(groups) if groups else GENDER_OF)
+        counts[UNKNOWN] = int(genders.isna().sum())
+        if unknown == "refuse" or most(counts[UNKNOWN], len(table)):
+            why = "is neither F nor M; write F and M in this column, or in a configuration (docs/howto/own_data.md)"
+            why += " say which values mean them (key groups), or leave such rows out (unknown: drop)"
+            refuse(path, table[group], genders.isna(), why)
+        table = table.assign(**{group: genders})[genders.notna()]
+    if split := columns.get("split"):
+        parts = table[split].map(NAMES_OF_PARTS)
+        refuse(path, table[split], parts.isna(), f"is none of {', '.join(NAMES_OF_PARTS)}")
+        table = table.assign(**{split: parts})
+    return table.rename(columns=called), counts
+
+
+def _count_genders(genders: pd.Series, where: str, unknown: int, further: Sequence[str]) -> str:
+    """How many texts are of women, of men, and of each further group; BiasflowError without women or without men."""
+    counts = genders.value_counts()
+    if not {*WOMEN_FIRST} <= {*counts.index}:
+        unread = f" (but {unknown:,}, of another value)" if unknown else ""
+        raise BiasflowError(
+            f"{where}: all texts are of {' and '.join(counts.index)}{unread}, and gaps need both genders, written F "
+            "and M; mend the column, or leave it out"
+        )
+    return ", ".join(f"{counts.get(gender, 0):,} {gender}" for gender in (*WOMEN_FIRST, *further))
 
 
 def check_gendered(path: Path, texts: pd.DataFrame) -> None:
@@ -142,14 +158,14 @@ def check_gendered(path: Path, texts: pd.DataFrame) -> None:
             raise BiasflowError(f"{path}: no text that {which} has a word of gender, such as she; give more texts")
 
 
-def _check_labels(tested: pd.DataFrame, *, least: int, small: str, advice: str) -> str:
+def _check_labels(path: Path, tested: pd.DataFrame, *, least: int, small: str, advice: str) -> str:
     """Return a sentence on the labels with fewer than `least` tested texts of a gender. Where no two labels have so
     many, there are no gaps (small: "drop"), or BiasflowError."""
     try:
         _, labels = keep_labels(tested, least=least, small=small, advice=advice)
-    except BiasflowError:
+    except BiasflowError as error:
         if small == "error":
-            raise
+            raise BiasflowError(f"{path}: {error}") from error
         return f"no gaps, as no two labels have {least} tested texts of each gender"
     return dropped(labels).replace("dropped", "without gaps")
 
@@ -161,41 +177,50 @@ def is_of_tested_half(text: str) -> bool:
 
 def with_copies(texts: pd.DataFrame) -> pd.DataFrame:
     """All versions of the texts of `read_texts`: further columns version (ORIGINAL, SWAPPED, CONTROL), of (the number
-    of the text) and says (F or M: of whom the words of the original speak, "" where none does).
+    of the text), says (F or M: of whom the words of the original speak, "" where none does) and exchanged (how many
+    words are).
 
     Those that are tested come first, the originals before the copies. A text has no swapped copy if the lexicon has
     none of its words, and no control if it has no swapped copy or no word to exchange."""
     originals = texts.sort_values("tested", ascending=False, kind="stable", ignore_index=True)
     rows = []
     for number, text in enumerate(progress(originals["text"], total=len(texts), description="copies of texts")):
-        words = genders_in(text)
+        words = len(genders_in(text))
         swapped = swap_gender(text) if words else text
         says = gender_of([text]) if swapped != text else ""
-        rows.append((ORIGINAL, number, text, says))
+        rows.append((ORIGINAL, number, text, says, 0))
         if says:
-            control = exchanged(text, len(words))
-            rows += [(SWAPPED, number, swapped, says)] + [(CONTROL, number, control, says)] * (control != text)
-    copies = pd.DataFrame(rows, columns=["version", "of", "text", "says"])
+            control, neutral = exchanged(text, words)
+            rows.append((SWAPPED, number, swapped, says, words))
+            rows += [(CONTROL, number, control, says, neutral)] * bool(neutral)
+    copies = pd.DataFrame(rows, columns=["version", "of", "text", "says", "exchanged"])
     table = copies.join(originals.drop(columns="text"), on="of")
     order = table["version"].map({ORIGINAL: 0, SWAPPED: 1, CONTROL: 2}) + 3 * ~table["tested"]
     return table.iloc[np.argsort(order, kind="stable")].reset_index(drop=True)
 
 
-def exchanged(text: str, most: int) -> str:
-    """The text with its first weekdays, months and numbers, at most so many, exchanged for the next ones."""
+def exchanged(text: str, most: int) -> tuple[str, int]:
+    """The text with its first weekdays, months and numbers, at most so many, exchanged for the next ones; and how many
+    these are."""
 
     def following(match: re.Match) -> str:
         return str(int(match[0]) + 1) if match[0].isdigit() else _NEXT[match[0]]
 
-    return _NEUTRAL.sub(following, text, count=most)
+    return _NEUTRAL.subn(following, text, count=most)
+
+
+def check_labels(path: Path, column: str, name: str, classes: Sequence[str]) -> None:
+    """BiasflowError where a label of a file is none of the classes of the model of this name."""
+    labels = read_records(path, [column])[column]
+    wrong = ~labels.map(as_label).str.lower().isin(["", *_numbers(classes)])
+    first = as_label(labels[wrong].iloc[0]) if wrong.any() else ""
+    refuse(path, labels, wrong, f"is no label of {name} ({nearest(first, classes)}); mend it, or id2label of the model")
 
 
 def class_of(classes: Sequence[str]) -> Callable[[str], int]:
     """From a label to the number of the model's class: by its name, the case of letters apart, or by its number where
     no class has a number for a name. BiasflowError for a label that the model does not have, with the nearest name."""
-    numbers = {name.lower(): number for number, name in enumerate(classes)}
-    if not any(map(str.isdecimal, numbers)):
-        numbers |= {str(number): number for number in range(len(classes))}
+    numbers = _numbers(classes)
 
     def number_of(label: str) -> int:
         if label.lower() not in numbers:
@@ -203,6 +228,13 @@ def class_of(classes: Sequence[str]) -> Callable[[str], int]:
         return numbers[label.lower()]
 
     return number_of
+
+
+def _numbers(classes: Sequence[str]) -> dict[str, int]:
+    """From the lower case of a label to the number of the model's class, as `class_of` takes them."""
+    numbers = {name.lower(): number for number, name in enumerate(classes)}
+    by_number = {} if any(map(str.isdecimal, numbers)) else {str(number): number for number in range(len(classes))}
+    return numbers | by_number
 
 
 def examples(data: Mapping[str, tuple[Path, ...]], *, classes: Sequence[str]) -> Examples:

@@ -14,6 +14,7 @@ from biasflow.base.names import naming
 from biasflow.corpora.bios import by_value
 from biasflow.corpora.catalogue import Catalogue
 from biasflow.encoders.configured import PLANTED
+from biasflow.encoders.described import classes_of
 from biasflow.encoders.places import POOLED
 from biasflow.matrix import NA, PRETRAINED, Dataset, of_pairs
 from biasflow.registry import (
@@ -392,19 +393,24 @@ def understood_given(task: TaskPlan, catalogue: Catalogue) -> str:
         return ""
     from biasflow.tasks.classification.given import (  # slow to load, needed for such files
         check_gendered,
+        check_labels,
         class_of,
         read_texts,
     )
 
     texts, said = read_texts(files, **_of_given(task))
     check_gendered(files[0], texts)
-    for encoder, classes in task.classifiers.items():
-        with naming(f"encoders.{encoder}"):
-            labels = texts["label"].unique() if task.about["columns"]["label"] else ()
-            numbers = {label: class_of(classes)(label) for label in labels}
+    tested, column = texts.loc[texts["tested"], "text"].tolist(), task.about["columns"]["label"]
+    for name, encoder in task.classifiers.items():
+        classes = classes_of(encoder.described.config)
+        for path in files if column else ():
+            check_labels(path, column, f"encoders.{name}", classes)
+        numbers = {label: class_of(classes)(label) for label in filter(None, texts["label"].unique())}
         meant = [f"{label} is {classes[number]}" for label, number in sorted(numbers.items()) if label.isdecimal()]
         if meant and classes[numbers[min(numbers)]] != min(numbers):
-            said += f"; labels by the numbers of {encoder}: {', '.join(meant)}"
+            said += f"; labels by the numbers of {name}: {', '.join(meant)}"
+        if cut := encoder.too_long(tested):
+            said += f"; {cut:,} of {len(tested):,} tested texts are longer than {name} reads, and are cut"
     return said
 
 

@@ -63,7 +63,8 @@ TEXTS = [
     ],
 )
 def test_neutral_words_are_exchanged_for_the_next_ones_as_many_as_asked(text, most, copy):
-    assert given.exchanged(text, most) == copy
+    n = sum(one != other for one, other in zip(text.split(), copy.split(), strict=True))
+    assert given.exchanged(text, most) == (copy, n)
 
 
 def read(tmp_path, rows: dict, **about) -> tuple[pd.DataFrame, str]:
@@ -93,17 +94,17 @@ def test_copies_have_the_other_gender_and_the_control_as_many_neutral_words():
     assert table["tested"].tolist() == sorted(table["tested"], reverse=True)
     originals = table[table["version"] == "original"].set_index("of")["text"]
     copies = {
-        (row.version, originals[row.of]): (row.text, row.says)
+        (row.version, originals[row.of]): (row.text, row.says, row.exchanged)
         for row in table.itertuples()
         if row.version != "original"
     }
     assert copies == {
-        ("swapped", TEXTS[0]): ("he saw the nurse on Monday", "F"),
-        ("control", TEXTS[0]): ("she saw the nurse on Tuesday", "F"),
-        ("swapped", TEXTS[1]): ("she is a doctor", "M"),
-        ("swapped", TEXTS[3]): ("his hat cost 12 coins", "F"),
-        ("control", TEXTS[3]): ("her hat cost 13 coins", "F"),
-        ("swapped", TEXTS[4]): ("her dog and her cat", "M"),
+        ("swapped", TEXTS[0]): ("he saw the nurse on Monday", "F", 1),
+        ("control", TEXTS[0]): ("she saw the nurse on Tuesday", "F", 1),
+        ("swapped", TEXTS[1]): ("she is a doctor", "M", 1),
+        ("swapped", TEXTS[3]): ("his hat cost 12 coins", "F", 1),
+        ("control", TEXTS[3]): ("her hat cost 13 coins", "F", 1),
+        ("swapped", TEXTS[4]): ("her dog and her cat", "M", 2),
     }
 
 
@@ -115,7 +116,7 @@ def test_copies_have_the_other_gender_and_the_control_as_many_neutral_words():
         (
             {"comment": list("abcdefgh"), "group": list("FMFMFMFM"), "label": list("nnnnnndd")},
             {"least": 2},
-            r"fewer than 2 texts of a gender: d \(0 women, 1 men\)",
+            r"own.csv: labels with fewer than 2 texts of a gender: d \(0 women, 1 men\)",
         ),
         ({"comment": ["a", "b"], "split": ["train", "dev"]}, {}, "no text is tested"),
         ({"words": ["a"]}, {}, "no column comment"),
@@ -155,6 +156,20 @@ def test_what_the_numbers_of_labels_mean_is_said(tmp_path):
     assert said.endswith("labels by the numbers of real: 0 is fine, 1 is toxic")
 
 
+def test_texts_that_are_longer_than_the_model_reads_are_counted_before_the_first_job(tmp_path):
+    """The model reads 8 tokens, of which two stand around the words."""
+    words = [f"she {'saw ' * (k % 10)}{'the' * (k // 10 + 1)}" for k in range(40)]
+    pd.DataFrame({"t": words}).to_csv(tmp_path / "own.csv", index=False)
+    folder = classifier(tmp_path / "mine")
+    run = prepared(asked(tmp_path / "own.csv", {"text": "t", "label": None}, encoder=str(folder)))
+    (said,) = listing.dropped(run.setup, run.plan, run.catalogue)
+    tested = [text for text in words if given.is_of_tested_half(text)]
+    long = [text for text in tested if len(text.split()) > 6]
+    assert f"; {len(long)} of {len(tested)} tested texts are longer than real reads, and are cut" in said and long
+    pd.DataFrame({"t": [text for text in words if text not in long]}).to_csv(tmp_path / "own.csv", index=False)
+    assert "longer" not in listing.dropped(run.setup, run.plan, run.catalogue)[0]
+
+
 def test_texts_without_a_word_of_gender_and_a_column_for_two_things_are_refused(tmp_path):
     texts = pd.DataFrame({"text": ["she is", "he is", "it is", "they"], "tested": [True, True, False, False]})
     with pytest.raises(BiasflowError, match=r"not tested .* has a word of gender"):
@@ -173,6 +188,14 @@ def test_labels_are_those_of_the_model_by_name_or_by_number():
         given.class_of(["No", "yes"])("2")
     with pytest.raises(BiasflowError, match="the model has no label 'nurze'; did you mean 'nurse'"):
         given.class_of(["nurse", "doctor"])("nurze")
+
+
+def test_a_label_that_the_model_lacks_is_refused_with_file_and_line_before_the_first_job(tmp_path):
+    labels = ["no", "yess", "", 2, "Maybe"] * 8
+    pd.DataFrame({"t": [f"she saw {k}" for k in range(40)], "l": labels}).to_csv(tmp_path / "own.csv", index=False)
+    run = prepared(asked(tmp_path / "own.csv", {"text": "t", "label": "l"}, str(classifier(tmp_path / "mine"))))
+    with pytest.raises(BiasflowError, match=r"own\.csv: line 3: column l: 'yess' is no label of encoders\.real \(did"):
+        listing.dropped(run.setup, run.plan, run.catalogue)
 
 
 @pytest.mark.parametrize("kind", FAMILIES)
@@ -248,6 +271,11 @@ def test_what_is_measured_follows_from_the_columns(tmp_path, columns, runs):
         ({"label": None}, {"seeds": [1]}, "has no seed"),
         ({"text": ["a", "b"]}, {}, "pairs of texts"),
         ({"label": None}, {"strategies": ["plain"]}, "a training needs labels"),
+        (
+            {"group": "g"},
+            {"strategies": ["plain"]},
+            r"flips is of a classifier that is given; name strategies: \[given",
+        ),
         ({"label": None}, {"metrics": ["training"]}, "is of a training"),
         ({"label": None}, {"encoders": ["own"]}, "encoders.own is made by this run"),
     ],
