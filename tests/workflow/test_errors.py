@@ -69,7 +69,7 @@ def test_a_configuration_file_that_cannot_be_read(project):
 def test_an_unknown_target(project):
     """A readout that is made together with others is none."""
     target = "results/tiny/readouts/tiny-bert/pretrained/inside/vectors"
-    assert f"No rule to produce {target}" in last_line(project, target)
+    assert last_line(project, target).startswith(f"biasflow: there is no target {target}; ")
 
 
 def test_results_that_cannot_be_written(project):
