@@ -83,8 +83,8 @@ class LastWord(logging.Filter):
             )
         elif raised == "MissingRuleException" and (unknown := _UNKNOWN.search(text)):
             name = Path(unknown["target"]).stem
-            near = self.targets.get(name) or f"{nearest(name, self.targets)} (`biasflow list papers` lists theirs)"
-            self.heard = f"there is no target {unknown['target']}; {near}"
+            hints = filter(None, [nearest(name, self.targets), "`biasflow list papers` lists those of papers"])
+            self.heard = f"there is no target {unknown['target']}; {self.targets.get(name) or '; '.join(hints)}"
         elif raised and any(number in text for number in _DENIED):
             denied = next(line for line in reversed(text.splitlines()) if any(number in line for number in _DENIED))
             self.heard = f"Snakemake cannot write where it must ({denied.strip()}); check the rights of that place"
