@@ -154,8 +154,8 @@ def test_columns_with_usual_names_in_other_capitals_are_taken_and_what_is_read_i
 @pytest.mark.parametrize(
     ("columns", "why"),
     [
-        ({"label": ["LABEL_0", "LABEL_7"]}, "no label 'LABEL_7'"),
-        ({"label": ["0", "2"]}, "no label '2'"),
+        ({"label": ["LABEL_0", "LABEL_7"]}, "'LABEL_7' is no label"),
+        ({"label": ["0", "2"]}, "'2' is no label"),
         ({"gender": ["F"]}, "all texts are of F"),
         ({"gender": ["F", "x", "y", "z"]}, "is neither F nor M; write F and M"),
     ],

@@ -103,8 +103,12 @@ def test_no_name_where_none_is_allowed_and_nothing_to_press_in_a_picture(browser
 
 def test_a_table_is_sorted_and_filtered(browser, page, tmp_path):
     frame = pd.DataFrame({"name": ["b", "a", "c 10", "c 9"], "p_value": [0.5, 1e-9, np.nan, 0.01], "n": [2, 10, 1, 3]})
-    write_table(frame, *(tmp_path / f"some.{kind}" for kind in ("csv", "tex", "html")), caption="Some.")
-    visit(browser, tmp_path / "some.html")
+    folder, picture = tmp_path / "tables", tmp_path / "figures/page_bias.svg"
+    folder.mkdir()
+    picture.parent.mkdir()
+    picture.write_text('<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>')
+    write_table(frame, *(folder / f"some.{kind}" for kind in ("csv", "tex", "html")), caption="Some.")
+    visit(browser, folder / "some.html")
 
     def first():
         return [
@@ -123,6 +127,12 @@ def test_a_table_is_sorted_and_filtered(browser, page, tmp_path):
     browser.find_element("css selector", "input[type=search]").send_keys("C")
     assert first() == ["c 9", "c 10"] and browser.find_element("css selector", "[role=status]").text == "2 of 4 rows"
     links = [link.get_attribute("href").rsplit("/", 1)[1] for link in browser.find_elements("css selector", "main a")]
-    assert links == ["some.csv", "some.tex"] and all((tmp_path / name).is_file() for name in links)
+    assert links == ["some.csv", "some.tex"] and all((folder / name).is_file() for name in links)
     assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
+    assert browser.find_elements("css selector", "nav a")
+    picture.unlink()  # of a run of this table alone, which makes no overview
+    visit(browser, page)
+    visit(browser, folder / "some.html")
+    WebDriverWait(browser, 30).until(lambda it: not it.find_elements("css selector", "nav a"))
+    browser.get_log("browser")  # the picture that is not there
     visit(browser, page)
