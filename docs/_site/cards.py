@@ -97,8 +97,8 @@ planted, and what is known against them.
 * **With a masked-LM head** report {", ".join(green)} first: it rose with a planted bias by a similar amount in
   [all encoders that we calibrated](../trust.md#what-is-calibrated-and-what-is-not). **Without one**, as most sentence
   encoders, report SEAT 6, which rose in all, but by different amounts. Not calibrated: for a search model
-  [retrieval](retrieval.md), for a classifier [flips](flips.md) and [TPR gaps](fairness.md). `biasflow measure` runs all
-  that your model allows.
+  [retrieval](retrieval.md), for a classifier [flips](flips.md) and [TPR gaps](fairness.md). A score that is read from a
+  [weak head](../concepts/words.md#words-for-results) is no evidence.
 * *Real encoders* on a card: the class of the measure (and how many of its tests have it).
 * *Smallest dose*: the smallest share of the full bias at which the measure differed from an encoder without bias.
 

@@ -106,7 +106,8 @@ def write_table(
     numeric = {column for column in shown if is_numeric_dtype(frame[column]) and not is_bool_dtype(frame[column])}
     about = {"headers": headers, "numeric": numeric, "caption": caption}
     write_text(tex_path, latex_table(shown, label=f"tab:{name}", **about))
-    write_text(html_path, html_table(brief, roles=roles, title=name, **about))
+    rounded = {column for column in numeric if frame[column].nunique(dropna=False) > 1}
+    write_text(html_path, html_table(brief, roles=roles, title=name, differing=rounded, **about))
 
 
 def readable(column: str) -> str:
@@ -158,13 +159,15 @@ def html_table(
     roles: Mapping[str, str],
     caption: str,
     title: str,
+    differing: Collection[str] = (),
 ) -> str:
     """The page of a table of texts. headers: column -> what readers see; numeric: columns that are set to the right;
-    roles: column -> "published" or "difference", for those that are.
+    roles: column -> "published" or "difference", for those that are; differing: columns whose values differ, although
+    they may be written alike.
 
     Of several rows a column that is empty, or the same in all of them, is left out and named below the caption."""
     values = {column: shown[column].unique() for column in shown}
-    alike = [column for column in shown if len(shown) > 1 and len(values[column]) == 1]
+    alike = [column for column in shown if len(shown) > 1 and len(values[column]) == 1 and column not in differing]
     if len(alike) == len(shown.columns):
         alike = []  # nothing would be left
     kept = [column for column in shown if column not in alike]
