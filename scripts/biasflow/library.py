@@ -63,7 +63,7 @@ def places(model: nn.Module) -> list[str]:
 
     layer[i] is the output of layer i for all tokens, layer[i].cls that of the first token alone, layer[i].attention.
     query, key and value are the projections of its attention, split into heads, and pooled is the sentence vector that
-    a classification head reads. BiasflowError: an architecture that is not known."""
+    a classification head reads. None of an architecture that is not known."""
     _check_model("places", model)
     return list(_places(model))
 

@@ -491,10 +491,10 @@ def _gaps(pearson: str, sums: str, distances: str) -> dict[str, Measure]:
     meanings = {
         "tpr_gap_sum": "sum over classes of the absolute difference between the true positive rates of women and men",
         "independence": "how much the prediction depends on gender: a sum of Kullback-Leibler divergences, in nats",
-        "separation": "how much the prediction depends on gender among people of the same true class: a sum of "
-        "Kullback-Leibler divergences, in nats",
-        "sufficiency": "how much the true class depends on gender among people with the same prediction: a Wasserstein "
-        "distance",
+        "separation": "how much the prediction depends on gender among people of the same true class: summed "
+        "differences of Kullback-Leibler divergences, in nats",
+        "sufficiency": "how much the true class depends on gender among people with the same prediction: summed "
+        "differences of Wasserstein distances",
     }
     labels = {"tpr_gap_sum": "TPR gap (S)"}
     about, label = {"group": OUTSIDE, "noisy": True}, "TPR gap (P)"
