@@ -75,10 +75,16 @@ def lacking(frame: pd.DataFrame) -> list[str]:
     states = {readable(name).lower(): frame[name].astype(str) for name in frame if name.endswith("status")}
     absent = {name: state[state.str.startswith(NOT_RUN)] for name, state in states.items()}
     return [
-        f"{len(rows)} of {len(frame)} rows lack values of ours ({name}: {rows.mode()[0].removeprefix(NOT_RUN)})"
+        f"{len(rows)} of {len(frame)} rows lack values of ours ({name}: {_commonest(rows)})"
         for name, rows in absent.items()
         if len(rows)
     ]
+
+
+def _commonest(states: pd.Series) -> str:
+    """The commonest of the reasons, and in how many rows it is if there are others."""
+    counts = states.str.removeprefix(NOT_RUN).value_counts()
+    return counts.index[0] + f", in {counts.iloc[0]}" * (len(counts) > 1)
 
 
 def _write_figure(function: Callable, run: Run, paths: list[Path], target: Target, head: str, _: list[str]) -> None:

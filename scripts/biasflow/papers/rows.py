@@ -38,6 +38,7 @@ MOST_REASONS = 3
 LEAST_STARRED = 6  # models: of fewer pairs no permutation test has p < 0.05
 LAST = ("last_printed", "last_ours")  # layers, by their numbers from 1
 NOT_THERE = " (not run)"  # behind the name of a printed encoder
+ANOTHER = " (another encoder"  # and behind that of one in its place
 BOUND = "<"  # how a printed p begins that is only said to be below a number
 MISSING = "\u2013"  # of a cell in the layout of a paper; a hyphen would begin a formula in a spreadsheet
 CONSTRUCTION = "construction"  # whose data a number is of (`of`) that no run can give otherwise
@@ -229,7 +230,7 @@ def in_print(run: Run, text: PaperText) -> pd.DataFrame:
     ]
     folders = run.attributes("encoder", "path")
     which = {name: f": {Path(folders[name]).name}" for name in run.options[STANDS_IN] if name in folders}
-    names = {name: f"{name} (another encoder{which.get(name, '')})" for name in run.options[STANDS_IN]}
+    names = {name: f"{name}{ANOTHER}{which.get(name, '')})" for name in run.options[STANDS_IN]}
     return rows.assign(encoder=rows["encoder"].replace(names))
 
 
@@ -265,7 +266,10 @@ def _notes(shown: pd.DataFrame, few: bool, frame: pd.DataFrame) -> list[str]:
     """The sentences of `as_printed`, the first of which a page shows."""
     there = shown[~shown["encoder"].str.endswith(NOT_THERE)]
     pairs = [f"{ours}, and in brackets the printed numbers, of {of}" for ours, of in _encoders_of(there).items()]
-    others = f" (those of other encoders in the rows{NOT_THERE})" * (len(there) < len(shown))
+    stand_in = any(ANOTHER in name for name in there["encoder"].unique())
+    others = ", which another encoder does not reproduce" * stand_in
+    if away := len(shown) - len(there):
+        others += f"; {away} of {len(shown)} cells are of encoders that were not run, in the rows{NOT_THERE}"
     missing, absent = _why_absent(there[there["ours"].isna()]), there["ours"].isna().sum()
     why = "; ".join(missing.unique()[:MOST_REASONS]).rstrip(".")
     lacking = f"; {absent} of {len(there)} have no value of ours ({MISSING}): {why}" * bool(absent)

@@ -99,7 +99,7 @@ def test_rows_without_ours_are_counted_where_the_page_shows_them_and_a_figure_ha
         written(tmp_path / "run")[f"{name}"].decode()
         for name in ("tables/some2000_values.html", "figures/some2000_lines.svg")
     )
-    assert "<p>3 of 4 rows lack values of ours (status: no head): What it is.</p>" in page
+    assert "<p>3 of 4 rows lack values of ours (status: no head, in 2): What it is.</p>" in page
     assert "some2000_lines: Lines." in figure
 
 
