@@ -74,6 +74,8 @@ def debias(
     table = pd.read_csv(folder / "matrix.csv")
     changed = write_debiased(model, active, to, lambda changed: card(table, encoder, method, changed=changed, **about))
     say(f"{to} is written: {model} with {method} in {', '.join(changed)}")
+    if task == NA and not about["sentence"]:
+        say("its heads read erased vectors; the vectors stay as they are, and with them WEAT, SEAT and CEAT")
     of_task = names[names["name"] == task].set_index("attribute")["value"]
     say(f"measure it: {_measured_again(to, dict(of_task))}")
 
