@@ -235,8 +235,6 @@ class Encoder:
         some = [text for text in texts if len(text.encode()) >= longest - 1]  # a token has a byte or more
         if tokenizer is None or not some:
             return 0
-        tokenizer.no_truncation()
-        tokenizer.no_padding()
         return sum(len(tokens) > longest for tokens in tokenizer.encode_batch(some))
 
 

@@ -81,9 +81,8 @@ def summary(
     classes: Sequence[str],
     gold: np.ndarray | None,
 ) -> list[tuple]:
-    """The rows of SUMMARY of one classifier. versions [m]: version, of, says,
-    exchanged; labels [m]: numbers of predicted classes; probabilities [m, classes]; gold [originals]: right ones, or
-    None."""
+    """The rows of SUMMARY of one classifier. versions [m]: version, of, says, exchanged; labels [m]: numbers of
+    predicted classes; probabilities [m, classes]; gold [originals]: right ones, or None."""
     kind, of, says, words = (versions[name].to_numpy() for name in ("version", "of", "says", "exchanged"))
     originals, swapped, control = (np.flatnonzero(kind == one) for one in (ORIGINAL, SWAPPED, CONTROL))
     n, before = len(originals), labels[of]
@@ -136,7 +135,10 @@ def _means(columns: Mapping[tuple[str, str, str], np.ndarray]) -> Iterator[tuple
     """The rows of means of columns of the same texts; none without texts."""
     if n := len(next(iter(columns.values()))):
         sums = in_groups(np.column_stack([*columns.values(), np.ones(n)]))
-        means = lambda counts: np.divide(*np.split(counts @ sums, [-1], axis=1))  # noqa: E731
+
+        def means(counts: np.ndarray) -> np.ndarray:
+            return np.divide(*np.split(counts @ sums, [-1], axis=1))
+
         drawn = zip(*interval(means, np.arange(len(sums))), strict=True)
         for (key, values), (low, high, resampled) in zip(columns.items(), drawn, strict=True):
             low, high = share_interval(values.sum(), n) if values.dtype == bool else (low, high)
