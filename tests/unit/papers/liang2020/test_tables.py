@@ -164,4 +164,6 @@ def test_the_whole_paper_is_made_where_one_of_its_encoders_was_not_run(tmp_path)
     write_pieces([(0, "she", 0.5)], tmp_path / "tokens.parquet")
     files = {"token_scores": {"tiny": tmp_path / "tokens.parquet"}}
     text = load("liang2020")
-    make_paper(text, run(scores(layers=1), files=files, encoders=["tiny", "gone"]), files_in(text, tmp_path))
+    made = files_in(text, tmp_path)
+    make_paper(text, run(scores(layers=1), files=files, encoders=["tiny", "gone"]), made)
+    assert len(made) > 5 and all(file.stat().st_size > 100 for paths in made.values() for file in paths)
