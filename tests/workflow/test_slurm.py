@@ -52,6 +52,7 @@ def small(project) -> Project:
     path = project.folder / "profiles/slurm/partitions.yaml"
     path.write_text(path.read_text().replace("CPU_PARTITION", "cpu").replace("GPU_PARTITION", "gpu"))
     project.configure(SMALL)
+    project.cold = True
     return project
 
 
@@ -80,7 +81,6 @@ def test_a_run_begun_here_goes_on_there_and_ends_with_the_same_bytes(slurm, smal
     done = small.snakemake(*BEGUN, timeout=LIMIT)
     assert done.returncode == 0, done.stdout + done.stderr
     there = small.copy(tmp_path / "there")
-    there.cold = True  # Slurm counts, suspends and kills the processes of its jobs
 
     run = there.start(*ON_SLURM)
     wait_for(lambda: slurm.jobs("%i", states="running"))
@@ -127,7 +127,6 @@ def test_a_run_begun_here_goes_on_there_and_ends_with_the_same_bytes(slurm, smal
 
 def test_a_job_that_asks_for_a_gpu_gets_it_and_is_tried_once_more_with_twice_the_memory(slurm, small):
     """It fails, as there is no CUDA behind Slurm's GPUs: by name, and at once when it is tried again."""
-    small.cold = True
     small.configure({**SMALL, "device": "cuda"})
     known = {number for (number,) in slurm.jobs("%i")}
     done = small.snakemake(*ON_SLURM, BEGUN[0], timeout=LIMIT)
@@ -145,7 +144,6 @@ def test_a_job_that_asks_for_a_gpu_gets_it_and_is_tried_once_more_with_twice_the
 
 def test_a_refused_submission_and_a_lack_of_memory_are_told_and_not_an_older_log(slurm, small):
     """First there is no partition of such a name, then the job asks for too little."""
-    small.cold = True
     path = small.folder / "profiles/slurm/partitions.yaml"
     partitions = path.read_text()
     path.write_text(partitions.replace("cpu:", "nowhere:"))
