@@ -221,8 +221,9 @@ def _not_under(about: object, asked: Asked, method: str, metric: str, dataset: D
     gendered = [kind for kind in TASKS if kind_of(kind).gendered]
     if "task" in sources(about) and not (asked.task and asked.task.kind.gendered):
         return f"{asked.block.key}.task: methods.{method} is fitted to a task of kind {' or '.join(gendered)}"
-    if "task" in sources(about) and (place := asked.task.kind.gendered.place) not in places_of(about):
-        return f"methods.{method}: what is fitted to tasks.{asked.task.name} acts at {place}; write places: {place}"
+    if "task" in sources(about) and places_of(about) - {*(known := asked.task.kind.gendered.places)}:
+        acts = f"acts at {' or '.join(known)}; write places: {known[0]}"
+        return f"methods.{method}: what is fitted to tasks.{asked.task.name} {acts}"
     reads_states = _states_read(metric, dataset)
     if unseen := unseen_setting(about, reads_states, layers):
         acts = f"{'it' if unseen[0] == NA else unseen[0]} acts at {unseen[1]} only"
