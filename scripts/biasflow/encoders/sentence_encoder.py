@@ -19,6 +19,7 @@ from biasflow.encoders.device import as_trained
 from biasflow.encoders.load import OFFLINE, explained
 from biasflow.encoders.places import SENTENCE
 from biasflow.encoders.sentence_transformers import HARMLESS, files_beside, whole_folder_of
+from biasflow.encoders.static import StaticEncoder
 from biasflow.encoders.stored import MODULES
 from biasflow.encoders.taps import name_of
 
@@ -92,7 +93,8 @@ def sentence_encoder(model: PreTrainedModel) -> SentenceEncoder:
     beside, advice = files_beside(folder), "get the encoder again"
     with explained(folder, "sentence-transformers cannot read it", advice, beside) as files:
         pipeline = SentenceTransformer(str(files), device="cpu", model_kwargs=read_as, **OFFLINE)
-        pipeline[0].model = model.base_model
+        if not isinstance(model, StaticEncoder):
+            pipeline[0].model = model.base_model
     first = len(pipeline)
     while type(pipeline[first - 1]).__name__ in HARMLESS:
         first -= 1

@@ -161,8 +161,10 @@ def why_not(setup: Setup, asked: Asked, method: str, metric: str, dataset: Datas
         return None
     if reason := _no_head(encoder, about.readout):
         return reason
-    if encoder.is_decoder and _states_read(metric, dataset) != EMBEDDING:
-        return f"encoders.{encoder.name} is a decoder: nothing but its own vectors of sentences is read"
+    if (why := encoder.sentences_alone) and _states_read(metric, dataset) != EMBEDDING:
+        return f"encoders.{encoder.name} {why}: nothing but its own vectors of sentences is read"
+    if encoder.is_static and model.strategy == RANDOM:
+        return f"{block.key}.trainings: encoders.{encoder.name} has no layers to draw anew; leave {RANDOM} out"
     if about.untouched_only and method != NONE and method != model.carried:
         return f"{block.key}.methods: {metric} is measured on the untouched model only"
     return None if method == NONE else _not_under(setup.methods[method], asked, method, metric, dataset)

@@ -92,7 +92,7 @@ def test_heads_and_probes_learn_from_kept_sentence_vectors(folder):
     for (method, _), X in zip(reader.axis, reader.each_sentences(BIOS["text"].tolist()), strict=True):
         by_hand = train_heads(X, y, n_classes=3, seeds=[0], **parts, **training).predict(X[rows.test])
         assert scores[method] == pytest.approx((by_hand == y[rows.test]).mean())
-    cuts = {"cuts": "biasflow.tasks.classification.cuts", "data": ["paper"], "split_seeds": [0], "probe_seeds": [0]}
+    cuts = {"cuts": "biasflow.tasks.classification.cuts", "data": ["released"], "split_seeds": [0], "probe_seeds": [0]}
     facts = probes.read(source, folder / "probes", epochs=2, **cuts)
     assert facts["device"] == "cpu"
 
