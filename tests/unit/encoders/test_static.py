@@ -17,6 +17,7 @@ from biasflow.encoders.load import load_encoder
 from biasflow.methods.fitted import save
 from biasflow.methods.fitting import fit_block
 from biasflow.plan.cells import plan
+from biasflow.plan.choices import first_configuration
 from biasflow.plan.configuration import resolve
 from biasflow.plan.facts import gather
 from biasflow.plan.setup import Setup
@@ -79,6 +80,9 @@ def test_its_folder_says_what_it_is_and_what_is_measured_on_it(folder):
     methods = ["none", "leace", "leace-sentence", "leace-sentence-random-matched"]
     block = {"encoders": ["real"], "methods": methods, "trainings": ["pretrained", "random"], "seeds": [0]}
     block |= {"metrics": ["weat", "seat", "similarity", "retrieval", "people_search", "crows_pairs"]}
+    assert (
+        "methods: [none, leace-sentence, leace-sentence-random-matched]" in first_configuration(str(folder), "f").text
+    )
     config = resolve(asking(block, ("encoders.real.path", str(folder))), SCHEMA)
     reasons = {}
     for cell in plan(Setup(config, gather(config))).cells:
