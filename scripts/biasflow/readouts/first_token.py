@@ -9,12 +9,13 @@ is not stored: `readouts.states`."""
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
 from biasflow.base.tabular import read_parquet
-from biasflow.encoders.first_token import first_states, text_batches, text_tokens
+from biasflow.encoders.first_token import CHUNK, first_states, text_batches, text_tokens
 from biasflow.encoders.places import LAST_CLS, SENTENCE
 from biasflow.encoders.taps import depth
 from biasflow.readouts.reader import Reader, open_reader
@@ -51,9 +52,12 @@ def _of_first(reader: Reader, texts: Sequence[str], output: Path, max_length: in
 def _of_sentences(reader: Reader, texts: Sequence[str], output: Path) -> dict:
     behind = reader.sentence_encoder.behind
     reader = replace(reader, fitted=to_be_stored(reader.fitted, depth(reader.model), behind["parts"]))
-    vectors = np.stack([*reader.each_at_sentence(texts)])
-    with reader.storing(output, len(texts), "float32", vectors.shape[-1]) as (keep, meta):
-        keep(range(len(texts)), vectors)
+    parts = [range(start, min(start + CHUNK, len(texts))) for start in range(0, len(texts), CHUNK)]
+    of_parts = (np.stack([*reader.each_at_sentence([texts[row] for row in rows])]) for rows in parts)
+    first = next(of_parts)
+    with reader.storing(output, len(texts), "float32", first.shape[-1]) as (keep, meta):
+        for rows, vectors in zip(parts, chain([first], of_parts), strict=True):
+            keep(rows, vectors)
         facts = reader.facts()
         meta |= {SENTENCE: behind, "truncated": facts["truncated"]}
     return {**facts, **meta}

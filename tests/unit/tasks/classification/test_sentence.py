@@ -53,8 +53,9 @@ def encoded(folder):
 
 
 def test_kept_vectors_are_those_that_the_library_encodes_and_every_method_acts_before_they_are_normalised(
-    folder, request
+    folder, request, monkeypatch
 ):
+    monkeypatch.setattr(first_token, "CHUNK", 90)  # texts that are read together
     case = request.node.callspec.params["folder"]
     width = WIDTH.get(case, HIDDEN)
     at_sentence, last = ("sentence", random_eraser(2, width)), ("layer[-1]", random_eraser(1, HIDDEN))
