@@ -94,13 +94,18 @@ def _index(sections: dict[str, list[str]]) -> str:
 This page helps you choose a measure. A card says what measures mean and need, whether they followed a bias that we
 planted, and what is known against them.
 
-* **With a masked-LM head** report {", ".join(green)} first: it rose with a planted bias by a similar amount in
-  [all encoders that we calibrated](../trust.md#what-is-calibrated-and-what-is-not). **Without one**, as most sentence
-  encoders, report SEAT 6, which rose in all, but by different amounts. Not calibrated: for a search model
-  [retrieval](retrieval.md), for a classifier [flips](flips.md) and [TPR gaps](fairness.md). A score that is read from a
-  [weak head](../concepts/words.md#words-for-results) is no evidence.
+| your model | report first | in real encoders, with a planted bias |
+|---|---|---|
+| has a masked-LM head that is not weak | {", ".join(green)} | rose by similar amounts, all in encoders with weak heads: on a good one it was not tried |
+| has no such head, as most sentence encoders | [SEAT 6](weat.md) | rose by different amounts |
+| searches | [retrieval gap](retrieval.md) | not tried |
+| classifies | [flips](flips.md) and the TPR gap of each label (`tpr_gap`) | not tried |
+
+[What is calibrated](../trust.md#what-is-calibrated-and-what-is-not) has all measures, and says how. A
+[weak head](../concepts/words.md#words-for-results) is no evidence.
+
 * *Real encoders* on a card: the class of the measure (and how many of its tests have it).
-* *Smallest dose*: the smallest share of the full bias at which the measure differed from an encoder without bias.
+* *Smallest dose*: the smallest share of the full bias at which the measure differed from an encoder without bias; of several measures or runs divided by /.
 
 *Made by `make cards` from [these runs](../../scripts/biasflow/data/cards/runs.yaml).*
 """

@@ -47,7 +47,7 @@ def test_a_folded_model_computes_what_the_edited_one_does(kind, head, place, cen
     changed = fold(model, [(place, eraser)])
     assert changed and not torch.allclose(before, wanted)
     difference = float((logits(model) - wanted).abs().max() / wanted.abs().max())
-    assert difference < 5e-6  # docs/command.md says 1e-6; processors differ
+    assert difference < 5e-6  # as docs/command.md says
     torch.testing.assert_close(model.base_model(**batch_of()).last_hidden_state, states, rtol=0, atol=0)
 
 
