@@ -23,8 +23,10 @@ with rule(snakemake) as facts:
         arguments["origin"], _ = load_with_sentence_vector(folder, head=heads["pretrained"], device=device)
     if task := fit.get("task"):
         module, data = module_named(task["module"]), {role: files[role] for role in task["roles"]}
-        arguments["task"] = module.gendered_vectors(model, tokenizer, data, **task["options"])
-        arguments["task_place"] = task["place"]
+        arguments["task"] = {
+            place: module.gendered_vectors(model, tokenizer, data, **options)
+            for place, options in task["places"].items()
+        }
     fitted = fit_block(model, tokenizer, **arguments)
     with whole_folder(snakemake.output.about) as folder:
         for name, table in fitted.tables.items():

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from biasflow.base.errors import BiasflowError
 from biasflow.encoders.described import Description
 from biasflow.encoders.families import FAMILIES, HEADS, sign_of_decoder
-from biasflow.encoders.sentence_transformers import FIRST_TOKEN
+from biasflow.encoders.sentence_transformers import FIRST_TOKEN, STATIC
 from biasflow.encoders.stored import (
     DEPTH,
     HIDDEN,
@@ -142,9 +142,14 @@ class Encoder:
         return bool(self.described and self.described.sentence)
 
     @property
-    def is_decoder(self) -> bool:
-        """Whether it is one, of which nothing but its vectors of sentences is read."""
-        return sign_of_decoder(self.known) is not None
+    def is_static(self) -> bool:
+        """Whether it is a table of vectors without layers."""
+        return self.known.get("model_type") == STATIC
+
+    @property
+    def sentences_alone(self) -> str:
+        """Why nothing but its own vectors of sentences is read, "" where more is."""
+        return "has no layers" if self.is_static else "is a decoder" if sign_of_decoder(self.known) else ""
 
     @property
     def has_mask(self) -> bool:

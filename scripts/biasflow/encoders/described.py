@@ -15,9 +15,11 @@ from biasflow.corpora.word_sets import split_words
 from biasflow.encoders.families import FAMILIES, HEADS, lacking, sign_of_decoder
 from biasflow.encoders.sentence_transformers import (
     FIRST_TOKEN,
+    STATIC,
     check_modules,
     encoder_folder,
     files_beside,
+    is_static,
     own_pooling,
     sentence_vector,
     whole_folder_of,
@@ -42,6 +44,7 @@ from biasflow.encoders.stored import (
     puts_around,
     settings_of,
     size_of,
+    static_table,
     tokenizer_of,
     wrapping_of,
 )
@@ -80,6 +83,16 @@ def describe(folder: Path) -> Description:
     special tokens around a text."""
     folder = whole_folder_of(folder) or folder
     home = encoder_folder(folder)
+    if is_static(folder):
+        check_modules(folder)
+        about = {"pooling": own_pooling(folder), "sentence": sentence_vector(folder), "folder": home}
+        return Description(
+            {"model_type": STATIC, HIDDEN[0]: static_table(home)[1][1]},
+            dict.fromkeys(HEADS, "it has no layers"),
+            has_mask=False,
+            beside=tuple(files_beside(folder)),
+            **about,
+        )
     check_stored(home)
     check_modules(folder)
     config, names = read_json(home / CONFIG), set().union(*headers(home).values())

@@ -48,7 +48,7 @@ def text_batches(
 
 
 def text_tokens(
-    model: nn.Module, tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], *, max_length: int
+    model: nn.Module, tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], *, max_length: int | None
 ) -> Tokens:
     """The tokens of texts for a model; those longer than max_length tokens, or than the encoder takes, are cut.
 
@@ -71,7 +71,7 @@ def first_states(model: nn.Module, batch: Mapping[str, torch.Tensor]) -> torch.T
 
 @torch.inference_mode()
 def first_token_vectors(
-    model: nn.Module, tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], *, max_length: int
+    model: nn.Module, tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], *, max_length: int | None
 ) -> tuple[torch.Tensor, int]:
     """`first_states` of all texts, [n, hidden] on the CPU, and how many of them were cut (see `text_tokens`).
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 import torch
+from safetensors import safe_open
 from tokenizers import AddedToken
 from transformers import (
     MODEL_FOR_CAUSAL_LM_MAPPING,
@@ -29,6 +30,7 @@ from transformers import (
     PretrainedConfig,
     PreTrainedModel,
     PreTrainedTokenizerBase,
+    PreTrainedTokenizerFast,
     set_seed,
 )
 from transformers.utils import logging as transformers_logging
@@ -37,15 +39,19 @@ from biasflow.base.errors import AbsentError, BiasflowError
 from biasflow.base.files import read_json
 from biasflow.encoders.families import DECODER, FAMILIES
 from biasflow.encoders.linear_head import FirstTokenClassifier
-from biasflow.encoders.sentence_transformers import encoder_folder, whole_folder_of
+from biasflow.encoders.sentence_transformers import encoder_folder, is_static, whole_folder_of
+from biasflow.encoders.static import StaticConfig, StaticEncoder
 from biasflow.encoders.stored import (
+    AGAIN,
     AROUND,
     HEAD,
     INDEX,
+    PIECES,
     WEIGHTS,
     WITHOUT_TOKENS,
     check_stored,
     settings_of,
+    static_table,
     stored_files,
     wrapping,
 )
@@ -65,6 +71,7 @@ UNUSED = "token_type_embeddings"  # may be zero: where there is one type, it say
 SPECIAL = ("unk_token", "cls_token", "sep_token", "pad_token", "mask_token")
 WITH_SPECIAL = ("WordPiece", "BPE")  # kinds of vocabulary that hold them; to others the library adds them
 SEGMENTS = "token_type_ids"
+UNCUT = 2**30  # tokens of the longest text of an encoder without layers, where its tokenizer cuts none
 NEW_WITH_A_HEAD = r"(^|\.)(classifier|pre_classifier|pooler)\.|^(head|dense)\."  # the layers of a classification head
 
 
@@ -80,6 +87,11 @@ def load_encoder(
     puts no special tokens around a text, or whose vocabulary lacks one, to which the library would give the number of
     another piece."""
     folder = Path(folder)
+    if is_static(folder):
+        if head != "none":
+            raise AbsentError(f"{folder}: an encoder without layers has no {head} head; leave out what needs it.")
+        model, tokenizer = _static(folder)
+        return model.to(device), tokenizer
     if head == "classification" and (folder / HEAD).is_file():
         encoder, tokenizer = load_encoder(folder, head="none")
         return FirstTokenClassifier.load(encoder, folder).to(device).eval(), tokenizer
@@ -171,6 +183,28 @@ def load_with_sentence_vector(
         if head != "next_sentence":
             raise
         return load_model(folder, training, head="none", device=device)
+
+
+def _static(folder: Path) -> tuple[StaticEncoder, PreTrainedTokenizerBase]:
+    """An encoder without layers, and its tokenizer, by which texts are only counted and searched for words: the library
+    has its own. BiasflowError for a table that is none or has values that are not finite, and for more pieces."""
+    name, (rows, width) = static_table(folder)
+    with safe_open(folder / WEIGHTS, framework="pt") as file:
+        if not torch.isfinite(file.get_tensor(name)).all():
+            raise BiasflowError(f"{folder}: the weights hold NaN or infinite values (first in {name}); {AGAIN}.")
+    with explained(folder, "the tokenizer cannot be read", "add its files") as files:
+        tokenizer = PreTrainedTokenizerFast(tokenizer_file=str(files / PIECES[0]))
+        about = read_json(files / PIECES[0])["model"]
+        unknown = about["vocab"][about["unk_id"]][0] if about.get("unk_id") is not None else about.get("unk_token")
+        tokenizer.unk_token, tokenizer.pad_token = unknown, tokenizer.convert_ids_to_tokens(0)
+    if name == "embedding.weight" and len(tokenizer) > rows:
+        raise BiasflowError(f"{folder}: the tokenizer has {len(tokenizer)} pieces, but the table {rows}; {AGAIN}.")
+    cut = (tokenizer.backend_tokenizer.truncation or {}).get(
+        "max_length", UNCUT
+    ) + tokenizer.num_special_tokens_to_add()
+    model = StaticEncoder(StaticConfig(num_hidden_layers=0, hidden_size=width, max_position_embeddings=cut))
+    model.name_or_path = model.config.name_or_path = tokenizer.name_or_path = str(folder)
+    return model.eval(), tokenizer
 
 
 def _check_values(folder: Path, model: PreTrainedModel) -> None:

@@ -8,14 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
 import torch
 from torch import nn
-from transformers import PreTrainedModel
+from transformers import BatchEncoding, PreTrainedModel, PreTrainedTokenizerBase
 
 from biasflow.base.errors import AbsentError
+from biasflow.encoders.batches import encode, over_batches
+from biasflow.encoders.device import as_trained
 from biasflow.encoders.load import OFFLINE, explained
 from biasflow.encoders.places import SENTENCE
 from biasflow.encoders.sentence_transformers import HARMLESS, files_beside, whole_folder_of
+from biasflow.encoders.static import StaticEncoder
 from biasflow.encoders.stored import MODULES
 from biasflow.encoders.taps import name_of
 
@@ -40,6 +44,13 @@ class SentenceEncoder:
         kinds, pooling = [type(module).__name__ for module in self.pipeline], self.pipeline[-1]
         is_mean = kinds == ["Transformer", "Pooling"] and pooling.pooling_mode in WEIGHTED
         return (None, SENTENCE) if is_mean else (SENTENCE,)
+
+    @property
+    def behind(self) -> dict[str, object]:
+        """What comes behind the place `sentence`, as files of vectors say it (`states.States`): parts, and what
+        `finished` does."""
+        normalised = any(type(module).__name__ == "Normalize" for module in self.last)
+        return {"parts": self.parts, "normalised": normalised, "dimensions": self.pipeline.truncate_dim}
 
     def prompt(self, kind: Kind) -> str:
         """What stands before every text."""
@@ -82,10 +93,27 @@ def sentence_encoder(model: PreTrainedModel) -> SentenceEncoder:
     beside, advice = files_beside(folder), "get the encoder again"
     with explained(folder, "sentence-transformers cannot read it", advice, beside) as files:
         pipeline = SentenceTransformer(str(files), device="cpu", model_kwargs=read_as, **OFFLINE)
-        pipeline[0].model = model.base_model
+        if not isinstance(model, StaticEncoder):
+            pipeline[0].model = model.base_model
     first = len(pipeline)
     while type(pipeline[first - 1]).__name__ in HARMLESS:
         first -= 1
     last = list(pipeline)[first:]
     del pipeline[first:]
     return SentenceEncoder(pipeline.to(model.device).eval(), last)
+
+
+@torch.inference_mode()
+def vectors_of(
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], *, batch_size: int = 64
+) -> torch.Tensor:
+    """The vectors of texts at the place `sentence`, [n, d] on the CPU, under the edits that are active in the model."""
+    encoder, encoded = sentence_encoder(model), encode(tokenizer, texts, truncation=True)
+
+    def of_texts(rows: list[int], batch: BatchEncoding) -> torch.Tensor:
+        return encoder.vectors([texts[row] for row in rows]).cpu()
+
+    options = {"batch_size": batch_size, "description": "sentence vectors"}
+    with as_trained(model):
+        order, vectors = zip(*over_batches(of_texts, encoded, model, tokenizer, **options), strict=True)
+    return torch.cat(vectors)[np.argsort(np.concatenate(order))]

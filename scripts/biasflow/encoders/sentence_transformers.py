@@ -19,6 +19,7 @@ _NAMES = {"cls_token": FIRST_TOKEN, "mean_tokens": "mean"}
 _FLAG = "pooling_mode_"
 ASKED = ("query", "document")  # the prompts that the library puts before what is searched for, and before what is found
 LIBRARY = "sentence_transformers."  # how the class of a module begins that needs no code of the folder
+STATIC = "StaticEmbedding"  # a first module that is a tokenizer and a table of vectors, and no transformer
 HARMLESS = ("Normalize", "Dropout")  # modules that change no cosine of vectors; `sentence` is the place before them
 
 
@@ -33,6 +34,11 @@ def whole_folder_of(encoder: Path) -> Path | None:
     an encoder without a list of modules."""
     above = (folder for folder in (encoder, encoder.parent) if (folder / MODULES).is_file())
     return next((folder for folder in above if encoder_folder(folder) == encoder), None)
+
+
+def is_static(folder: Path) -> bool:
+    """Whether a text's vector is the mean of vectors that its pieces have in a table, without layers."""
+    return [kind for kind, _ in _modules(folder)][:1] == [STATIC]
 
 
 def files_beside(folder: Path) -> list[Path]:
@@ -52,7 +58,7 @@ def own_pooling(folder: Path) -> str:
         return names
     modules = [kind for kind in kinds[1:] if kind not in HARMLESS]
     if not modules:
-        return UNNAMED
+        return SENTENCE if is_static(folder) else UNNAMED
     lowers = settings_of(encoder_folder(folder)).get("do_lower_case")
     more = _default_prompt(about) or about.get("truncate_dim") or lowers
     return SENTENCE if modules != ["Pooling"] or names not in POOLINGS or more else names
@@ -87,6 +93,8 @@ def sentence_vector(folder: Path) -> str:
 
 
 def _steps(folder: Path) -> Iterator[str]:
+    if is_static(folder):
+        yield "mean of static vectors"
     for kind, path in _modules(folder)[1:]:
         about = object_in(folder / path / CONFIG)
         if kind == "Pooling":
@@ -156,10 +164,11 @@ def _modules(folder: Path) -> Sequence[tuple[str, str]]:
     modules = read_json(file) if file.is_file() else []
     if not isinstance(modules, list) or not all(_is_module(module) for module in modules):
         raise BiasflowError(f"{file}: it must be a list of modules, each with a type and a path; get the encoder again")
-    for path in (module["path"] for module in modules):
+    paths = ["" if module["path"] == "." else module["path"] for module in modules]
+    for path in paths:
         if path and not is_plain_name(path):
             raise BiasflowError(f"{file}: names {path}, which lies elsewhere: an encoder is its own files")
-    return [(module["type"].rpartition(".")[2], module["path"]) for module in modules]
+    return [(module["type"].rpartition(".")[2], path) for module, path in zip(modules, paths, strict=True)]
 
 
 def _is_module(module: object) -> bool:

@@ -136,7 +136,8 @@ def stored_files(folder: str | Path) -> list[Path]:
     entries = folder.iterdir() if folder.is_dir() else ()  # plans are also made of encoders that are not there yet
     tokenizer = sorted(path for path in entries if any(map(path.match, names)))
     head = [folder / HEAD] * (folder / HEAD).is_file()
-    return list(dict.fromkeys([folder / CONFIG, *index, *weights, *head, *tokenizer]))
+    config = [folder / CONFIG] * ((folder / CONFIG).is_file() or not (folder / MODULES).is_file())  # static ones: none
+    return list(dict.fromkeys([*config, *index, *weights, *head, *tokenizer]))
 
 
 def digests_of(folder: str | Path) -> dict[str, str]:
@@ -335,6 +336,17 @@ def headers(folder: Path) -> dict[Path, Header]:
         path: {name.removeprefix(before): about for name, about in header.items()}
         for path, header in header_by_path.items()
     }
+
+
+def static_table(folder: Path) -> tuple[str, tuple[int, int]]:
+    """The name and the shape, [pieces, dimensions], of the vectors of a sentence encoder without layers.
+
+    BiasflowError for weights that are none of such an encoder."""
+    shapes = {name: shape for name, (_, shape) in header_of(folder / WEIGHTS).items()}
+    name = next((name for name in ("embedding.weight", "embeddings") if len(shapes.get(name, ())) == 2), None)
+    if name is None:
+        raise BiasflowError(f"{folder / WEIGHTS}: no table of the vectors of pieces (embedding.weight); {AGAIN}")
+    return name, shapes[name]
 
 
 def wrapping(folder: Path) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -54,7 +55,7 @@ from biasflow.text.sentence_pairs import load_sentence_pairs
 
 log = logging.getLogger(__name__)
 
-SENTENCES_OF = "sentences of "  # words or pairs: what is fitted at the place `sentence`
+SENTENCES_OF = "sentences of "  # words, pairs or a task: what is fitted at the place `sentence`
 WORDS, PAIRS, TASK = "words", "pairs", "task"  # values of fitted_to; SENTENCE_DEBIAS has its own pairs
 TOKENS = "tokens"  # of the texts in which the words occur: what a matched control moves as far as its method does
 COMPONENTS = {POOLED: 1, SENTENCE_DEBIAS: 1, LAST: 2, BEFORE: 2, **dict.fromkeys(ATTENTION, 1)}
@@ -113,8 +114,7 @@ def fit_block(
     n: int = 5000,
     max_length: int = 128,
     sentence_pairs: Mapping[str, pd.DataFrame] | None = None,
-    task: TaskTexts | None = None,
-    task_place: str = places.LAST_CLS,
+    task: Mapping[str, TaskTexts] = MappingProxyType({}),
     batch_size: int = 64,
 ) -> Fitted:
     """Fit all methods that edit `model`, and return their erasers by method, setting and place.
@@ -125,8 +125,9 @@ def fit_block(
             `sentences`, with max_length as in `find_occurrences`;
     pairs   the states of `sentence_pairs` (see `load_sentence_pairs`); so are grids;
             of both, what acts at `sentence` is fitted to the vectors there of the sentences;
-    task    X [n, hidden], z [n] and y [n] of `task`: the vectors of a task's texts at `task_place` (the first token's
-            states in the last layer), their genders, and their classes (for erasers that need labels).
+    task    X [n, hidden], z [n] and y [n] of `task`, which has them for each place that is edited so (last.cls, the
+            first token's states in the last layer; pooled; sentence): the vectors there of a task's texts, their
+            genders, and their classes (for erasers that need labels).
     An untouched model is run over words and pairs once, for all methods and places together. A `sequential` eraser
     whose place has edits before it needs another pass, with these edits active.
 
@@ -148,7 +149,8 @@ def fit_block(
         SENTENCE_DEBIAS: lambda fitted_on: pair_states(
             fitted_on, tokenizer, sentence_pairs, "sentence-debias", **reading
         ),
-        TASK: lambda fitted_on: task_vectors(fitted_on, task, task_place),
+        TASK: lambda fitted_on: task_vectors(fitted_on, task),
+        SENTENCES_OF + TASK: lambda fitted_on: task_vectors(fitted_on, task, of_sentences=True),
     }
     vectors = _Vectors(model)
     vectors.read(plans, {MODEL: model, PRETRAINED: origin}, sources)

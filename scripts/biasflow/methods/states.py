@@ -24,8 +24,8 @@ from biasflow.encoders import taps
 from biasflow.encoders.batches import at_occurrences, encode, over_batches, padded
 from biasflow.encoders.device import as_trained
 from biasflow.encoders.edit import Edits, edited, watched
-from biasflow.encoders.places import LAST_CLS, POOLED, has_tokens
-from biasflow.encoders.sentence_encoder import sentence_encoder
+from biasflow.encoders.places import POOLED, SENTENCE, has_tokens
+from biasflow.encoders.sentence_encoder import vectors_of
 from biasflow.methods.occurrences import Occurrences, evenly, find_occurrences_for
 from biasflow.text.sentence_pairs import check_pairs
 
@@ -280,20 +280,12 @@ class SentenceStates(VectorSource):
 
     source: WordStates | PairStates
 
-    @torch.inference_mode()
     def at(self, places: Sequence[str], edits: Edits = ()) -> States:
         """Return `sentence` -> float32 [n, d], with `edits` active in the model."""
-        model, texts = self.source.model, list(dict.fromkeys(self.source.texts))
-        encoder, encoded = sentence_encoder(model), encode(self.source.tokenizer, texts, truncation=True)
-
-        def of_texts(rows: list[int], batch: BatchEncoding) -> torch.Tensor:
-            return encoder.vectors([texts[row] for row in rows]).cpu()
-
-        options = {"batch_size": self.source.batch_size, "description": "sentence vectors"}
-        with edited(model, edits), as_trained(model):
-            results = over_batches(of_texts, encoded, model, self.source.tokenizer, **options)
-            vectors = {texts[row]: vector for rows, X in results for row, vector in zip(rows, X, strict=True)}
-        return dict.fromkeys(places, torch.stack([vectors[text] for text in self.source.texts]))
+        model, (rows, texts) = self.source.model, pd.factorize(np.array(self.source.texts, dtype=object))
+        with edited(model, edits):
+            vectors = vectors_of(model, self.source.tokenizer, texts.tolist(), batch_size=self.source.batch_size)
+        return dict.fromkeys(places, vectors[rows])
 
     def labels(self, X: torch.Tensor) -> dict[str, torch.Tensor | None]:
         return self.source.labels(X)
@@ -327,11 +319,13 @@ class TaskVectors(VectorSource):
         return {"z": torch.as_tensor(self.z), "pairs": None}
 
 
-def task_vectors(model: nn.Module, task: TaskTexts | None, place: str = LAST_CLS) -> TaskVectors:
-    """Return the vectors, genders and classes of a task's texts, which were read at `place` of the model."""
-    if task is None:
-        raise BiasflowError("there are no vectors of a task to fit to; give task")
-    return TaskVectors(*taps.resolve(model, place), *task)
+def task_vectors(model: nn.Module, task: Mapping[str, TaskTexts], *, of_sentences: bool = False) -> TaskVectors:
+    """Return the vectors, genders and classes of a task's texts, at the place `sentence` or at the other one of `task`
+    (place of the model -> what was read there)."""
+    place = next((place for place in task if (place == SENTENCE) == of_sentences), None)
+    if place is None:
+        raise BiasflowError("there are no such vectors of a task to fit to; give task")
+    return TaskVectors(*taps.resolve(model, place), *task[place])
 
 
 def allocate(shapes: Mapping[str, tuple[int, ...]]) -> States:

@@ -161,8 +161,10 @@ def why_not(setup: Setup, asked: Asked, method: str, metric: str, dataset: Datas
         return None
     if reason := _no_head(encoder, about.readout):
         return reason
-    if encoder.is_decoder and _states_read(metric, dataset) != EMBEDDING:
-        return f"encoders.{encoder.name} is a decoder: nothing but its own vectors of sentences is read"
+    if (why := encoder.sentences_alone) and _states_read(metric, dataset) != EMBEDDING:
+        return f"encoders.{encoder.name} {why}: nothing but its own vectors of sentences is read"
+    if encoder.is_static and model.strategy == RANDOM:
+        return f"{block.key}.trainings: encoders.{encoder.name} has no layers to draw anew; leave {RANDOM} out"
     if about.untouched_only and method != NONE and method != model.carried:
         return f"{block.key}.methods: {metric} is measured on the untouched model only"
     return None if method == NONE else _not_under(setup.methods[method], asked, method, metric, dataset)
@@ -221,8 +223,9 @@ def _not_under(about: object, asked: Asked, method: str, metric: str, dataset: D
     gendered = [kind for kind in TASKS if kind_of(kind).gendered]
     if "task" in sources(about) and not (asked.task and asked.task.kind.gendered):
         return f"{asked.block.key}.task: methods.{method} is fitted to a task of kind {' or '.join(gendered)}"
-    if "task" in sources(about) and (place := asked.task.kind.gendered.place) not in places_of(about):
-        return f"methods.{method}: what is fitted to tasks.{asked.task.name} acts at {place}; write places: {place}"
+    if "task" in sources(about) and places_of(about) - {*(known := asked.task.kind.gendered.places)}:
+        acts = f"acts at {' or '.join(known)}; write places: {known[0]}"
+        return f"methods.{method}: what is fitted to tasks.{asked.task.name} {acts}"
     reads_states = _states_read(metric, dataset)
     if unseen := unseen_setting(about, reads_states, layers):
         acts = f"{'it' if unseen[0] == NA else unseen[0]} acts at {unseen[1]} only"

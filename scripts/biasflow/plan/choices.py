@@ -231,12 +231,9 @@ OF_FOLDER: Mapping[str, Callable[[Setup], Lines]] = {
 }
 
 
-FIRST_METHODS = (
-    "none",
-    "leace",
-    "leace-random-matched",
-)  # the first alone where the layers of an architecture are not known
-CONTROL = "leace-random-matched is a control: random edits of the same size in place of leace."
+FIRST_METHODS = ("none", "leace", "leace-random-matched")
+SENTENCE_METHODS = ("none", "leace-sentence", "leace-sentence-random-matched")  # where the layers are not known
+CONTROL = "{} is a control: random edits of the same size in place of {}."
 UNEDITED = "No method can act, because the layers of the model type {kind} are not known."
 SLOW = ("ceat", "people_search")  # reads thousands of texts: a user may want to see the others first
 TEXT = shipped("data/first_configuration.txt")  # with {names} for what `first_configuration` fills in
@@ -257,20 +254,21 @@ def first_configuration(folder: str, file: str) -> First:
     setup = with_folder(folder)
     of_encoders = {name for name, entry in METRICS.items() if entry.pretrained and entry.datasets in DATASETS}
     why = {name: reason for name, reason in reasons(setup).items() if name in of_encoders}
-    kind = setup.encoders[ENCODER].model_type
-    editable = kind in FAMILIES
+    kind, names = setup.encoders[ENCODER].model_type, FIRST_METHODS
+    if kind not in FAMILIES:
+        names = SENTENCE_METHODS if setup.encoders[ENCODER].is_sentence_encoder else FIRST_METHODS[:1]
     asked = [name for name, reason in why.items() if not reason and METRICS[name].measures]
     lacking = {name: reason for name, reason in why.items() if reason}
     width = max(len(name) for name in asked) + 1
-    unedited = "" if editable else UNEDITED.format(kind=kind)
+    unedited = UNEDITED.format(kind=kind) if names == FIRST_METHODS[:1] else ""
     template = read_text(TEXT).removesuffix("\n")
     text = template.format(
         folder=" ".join(folder.split()),
         file=file,
         name=_run_name(folder),
         path=json.dumps(folder, ensure_ascii=False),
-        methods=", ".join(FIRST_METHODS if editable else FIRST_METHODS[:1]),
-        about=f"none: the encoder as it is. {unedited or CONTROL}",
+        methods=", ".join(names),
+        about=f"none: the encoder as it is. {unedited or CONTROL.format(names[2], names[1])}",
         metrics="\n".join(f"      - {name:{width}}# {METRICS[name].label}" for name in asked if name not in SLOW),
         slow=", ".join(name for name in asked if name in SLOW),
         lacking="".join(f"    # Cannot be measured: {name}, because {reason}\n" for name, reason in lacking.items()),

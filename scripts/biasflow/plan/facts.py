@@ -19,7 +19,7 @@ from biasflow.encoders.configured import ANY, PREDICTIONS, VECTORS, Encoder
 from biasflow.encoders.described import check_classifier, describe
 from biasflow.encoders.families import FAMILIES
 from biasflow.encoders.recipes import MASKED_LM
-from biasflow.encoders.sentence_transformers import encoder_folder
+from biasflow.encoders.sentence_transformers import encoder_folder, is_static
 from biasflow.encoders.stored import CARRIED, CONFIG, INDEX, MERGE, WEIGHTS, adapter_of, check_config
 from biasflow.plan.asked import read_asked
 from biasflow.plan.datasets import BIOGRAPHIES, text_file
@@ -163,10 +163,11 @@ def _why_not(encoder: Encoder) -> str | None:
     weights = any((folder / name).exists() for name in (WEIGHTS, INDEX))
     if not weights and (base := adapter_of(folder)):
         return f"{folder} holds an adapter of {base}, and no encoder: {MERGE}"
-    if (folder / CONFIG).exists():  # whatever else is missing: a decoder need not be made whole
+    without = (CONFIG,) if is_static(folder) else ()
+    if (folder / CONFIG).exists() and not without:  # whatever else is missing: a decoder need not be made whole
         check_config(folder / CONFIG)
     for part, names in _HELD.items():
-        if not any(any(folder.glob(name)) for name in names):
+        if names != without and not any(any(folder.glob(name)) for name in names):
             if WEIGHTS in names and (pickled := next(folder.glob("pytorch_model*.bin"), None)):
                 return f"the weights in {folder} are {pickled.name}; convert them to safetensors ({CONVERT})"
             inside = sorted(path.parent.name for path in folder.glob(f"*/{CONFIG}"))

@@ -42,12 +42,10 @@ PLACE = re.compile(
 
 def methods_of_erasers() -> dict[str, list[dict]]:
     """One method for every eraser, of its name, at the places of its registry entry, and one at the vector of a
-    sentence encoder, for all that are fitted to something else than a task."""
+    sentence encoder."""
     methods = {name.replace("_", "-"): [{"eraser": name, "places": entry.places}] for name, entry in ERASERS.items()}
     at_sentence = {
-        f"{name.replace('_', '-')}{OF_SENTENCES}": [{"eraser": name, "places": SENTENCE_PLACE}]
-        for name, entry in ERASERS.items()
-        if entry.fitted_to[0] != "task"
+        f"{name.replace('_', '-')}{OF_SENTENCES}": [{"eraser": name, "places": SENTENCE_PLACE}] for name in ERASERS
     }
     return methods | at_sentence
 
@@ -121,8 +119,8 @@ def _unfitting_step(step: Mapping, key: str) -> Faults:
         yield f"{key}.places", f"{places!r} is no place; write {known}"
     if fitted_to not in can:
         yield f"{key}.fitted_to", f"{step['eraser']} can be fitted to {', '.join(can)}"
-    if fitted_to == "task" and places not in ("last.cls", "pooled"):
-        why = "what is fitted to a task acts at last.cls, or at pooled in a classifier that is given"
+    if fitted_to == "task" and places not in ("last.cls", "pooled", SENTENCE_PLACE):
+        why = "what is fitted to a task acts at last.cls, at sentence, or at pooled in a classifier that is given"
         yield f"{key}.places", f"{why}; write places: last.cls"
     if fitted_to == "task" and step["fitted_on"] == "pretrained":
         yield f"{key}.fitted_on", "what is fitted to the task is fitted on the model; leave it out"

@@ -9,7 +9,7 @@ from biasflow.plan.datasets import fitting_contexts, fitting_files, fitting_word
 from biasflow.plan.encoders import encoder_files, head_of, model_files
 from biasflow.plan.estimate import TOKENS, of_training, operations
 from biasflow.plan.jobs import FitJob, Job, Plan, Reading
-from biasflow.plan.methods import eraser_modules, needs_origin, resolved, sources
+from biasflow.plan.methods import eraser_modules, needs_origin, places_of, resolved, sources
 from biasflow.plan.setup import Setup
 from biasflow.registry import STRATEGIES, module_of
 from biasflow.tasks.kinds import TaskPlan
@@ -76,8 +76,9 @@ def _fit(setup: Setup, fit: FitJob, names: list[str], reading: Reading) -> Job:
     modules = eraser_modules(methods)
     if _fitted_to_task(setup.methods, names):
         gendered, seed = task.kind.gendered, model.split_seeds(reading.block.seeds)[0]
-        about = {"roles": list(gendered.data), "options": gendered.options(task, seed), "place": gendered.place}
-        params["task"] = {"module": module_of(gendered), **about}
+        edited = {place for method in methods for place in places_of(method)}
+        options = {place: gendered.options(task, seed, place) for place in gendered.places if place in edited}
+        params["task"] = {"module": module_of(gendered), "roles": list(gendered.data), "places": options}
         modules.add(module_of(gendered))
     return Job(
         "fit_methods",

@@ -84,15 +84,16 @@ class Reader:
 
     @contextlib.contextmanager
     def storing(
-        self, output: Path, n: int, dtype: str | None = None
+        self, output: Path, n: int, dtype: str | None = None, width: int | None = None
     ) -> Iterator[tuple[Callable[[Sequence[int], np.ndarray], None], dict[str, object]]]:
         """Write n vectors under every method of the reader's, as `states.States` reads them: a function that takes
         numbers of rows and their vectors [methods, rows, hidden], and the file's meta, to be filled in.
 
-        dtype: by default float16 from a GPU, where they are computed in half precision, and float32 otherwise. The file
-        is there, whole, at the end. BiasflowError for vectors that are not finite in it."""
+        dtype: by default float16 from a GPU, where they are computed in half precision, and float32 otherwise; width:
+        by default that of a token's state. The file is there, whole, at the end. BiasflowError for vectors that are not
+        finite in it."""
         dtype = dtype or str(dtype_on(self.model.device)).removeprefix("torch.")
-        shape = (len(self.axis), n, self.model.config.hidden_size)
+        shape = (len(self.axis), n, width or self.model.config.hidden_size)
         with array_on_disk(output, VECTORS, shape, dtype, self.axis) as (vectors, meta):
             meta[LAYERS] = depth(self.model)
 
@@ -162,6 +163,11 @@ class Reader:
         """The vectors that sentence-transformers makes of texts under one method after the other, float32 [texts, d].
 
         kind: which of the folder's prompts stands before each. Texts that are cut are counted in `truncation`."""
+        for vectors in self.each_at_sentence(texts, kind):
+            yield self.sentence_encoder.finished(torch.from_numpy(vectors)).contiguous().numpy()
+
+    def each_at_sentence(self, texts: Sequence[str], kind: Kind = "") -> Iterator[np.ndarray]:
+        """The same at the place `sentence`: before they are normalised, and cut to fewer dimensions."""
         encoder = self.sentence_encoder
         tokens = self.tokenised([encoder.prompt(kind) + text for text in texts])
 
@@ -169,8 +175,7 @@ class Reader:
             return encoder.vectors([texts[row] for row in rows], kind)
 
         encoded = tokens.of_all(range(len(tokens)))
-        for vectors in self.each_over(encoded, of_batch, "sentence vectors", parts=encoder.parts):
-            yield encoder.finished(torch.from_numpy(vectors)).contiguous().numpy()
+        return self.each_over(encoded, of_batch, "sentence vectors", parts=encoder.parts)
 
     @cached_property
     def sentence_encoder(self) -> SentenceEncoder:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from torch.nn.functional import normalize
 
 from biasflow.base.errors import BiasflowError
 from biasflow.encoders.edit import EditReport, Edits
@@ -18,7 +19,8 @@ from biasflow.methods.passes import Reports, add_report
 from biasflow.readouts.files import Axis, load_arrays
 
 VECTORS, LAYERS = "vectors", "layers"
-WORDS = "words"  # meta: whether the vectors are of words; where it is not there they are of first tokens
+WORDS = "words"  # meta: whether the vectors are of words; without this and SENTENCE they are of first tokens
+OF_FIRST = (None, CLS)  # the last edits that act on kept states of first tokens or words (`parted`)
 PLAIN = (NONE, NO_SETTING)
 BYTES_TOGETHER = 2 << 30  # vectors of several methods that are in memory at once
 ROWS_TOGETHER = 65_536  # that an eraser is applied to at once
@@ -45,9 +47,10 @@ def reaching(active: Active, layers: int, *, words: bool = False, sentence: bool
     return Active(active.method, active.setting, edits)
 
 
-def at_the_end(active: Active, layers: int) -> bool:
-    """Return whether the method edits the output of the last of so many layers, and nothing else."""
-    inside, behind = parted(active, layers, (None, CLS))
+def at_the_end(active: Active, layers: int, parts: Collection[str | None] = OF_FIRST) -> bool:
+    """Return whether the method edits the output of the last of so many layers, or what is made of it, and nothing
+    else."""
+    inside, behind = parted(active, layers, parts)
     return bool(behind) and not inside
 
 
@@ -71,11 +74,14 @@ def all_reaching(fitted: Fitted, layers: int, **seen: bool) -> Fitted:
     return of_settings(reaching(active, layers, **seen) for active in fitted.every_setting())
 
 
-def to_be_stored(fitted: Fitted, layers: int, *, words: bool = False) -> Fitted:
-    """Return the methods under which states, of first tokens or of words, have to be read off the model: the untouched
-    one, if it is wanted or others are made of it, and every method that acts before the end of the last layer."""
-    wanted = list(all_reaching(fitted, layers, words=words).every_setting())
-    early = [active for active in wanted if active.edits and not at_the_end(active, layers)]
+def to_be_stored(
+    fitted: Fitted, layers: int, parts: Collection[str | None] = OF_FIRST, *, words: bool = False
+) -> Fitted:
+    """Return the methods under which vectors (of first tokens or words, or of sentences if SENTENCE is one of `parts`)
+    have to be read off the model: the untouched one, if it is wanted or others are made of it, and every method that
+    acts before the end of the last layer."""
+    wanted = list(all_reaching(fitted, layers, words=words, sentence=SENTENCE in parts).every_setting())
+    early = [active for active in wanted if active.edits and not at_the_end(active, layers, parts)]
     return of_settings(early if len(early) == len(wanted) else [Active(NONE), *early])
 
 
@@ -90,7 +96,8 @@ def of_settings(methods: Iterable[Active]) -> Fitted:
 @dataclass(frozen=True)
 class States:
     """A file of readouts.first_token, or one like it, with the methods fitted to its model: vectors [n, d] under every
-    one of them. (A mean of states after an affine eraser is the eraser's of their mean.)"""
+    one of them. (A mean of states after an affine eraser is the eraser's of their mean.) Sentence vectors are kept as
+    they are at the place `sentence`; its meta SENTENCE (`SentenceEncoder.behind`) says what comes behind that."""
 
     path: Path
     fitted: Fitted
@@ -116,13 +123,15 @@ class States:
                 raise BiasflowError(f"{self.path}: no vectors of {' '.join(pair)}; it has {has}: read them again")
             return vectors[stored[pair]][rows].to(device)
 
-        plain, layers = None, file.meta[LAYERS]
-        for active in all_reaching(self.fitted, layers, words=file.meta.get(WORDS, False)).every_setting():
-            made = at_the_end(active, layers)
+        plain, layers, behind = None, file.meta[LAYERS], file.meta.get(SENTENCE, {})
+        seen = {"words": file.meta.get(WORDS, False), "sentence": bool(behind)}
+        for active in all_reaching(self.fitted, layers, **seen).every_setting():
+            made = at_the_end(active, layers, behind.get("parts", OF_FIRST))
             if made and plain is None:
                 plain = read(PLAIN)
             states = applied(active, plain) if made else read((active.method, active.setting))
-            yield active.method, active.setting, states
+            states = normalize(states, dim=-1) if behind.get("normalised") else states
+            yield active.method, active.setting, states[:, : behind.get("dimensions")]
 
     def in_groups(self, rows: np.ndarray, *, device: torch.device | str = "cpu") -> Iterator[tuple[Axis, torch.Tensor]]:
         """Several methods at once, as many as memory holds: (their part of the axis, vectors [methods, rows, d])."""

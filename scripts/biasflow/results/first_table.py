@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from biasflow.base.sample import limit_of
+from biasflow.encoders.places import SENTENCE
 from biasflow.matrix import ELSEWHERE, RANDOM
 from biasflow.results.matrix import UNTRAINED, criticisms, limited
 from biasflow.results.scores import NA
@@ -30,9 +31,10 @@ class FirstTable:
 def first_table(matrix: pd.DataFrame, task: str) -> FirstTable:
     """The cells of `matrix` (results.matrix) whose models were fine-tuned on `task`; NA: on none.
 
-    A column names the dataset and the head where its measure has several, and a dataset that is limited. The caption
-    says which those are, what is better, what is known against a measure or stands against a value, why cells are
-    empty, and which methods have more than SETTINGS settings and are left to matrix.csv."""
+    A column names the dataset and the head where its measure has several, and a dataset that is limited, or of the
+    vectors that sentence-transformers makes. The caption says which those are, what is better, what is known against a
+    measure or stands against a value, why cells are empty, and which methods have more than SETTINGS settings and are
+    left to matrix.csv."""
     of_task = matrix[matrix["task"] == task]
     settings = of_task.groupby("method", sort=False)["setting"].nunique()
     left_out = settings.index[settings > SETTINGS]
@@ -57,7 +59,8 @@ def _columns(measured: pd.DataFrame) -> dict[tuple[str, str, str], tuple[str, st
     for measure, block in measured.groupby("measure", sort=False):
         several = [key for key in COLUMN[1:] if block[key].nunique() > 1]
         for row in block.drop_duplicates(COLUMN).to_dict("records"):
-            shown = dict.fromkeys([*several, *(["dataset"] if limit_of(row["dataset"]) else [])])
+            is_named = limit_of(row["dataset"]) or SENTENCE in row["dataset"].split("-")
+            shown = dict.fromkeys([*several, *(["dataset"] if is_named else [])])
             about = [row[key] for key in shown if row[key] != NA]
             name, header = "_".join([measure, *about]), " ".join([row["label"], ", ".join(about)]).strip()
             columns[tuple(row[key] for key in COLUMN)] = name, header

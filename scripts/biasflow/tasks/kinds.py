@@ -77,12 +77,12 @@ class Step:
 class Gendered:
     """The vectors that methods with `fitted_to: task` are fitted to: `gendered_vectors(model, tokenizer, data,
     **options)` of a module, which returns vectors, genders and classes. data: role -> file of the task's data; options:
-    by the seed of a split; place: where the vectors are, and the methods act."""
+    by the seed of a split and the place; places: where vectors are read, and methods act."""
 
     module: str
     data: Mapping[str, str]
-    options: Callable[[TaskPlan, int], Options]
-    place: str = LAST_CLS
+    options: Callable[[TaskPlan, int, str], Options]
+    places: tuple[str, ...] = (LAST_CLS,)
 
 
 def recipe(task: TaskPlan, strategy: str) -> dict[str, object]:

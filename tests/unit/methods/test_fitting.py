@@ -37,7 +37,7 @@ PAIRS = pd.DataFrame(
     ],
     columns=["masculine", "feminine"],
 )
-TASK = torch.randn(9, HIDDEN), torch.arange(9) % 2
+TASK = {"last.cls": (torch.randn(9, HIDDEN), torch.arange(9) % 2)}
 GIVEN = {
     "sentences": SENTENCES,
     "words": WORDS,
@@ -112,7 +112,7 @@ def test_every_method_acts_in_the_model_it_was_fitted_to_and_comes_back_from_its
         "pooled": [at("pooled", "leace", fitted_to="pairs")],
         "cls": [at("last.cls", "hard", fitted_to="pairs")],
     }
-    fitted = fit(bert, tokenizer, methods, task=(*TASK, torch.arange(9) % 3))
+    fitted = fit(bert, tokenizer, methods, task={"last.cls": (*TASK["last.cls"], torch.arange(9) % 3)})
     save(fitted, tmp_path / "methods.safetensors")
     back = load(tmp_path / "methods.safetensors", list(methods))
     assert back.axis == fitted.axis and back.specifications == methods
@@ -147,7 +147,7 @@ def test_an_eraser_that_needs_labels_gets_those_of_the_task_and_no_other_eraser_
         name: [at("last.cls", name, fitted_to="task", needs_labels=ERASERS[name].needs_labels)]
         for name in ("splince", "leace")
     }
-    fitted = fit(bert, tokenizer, methods, task=(X, z.numpy(), y))
+    fitted = fit(bert, tokenizer, methods, task={"last.cls": (X, z.numpy(), y)})
     for name, expected in (("splince", splince.fit(X, z, y=y)), ("leace", leace.fit(X, z))):
         assert torch.equal(erasers_of(fitted, name)["layer[2].cls"].right, expected.right)
 
@@ -170,7 +170,7 @@ def test_what_is_fitted_to_balanced_classes_takes_out_gender_and_not_the_class_t
             ("permuted-again", {"control": 1, "permuted": True}),
         )
     }
-    fitted = fit(bert, tokenizer, methods, task=(torch.from_numpy(X).float(), z, y))
+    fitted = fit(bert, tokenizer, methods, task={"last.cls": (torch.from_numpy(X).float(), z, y)})
     erasers = {name: erasers_of(fitted, name)["layer[2].cls"] for name in methods}
     removed = {name: eraser.left[0].abs() for name, eraser in erasers.items()}
     assert removed["as-it-is"].argmax() == 0  # the class

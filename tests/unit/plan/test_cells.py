@@ -403,7 +403,8 @@ def test_controls_are_known_by_their_names():
     matched = {name for name, (step, *_) in methods.items() if step.get("matched")}
     assert {name for name in methods if is_matched(name)} == matched and "leace-random-matched4" in matched
     of_tasks = {name for name in of if is_permuted(name)}
-    assert of_tasks == {f"splince-permuted{draw}" for draw in ("", *range(5))} and not of_tasks & matched
+    names = {f"splince{place}-permuted{draw}" for draw in ("", *range(5)) for place in ("", "-sentence")}
+    assert of_tasks == names and not of_tasks & matched
 
 
 def test_the_datasets_of_every_metric_are_listed_by_a_function():

@@ -102,6 +102,12 @@ def test_the_first_table_has_methods_in_rows_and_measures_in_columns(cells):
     assert "bert has no score of perplexity: encoders.bert has no masked-LM head." in table.caption
 
 
+def test_a_column_says_that_sentence_transformers_made_the_vectors():
+    rows, name = [{"metric": "accuracy", "value": 0.7, "n": 400, "head": "frozen-plain"}], "bios-raw-sentence"
+    found = matrix(scored(rows, dataset=name, method="none"), pd.DataFrame([planned("fairness", dataset=name)]))
+    assert f"accuracy_{name}" in first_table(found, NA).headers
+
+
 def accuracies(of_method, **keys):
     """Of a task: method -> seed -> accuracy."""
     rows = [

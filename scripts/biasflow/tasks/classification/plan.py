@@ -15,12 +15,14 @@ from biasflow.corpora.bios import by_value
 from biasflow.corpora.catalogue import Catalogue
 from biasflow.encoders.configured import PLANTED
 from biasflow.encoders.described import classes_of
-from biasflow.encoders.places import POOLED
+from biasflow.encoders.places import LAST_CLS, POOLED
+from biasflow.encoders.places import SENTENCE as SENTENCE_PLACE
 from biasflow.matrix import NA, PRETRAINED, Dataset, of_pairs
 from biasflow.registry import (
     ADAPTED,
     DECIDED,
     DECISIONS,
+    EMBEDDING,
     ENGLISH,
     FIRST_TOKEN_HEAD,
     GIVEN,
@@ -122,16 +124,27 @@ def _texts(asked: Asked) -> list[str]:
 
 
 def _made_of_vectors(asked: Asked, text: str, options: Mapping, texts: Collection[str] = (), **about) -> Dataset:
-    """The dataset of the first token's vectors of a text; texts: on which heads are trained, whose vectors it holds,
-    too; about: what else `Dataset` says."""
-    task = asked.task
+    """The dataset of the vectors of a text: of the first token or, where the task says so (`pooling`) and the encoder
+    is not fine-tuned, those that sentence-transformers makes; texts: on which heads are trained, whose vectors it
+    holds, too; about: what else `Dataset` says."""
+    task, encoder, suffix = asked.task, asked.encoder, ""
     files = {"texts": (task.file("texts.parquet"),)}
+    place = SENTENCE_PLACE if asked.model.task == NA and task.about.get("pooling") == SENTENCE_PLACE else LAST_CLS
+    if place == SENTENCE_PLACE:
+        lack = f"tasks.{task.name}.pooling: encoders.{encoder.name} has no modules.json, so no vector of sentences"
+        suffix = f"-{place}"
+        about |= {"reads_states": EMBEDDING, "absent": "" if encoder.is_sentence_encoder else lack}
     vectors = {}
     for version in sorted({text, *texts}):
-        of_version = {"text": version, "max_length": task.about["finetuning"]["max_length"]}
-        dataset = Dataset(f"{task.name}-{version}", files, of_version)
+        of_version = {"text": version, **_read_at(task, place)}
+        dataset = Dataset(f"{task.name}-{version}", files, of_version, suffix=suffix)
         vectors["vectors" if version == text else version] = "first_token", dataset
-    return Dataset(f"{task.name}-{text}", files, options, made_from=vectors, **about)
+    return Dataset(f"{task.name}-{text}", files, options, made_from=vectors, suffix=suffix, **about)
+
+
+def _read_at(task: TaskPlan, place: str) -> Options:
+    """How texts are read at a place; a sentence encoder says itself how long they may be."""
+    return {"place": place} if place == SENTENCE_PLACE else {"max_length": task.about["finetuning"]["max_length"]}
 
 
 def splits(task: TaskPlan) -> dict[str, object]:
@@ -210,7 +223,8 @@ def of_people(
         gendered=Gendered(
             "tasks.classification.gendered_vectors",
             TEXTS,
-            lambda task, seed: {"seed": seed, "max_length": task.about["finetuning"]["max_length"]},
+            lambda task, seed, place: {"seed": seed, **_read_at(task, place)},
+            (LAST_CLS, SENTENCE_PLACE),
         ),
         **{"has": frozenset({GROUP, ENGLISH, FIRST_TOKEN_HEAD, ADAPTED}), **about},
     )
@@ -429,7 +443,7 @@ OF_GIVEN = Kind(
     trained_on={},
     datasets={DECISIONS: decided_texts},
     head="classification",
-    gendered=Gendered("tasks.classification.given", DECIDED_TEXTS, lambda task, seed: {}, POOLED),
+    gendered=Gendered("tasks.classification.given", DECIDED_TEXTS, lambda task, seed, place: {}, (POOLED,)),
     has=frozenset({DECIDED}),
     check=check_given,
     dropped=understood_given,

@@ -392,7 +392,7 @@ def test_an_eraser_is_fitted_to_the_copies_of_texts_that_are_not_tested_where_th
     speaks_of_woman = pairs["text"].str.contains(r"\b(?:she|her)\b").to_numpy()
     assert (z == speaks_of_woman).all()
     step = {"eraser": "leace", "module": "biasflow.erasers.leace", "places": POOLED, "options": {}, "fitted_to": "task"}
-    fitted = fit_block(model, tokenizer, {"mine": [step | {"class_centred": True}]}, task=(X, z, y), task_place=POOLED)
+    fitted = fit_block(model, tokenizer, {"mine": [step | {"class_centred": True}]}, task={POOLED: (X, z, y)})
     ((place, eraser),) = fitted.methods["mine"][0].edits
     after = eraser.apply(X).double()
     assert place == POOLED
