@@ -181,7 +181,7 @@ def methods_picture(rows: Sequence[MethodRow], over: str = "", first: Sequence[s
         ("help, or loss, shown", shown, grey),
         ("not shown on average" if several else "not shown (this score)", not_shown, grey | HOLLOW),
         ("no control", judged < len(lines), grey | HOLLOW | {"marker": "s"}),
-        ("next random edit (95 %)", any(np.isfinite(row.against.low) for row in lines), {"marker": "_", "color": GREY}),
+        ("random edit (95 %)", any(np.isfinite(row.against.low) for row in lines), {"marker": "_", "color": GREY}),
         ("control (random)", bool(controls), {"marker": "|", "color": INK, "markersize": 8}),
         ("makes a score worse", any(row.farther for row in controlled), grey | {"marker": "v"}),
         ("goes past neutral", any(_turned(row) and not row.farther for row in controlled), grey | {"marker": "D"}),
