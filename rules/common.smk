@@ -2,6 +2,7 @@
 # explain FILE` follows one), and what a rule takes from its job, by the rule's name and wildcards. No rules here.
 import re
 import sys
+from functools import cache
 
 if not (ROOT / "scripts").is_dir():
     sys.exit(
@@ -36,6 +37,7 @@ DEMANDS = Demands(SETUP, CATALOGUE, JOBS, gpu=RUN.device == "cuda")
 DEVICE, GPUS = RUN.device, int(RUN.device == "cuda")  # of a job that computes with an encoder
 
 
+@cache
 def code(script, *modules):
     """A digest of a script and of the modules that it imports, also by name (`modules`), so that an edited module runs
     its dependants again. As inputs these would be hundreds of files, all of which Snakemake looks at after each job."""

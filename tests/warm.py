@@ -4,7 +4,8 @@ A job's start costs 4 seconds of a processor, of which nearly all are the import
 with `python`, `snakemake` and `biasflow`, which tests start in place of those of the environment. They are processes of
 their own, with the arguments, folder, environment, files and signals that they were given; biasflow itself is imported
 anew by each. What differs: they have one thread, one order of sets, and the rights of the process of the tests. One
-whose environment has other variables that libraries read when they are imported starts as usual, cold."""
+whose environment has other variables that libraries read when they are imported starts as usual, cold; but for
+HF_ENDPOINT, which biasflow reads itself, when it downloads a file."""
 
 import atexit
 import contextlib
@@ -50,7 +51,7 @@ IMPORTED = (
     "yaml",
 )
 COMMANDS = {"python": [], "snakemake": ["-m", "snakemake"], "biasflow": ["-c", "from biasflow.cli import main; main()"]}
-AT_IMPORT = ("CUDA_", "HF_", "MPL", "PYTHONHASHSEED", "PYTHONWARNINGS", "TORCH_", "TRANSFORMERS_")
+AT_IMPORT = ("CUDA_", "HF_H", "MPL", "PYTHONHASHSEED", "PYTHONWARNINGS", "TORCH_", "TRANSFORMERS_")
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}  # before a test changes it
 ENVIRONMENT |= {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1"}
 

@@ -96,16 +96,16 @@ planted, and what is known against them.
 
 | your model | report first | in real encoders, with a planted bias |
 |---|---|---|
-| has a masked-LM head that is not weak | {", ".join(green)} | rose by similar amounts |
+| has a masked-LM head that is not weak | {", ".join(green)} | rose by similar amounts, all in encoders with weak heads: on a good one it was not tried |
 | has no such head, as most sentence encoders | [SEAT 6](weat.md) | rose by different amounts |
 | searches | [retrieval gap](retrieval.md) | not tried |
-| classifies | [flips](flips.md) and [TPR gaps](fairness.md) | not tried |
+| classifies | [flips](flips.md) and the TPR gap of each label (`tpr_gap`) | not tried |
 
 [What is calibrated](../trust.md#what-is-calibrated-and-what-is-not) has all measures, and says how. A
 [weak head](../concepts/words.md#words-for-results) is no evidence.
 
 * *Real encoders* on a card: the class of the measure (and how many of its tests have it).
-* *Smallest dose*: the smallest share of the full bias at which the measure differed from an encoder without bias.
+* *Smallest dose*: the smallest share of the full bias at which the measure differed from an encoder without bias; of several measures or runs divided by /.
 
 *Made by `make cards` from [these runs](../../scripts/biasflow/data/cards/runs.yaml).*
 """

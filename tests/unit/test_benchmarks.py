@@ -1,9 +1,12 @@
 """Every benchmark runs, at a small size. No time is judged."""
 
+import itertools
+import math
+
 import pandas as pd
 import pytest
 
-from benchmarks import coverage
+from benchmarks import coverage, coverage_of_measures
 from benchmarks.__main__ import BENCHMARKS, main
 
 
@@ -16,7 +19,14 @@ def test_every_benchmark_runs(benchmark, tmp_path):
     assert len(rows) and (rows["ratio"] > 0).all()
 
 
-def test_every_simulation_of_coverage_runs(tmp_path):
+def first_and_last(*settings) -> list[tuple]:
+    return [*itertools.product(*settings)][:: max(1, math.prod(map(len, settings)) - 1)]
+
+
+def test_every_simulation_of_coverage_runs(tmp_path, monkeypatch):
+    """With the first and the last of its settings."""
+    for module in (coverage, coverage_of_measures):
+        monkeypatch.setattr(module, "product", first_and_last)
     coverage.main(str(tmp_path / "coverage.csv"), scale=0.0)  # two replications of each
     rows = pd.read_csv(tmp_path / "coverage.csv")
     assert rows["what"].nunique() >= len(coverage.TABLES) and (rows["replications"] == 2).all()

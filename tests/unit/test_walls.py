@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 import sys
+from functools import cache
 from graphlib import TopologicalSorter
 from importlib import import_module
 from pathlib import Path
@@ -37,6 +38,7 @@ LAYERS += ("library", "cli", "__init__", "__main__")
 PLANS = [str(module_file(plan_module(name), ROOT).relative_to(ROOT)) for name in TASKS]
 
 
+@cache
 def closure(path: Path) -> set[str]:
     return {str(file.relative_to(ROOT)) for file in code_files(path, ROOT)}
 
@@ -115,6 +117,7 @@ def test_papers_do_not_reach_each_other(paper):
     assert len(modules) >= 2 and [path for path in modules if inside(closure(path), *others)] == []
 
 
+@cache
 def imports() -> dict[Path, set[Path]]:
     """Module of the package -> those that it imports anywhere in its body, or that the plan imports by name."""
     found = {path: set() for path in PACKAGE.rglob("*.py")}
@@ -124,6 +127,12 @@ def imports() -> dict[Path, set[Path]]:
     found[PACKAGE / "plan/setup.py"] |= {module_file(plan_module(name), ROOT) for name in TASKS}
     found[PACKAGE / "plan/blocks.py"] |= {module_file(name, ROOT) for name in map(needs_module, PAPERS) if name}
     return found
+
+
+def test_the_code_behind_a_module_has_all_that_its_syntax_tree_imports():
+    by_name = {PACKAGE / "plan/setup.py", PACKAGE / "plan/blocks.py"}
+    lacking = {path: files - {*code_files(path, ROOT)} for path, files in imports().items() if path not in by_name}
+    assert {path: files for path, files in lacking.items() if files} == {}
 
 
 def part_of(path: Path) -> str:
@@ -209,6 +218,11 @@ def test_the_plan_and_the_registry_import_little():
     assert not {"pandas", "numpy", "torch"} & loaded
 
 
+@cache
+def at_the_top(path: Path) -> set[str]:
+    return set(names(ast.parse(path.read_text()).body))
+
+
 def loaded_by(script: Path) -> set[str]:
     """The names that are imported when a script runs: its own, and those at the top of the modules that it reaches."""
     found, waiting = set(names(list(ast.walk(ast.parse(script.read_text()))))), []
@@ -216,7 +230,7 @@ def loaded_by(script: Path) -> set[str]:
     while waiting:
         path = ROOT.joinpath("scripts", *waiting.pop().split(".")).with_suffix(".py")
         if path.is_file():
-            new = set(names(ast.parse(path.read_text()).body)) - found
+            new = at_the_top(path) - found
             found |= new
             waiting += new
     return found

@@ -1,5 +1,6 @@
 """How a run ends that cannot go on: the last line says what to do, and the exit status is not 0."""
 
+import copy
 import os
 import re
 import signal
@@ -90,6 +91,13 @@ def test_a_missing_file_without_a_network(project, monkeypatch):
     assert not (project.folder / "results/corpora/logs").exists()  # no job was started
 
 
+def cold(project: Project) -> Project:
+    """The same, whose processes are a user's: its signals are no work of the server of warm ones."""
+    same = copy.copy(project)
+    same.cold = True
+    return same
+
+
 def start_again(project: Project, target: str) -> None:
     """A second start of the same results, when another run of the folder has ended, which removes Snakemake's locks."""
     for lock in (project.folder / ".snakemake/locks").iterdir():
@@ -102,7 +110,7 @@ def last_words(project: Project, target: str, number: signal.Signals, *, meanwhi
     log, words = project.folder / "results/tiny/logs/encoders/tiny-bert.log", project.folder / "said"
     log.unlink(missing_ok=True)
     with words.open("w") as said:
-        running = project.start(target, said=said)
+        running = cold(project).start(target, said=said)
         deadline = time.monotonic() + 600
         while not log.exists():
             assert running.poll() is None and time.monotonic() < deadline, words.read_text()
@@ -116,7 +124,6 @@ def last_words(project: Project, target: str, number: signal.Signals, *, meanwhi
 def test_a_run_that_was_killed_and_one_that_was_interrupted(project):
     """The first leaves a lock; the second, beside which none can be started, says what happened. Then the same command
     goes on, and leaves nothing. The training outlasts a second start, also on a busy machine."""
-    project.cold = True
     target, encoder = "results/tiny/encoders/tiny-bert", TINY["encoders"]["tiny-bert"] | {"steps": LONG}
     project.configure(TINY | {"encoders": TINY["encoders"] | {"tiny-bert": encoder}})
     assert not last_words(project, target, signal.SIGKILL).startswith("biasflow: ")

@@ -1,10 +1,10 @@
 """The code behind a script: which modules it imports and which data of the package they read, so that its rule runs
 again when one of them changes."""
 
-import ast
 import hashlib
 import os
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -13,6 +13,9 @@ from biasflow.base import shipped
 FOLDER = "scripts"  # of the project, in which its modules lie
 PACKAGE = "biasflow"
 OURS = (PACKAGE, "_rule")
+# By patterns, as the syntax trees of 300 modules take a second; a word of a comment that is no module is no file.
+_IMPORT = re.compile(r"^[ \t]*(?:from (\w[\w.]*) import (\([^)]*\)|.*)|import (.*))", re.MULTILINE)
+_DATA = re.compile(r"\bshipped\(\s*[\"']([^\"']*)[\"']\s*\)")
 INSTALLED = shipped.PACKAGE.parent  # the folder with the package, where a root has none
 
 
@@ -22,32 +25,34 @@ def code_files(script: str | Path, root: str | Path) -> list[Path]:
 
     Found by reading the source, without running anything. Standard and installed modules are left out: the software
     environment stands for them."""
-    root = Path(root)
-    files: set[Path] = set()
-    waiting = [Path(script)]
-    while waiting:
-        path = waiting.pop()
-        if path not in files:
-            files.add(path)
-            waiting += _reached(path, root) if path.suffix == ".py" else []
-    return sorted(files)
+    return sorted(_all_reached([script], Path(root)))
 
 
 def code_digest(scripts: Iterable[str | Path], root: str | Path) -> str:
     """Return a sha256 of the paths (from `root`, also of an installed package) and contents of all `code_files` of the
     scripts."""
-    files = {_name(path, Path(root)): path for script in scripts for path in code_files(script, root)}
-    digest = hashlib.sha256()
-    for name, path in sorted(files.items()):
-        digest.update(f"{name.as_posix()} {_sha256(path)}\n".encode())
-    return digest.hexdigest()
+    lines = sorted({_line(path, Path(root)) for path in _all_reached(scripts, Path(root))})
+    return hashlib.sha256("".join(line for _, line in lines).encode()).hexdigest()
 
 
-def _name(path: Path, root: Path) -> Path:
-    """A file as it is called in a checkout, from its root."""
+def _all_reached(scripts: Iterable[str | Path], root: Path) -> set[Path]:
+    """The `code_files` of several scripts, without order: a run asks for those of hundreds of jobs."""
+    files: set[Path] = set()
+    waiting = {Path(script) for script in scripts}
+    while waiting:
+        files |= waiting
+        waiting = {reached for path in waiting if path.suffix == ".py" for reached in _reached(path, root)} - files
+    return files
+
+
+@cache
+def _line(path: Path, root: Path) -> tuple[tuple[str, ...], str]:
+    """How a file is called in a checkout, from its root, as parts, and what a digest says of it."""
     if path.is_relative_to(INSTALLED) and not path.is_relative_to(root):
-        return Path(FOLDER, path.relative_to(INSTALLED))
-    return Path(os.path.relpath(path, root))
+        name = Path(FOLDER, path.relative_to(INSTALLED))
+    else:
+        name = Path(os.path.relpath(path, root))
+    return name.parts, f"{name.as_posix()} {hashlib.sha256(path.read_bytes()).hexdigest()}\n"
 
 
 def _folder(root: Path, name: str) -> Path:
@@ -65,28 +70,16 @@ def module_file(name: str, root: str | Path) -> Path:
 
 
 @cache
-def _reached(path: Path, root: Path) -> tuple[Path, ...]:
-    names: list[str] = []
-    data: list[Path] = []
+def _reached(path: Path, root: Path) -> frozenset[Path]:
     text = path.read_text(encoding="utf-8")
-    nodes = ast.walk if "shipped(" in text else _statements
-    for node in nodes(ast.parse(text, filename=str(path))):
-        if isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "shipped":
-            named = _folder(root, PACKAGE).joinpath(PACKAGE, ast.literal_eval(node.args[0]))
-            data += named.iterdir() if named.is_dir() else [named]
-    return tuple([file for name in names for file in _files(name, root)] + data)
-
-
-def _statements(node: ast.AST) -> Iterator[ast.AST]:
-    """All statements, wherever they stand, without the expressions in them, which are nine tenths of a module."""
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.stmt | ast.excepthandler | ast.match_case):
-            yield child
-            yield from _statements(child)
+    files: set[Path] = set()
+    for module, names, modules in _IMPORT.findall(text):
+        imported = [module, *(f"{module}.{name}" for name in re.findall(r"\w+", names))] if module else modules.split()
+        files.update(file for name in imported for file in _files(name.rstrip(","), root))
+    for data in _DATA.findall(text):
+        named = _folder(root, PACKAGE).joinpath(PACKAGE, data)
+        files.update(named.iterdir() if named.is_dir() else [named])
+    return frozenset(files)
 
 
 @cache
@@ -99,8 +92,3 @@ def _files(name: str, root: Path) -> list[Path]:
     packages = [folder.joinpath(*parts[:depth], "__init__.py") for depth in range(1, len(parts) + 1)]
     candidates = [*packages, folder.joinpath(*parts).with_suffix(".py")]
     return [file for file in candidates if file.is_file()]
-
-
-@cache
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -153,13 +153,16 @@ class Pooled(NamedTuple):
 
 
 def _pooled(asked: Asked, *, own: bool = False) -> Pooled:
-    """What stands for a sentence, as the configuration says, or the encoder's folder. own: the vector of a sentence
-    encoder is always the one that sentence-transformers makes."""
+    """What stands for a sentence, as the configuration says, or the encoder's folder. own: the vector that a search
+    takes, of a sentence encoder always the one that sentence-transformers makes, and of others what is named alone."""
     named, encoder = asked.options["seat"]["pooling"], asked.encoder
     has_own = encoder.is_sentence_encoder and asked.model.task == NA
     pooling = SENTENCE if own and has_own and asked.pooling else named or asked.pooling or FIRST_TOKEN
     if pooling == SENTENCE and has_own:
         return Pooled(SENTENCE, EMBEDDING)
+    if own and named is None and not encoder.is_sentence_encoder:
+        none = f"encoders.{encoder.name} is no sentence encoder"
+        return Pooled(FIRST_TOKEN, absent=f"{none}; for the mean of tokens name metrics.seat.pooling: mean")
     if pooling != SENTENCE and (named is not None or pooling in POOLINGS):
         return Pooled(pooling, TOKENS if pooling == "mean" else "")
     reason = (
@@ -507,8 +510,8 @@ def token_scores(asked: Asked) -> list[Dataset]:
 
 
 _ITEMS = (stimuli, occupations, planted_occupations, gest_sentences, crows_pairs, stereotype_pairs, stereoset_blanks)
-_ITEMS += (worded_documents, questions_with_answers)
-_ITEMS += (stereoset_sentences, bec_pro, disco, trait_ratings, winogender, context_tests, running_text, sample_of_text)
+_ITEMS += (questions_with_answers, stereoset_sentences, bec_pro, disco, trait_ratings, winogender, context_tests)
+_ITEMS += (running_text, sample_of_text)
 # Of these `limit` takes no sample: they are small.
 _WHOLE = (
     word_tests,
@@ -516,6 +519,7 @@ _WHOLE = (
     words,
     probed_words,
     sentences,
+    worded_documents,
     searched_people,
     ranked_lists,
     trainings,

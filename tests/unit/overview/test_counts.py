@@ -224,7 +224,7 @@ def test_help_of_scores_that_are_less_evidence_is_said_as_such_and_they_are_mark
 
 @pytest.mark.parametrize(
     ("perplexity", "helps"),
-    [(10.0, "the only biased score with evidence: GEST rate"), (5590.0, "1 of 2 biased scores: GEST rate")],
+    [(10.0, "the only biased score with evidence, GEST rate"), (5590.0, "1 of 2 biased scores, GEST rate")],
 )
 def test_what_helps_says_what_is_less_evidence_and_names_the_best_without_a_control(tmp_path, perplexity, helps):
     run = made_up.with_less_evidence(perplexity)

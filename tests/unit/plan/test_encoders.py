@@ -227,7 +227,8 @@ def test_the_own_vectors_of_a_sentence_encoder_are_read_where_more_than_a_mean_m
     folder = folder_of(tmp_path / "encoder")
     methods = ("none", "leace-sentence", "last")
     cells = cells_of(folder, ("seat", "retrieval"), methods)
-    assert "has no modules.json" in cells["retrieval", "leace-sentence"]
+    assert "has no modules.json" in cells["seat", "leace-sentence"]
+    assert "is no sentence encoder; for the mean of tokens name" in cells["retrieval", "none"]
     (tmp_path / "encoder/1_Pooling").mkdir()
     for pooling, reads in (("mean", "mean"), ("max", "sentence")):
         (tmp_path / "encoder/1_Pooling/config.json").write_text(json.dumps(NEW | {"pooling_mode": pooling}))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from biasflow.results.bootstrap import RESAMPLED, interval, weighted_mean
 from biasflow.results.changes import COLUMNS as DRAWN
-from biasflow.results.changes import are_changes, changes, digest_of_items, resampled_measures
+from biasflow.results.changes import are_changes, changes, digest_of_items, distance_differences, resampled_measures
 from biasflow.results.comparison import (
     DRAWS,
     ITEMS,
@@ -122,6 +122,17 @@ def test_which_of_two_is_more_biased_is_farther_from_neutral(metric, first, seco
 def test_a_score_that_may_be_neutral_may_be_apart_by_all_of_the_other_ones_distance():
     sides = [side(table(measured("weat_effect_size", *score))) for score in ((1.4, 1.2, 1.5), (0.4, -0.2, 0.9))]
     assert apart(*sides)["apart_high"].item() == 1.5 and apart(*sides[::-1])["apart_low"].item() == -1.5
+
+
+def test_a_method_that_changes_no_answer_costs_nothing():
+    """Though the accuracy may be 1, beyond which none lies."""
+    right = np.arange(40) > 1
+    ends = interval(lambda counts: weighted_mean(counts, right), np.arange(40))
+    assert ends.high == 1
+    for better, width in (("high", 0), ("neutral", 0.1)):
+        sides = [np.full(2, right.mean())] * 2, [np.stack([ends.resampled] * 2)] * 2
+        value, low, high = distance_differences(*sides, 1, better)
+        assert (value == 0).all() and (low <= -width).all() and (high >= width).all() and (width or not high.any())
 
 
 def of_items(values: np.ndarray, items: str, **keys) -> tuple[dict, dict]:

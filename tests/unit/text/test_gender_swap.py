@@ -1,10 +1,12 @@
 """Swapping genders in texts, and token for token: tags decide on her, names stay or go. Scrubbing them from texts."""
 
 import csv
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -15,6 +17,7 @@ from biasflow.text.gender_swap import gender_of, swap_gender, swap_stimuli, swap
 from biasflow.text.scrub import TERMS, WORDS, gendered_nouns, scrub
 
 LEXICON = default_lexicon()
+KNOWN = yaml.safe_load(Path(__file__).with_name("gender_swap.yaml").read_text(encoding="utf-8"))
 
 
 SIDES, LISTS = ("masculine", "feminine"), ("words", "names", "fixed_phrases", "cues")
@@ -96,95 +99,12 @@ def test_her_is_no_possessive_before_a_pronoun_with_a_verb(verb, apostrophe):
 # --- known answers ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("sentence", "swapped"),
-    [
-        ("his or her book", "her or his book"),
-        ("her or his book", "his or her book"),
-        ("him or her.", "her or him."),
-        ("his/her own book", "her/his own book"),
-        ("his and her son", "her and his daughter"),
-        ("between her and his mother", "between him and her father"),
-        ("hers or his?", "his or hers?"),
-        ("She told her that her book was hers.", "He told him that his book was his."),
-        ("HERS is HER own.", "HIS is HIS own."),
-        ("He hurt himself, so I helped him.", "She hurt herself, so I helped her."),
-        ("Women's rights, girls’ games, the twin's mother", "Men's rights, boys’ games, the twin's father"),
-        ("She's tall, she'd go, she'll see, she’s gone", "He's tall, he'd go, he'll see, he’s gone"),
-        ("Shes tall", "Hes tall"),
-        ("The policewoman and two schoolgirls", "The policeman and two schoolboys"),
-        ("a Step-Mother and a stepmother", "a Step-Father and a stepfather"),
-        ("my mother-in-law's great-grandmother", "my father-in-law's great-grandfather"),
-        ("a stay-at-home mom, not a girls-of-the-day mommy", "a stay-at-home dad, not a boys-of-the-day daddy"),
-        ("Mrs. Smith, Ms. Jones, Miss Lee and Mr. King", "Mr. Smith, Mr. Jones, Mr Lee and Mrs. King"),
-        ("I miss it by 20 ms", "I miss it by 20 ms"),
-        ("Yes, sir! No, ma'am. Dear Madam", "Yes, madam! No, sir. Dear Sir"),
-        ("King Arthur and Queen Guinevere", "Queen Edith and King Humphrey"),
-        ("King Charles and Queen Camilla", "Queen Dorothy and King Camillo"),
-        ("Prince William is the Duke of Wales", "Princess Elizabeth is the Duchess of Wales"),
-        ("Mary Queen of Scots, Stephen King", "James King of Scots, Stephen King"),
-        ("Count Charles, a count, Princess Rose", "Countess Dorothy, a count, Prince Bill"),
-        ("the Prince Consort, a Queen Mother", "the Princess Consort, a King Father"),
-        (
-            "her/him, she/he, grand(mother), a man (or he), him(self)",
-            "him/her, he/she, grand(father), a woman (or she), her(self)",
-        ),
-        ("Sir Paul met Lady Jane; a lady met a gentleman", "Dame Sandra met Lord Joe; a gentleman met a lady"),
-        ("King, queen, PRINCE, Duchesses", "Queen, king, PRINCESS, Dukes"),
-        ("the hostess and the waitress", "the host and the waiter"),
-        ("The host is a hero and a poet.", "The host is a hero and a poet."),
-        ("Gentlemen, the husband and his wife", "Ladies, the wife and her husband"),
-        ("blonde hair, blond hair", "blond hair, blond hair"),
-        ("his fiancé, her fiancée", "her fiancée, his fiancé"),
-        ("the Maid of Honor and the best man", "the Best Man and the maid of honor"),
-        ("guys and gals, bro", "gals and guys, sis"),
-        ("Ladies are usually thought of as feminine", "Gentlemen are usually thought of as feminine"),  # a trait stays
-        ("The Ebola czar met a drug tsar.", "The Ebola czar met a drug tsar."),
-        ("The czar, the last tsar and Czar Paul", "The czarina, the last tsarina and Czarina Sandra"),
-        ("the young czarina", "the young czar"),
-        ("MRS. ABBOT MET MR. KING. Mrs. Abbot", "MR. ABBOT MET MRS. KING. Mr. Abbot"),
-        ("DR. MARY SMITH, the KING, the abbot", "DR. JAMES SMITH, the QUEEN, the abbess"),
-        ("You guys are late, oh man", "You guys are late, oh man"),
-        ("her mother tongue is German", "his mother tongue is German"),
-        ("a masculine, girly, effeminate woman", "a masculine, girly, effeminate man"),
-        ("a bachelor's degree for a bachelor", "a bachelor's degree for a bachelorette"),
-        ("The king met King Kong and the lion king.", "The queen met King Kong and the lion king."),
-        ("George Washington and George", "George Washington and Ruth"),
-        ("The ladies' room, LADIES’ wear", "The gentlemen's room, GENTLEMEN’S wear"),
-        ("The gentlemen's room; James' car", "The ladies' room; Mary's car"),
-        ("They groom dogs. The groom will groom his hair.", "They groom dogs. The bride will groom her hair."),
-        ("male actors, a female actress, two actors", "female actors, a male actor, two actresses"),
-        ("Lincoln Avenue, Victoria Falls, Victoria", "Lincoln Avenue, Victoria Falls, Sebastian"),
-        ("HER2 and her_name and @women_1", "HER2 and her_name and @women_1"),
-        ("", ""),
-        (" \t\n", " \t\n"),
-    ],
-)
+@pytest.mark.parametrize(("sentence", "swapped"), KNOWN["swapped"])
 def test_known_answers(sentence, swapped):
     assert swap_gender(sentence) == swapped
 
 
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "Mark my words.",
-        "Will it rain in May?",
-        "Bill of Rights",
-        "Rose bushes need water.",
-        "Grace under pressure matters.",
-        "MARK THIS",
-        "Don't go, don’t stay.",
-        "Jordan and Casey are here.",
-        "St. Mary's, San Jose and Hurricane Harvey",
-        "Dr. James is in.",
-        "Queen Latifah, Duke Ellington, uncle Zork, Father Brown, the Emperor Nero",
-        "Sir Isaac Newton, MR. BILL GATES and Mrs. Michelle Obama",
-        "Queen Victoria Street, Duke University, Queen Jordan and the King James Bible",
-        "s/he, (s)he, S/he, S/HE, s(he), s/he's, wo/man, (wo)men, chair(wo)man, fe/male",
-        "prince(ss), prince/sses, widow(er), heir(ess), Mr(s). Smith",
-        "the human heritage of Germans: history, mantle, boycott, sheet, theme, usher",
-    ],
-)
+@pytest.mark.parametrize("sentence", KNOWN["unchanged"])
 def test_what_is_no_name_and_no_gendered_word_stays(sentence):
     assert swap_gender(sentence) == sentence
 
@@ -303,18 +223,7 @@ def test_swap_stimuli_gives_the_stimuli_table():
     assert list(stimuli["swapped_next_sentence"]) == ["He knits.", "He boxes.", "It rains."]
 
 
-@pytest.mark.parametrize(
-    ("sentences", "gender"),
-    [
-        (["The mother saw her."], "F"),
-        (["His brother saw her."], "M"),
-        (["He has a mother.", "She cooks."], "F"),
-        (["Nobody is here.", "He cooks."], "M"),
-        (["He saw her."], "M"),
-        (["Jessica is here."], "F"),
-        (["It rains."], None),
-    ],
-)
+@pytest.mark.parametrize(("sentences", "gender"), KNOWN["gender_of"])
 def test_gender_of(sentences, gender):
     assert gender_of(sentences) == gender
 
@@ -352,29 +261,7 @@ def swap(text: str, tags: str = "", **options) -> tuple[str, int]:
     return " ".join(swapped), left
 
 
-@pytest.mark.parametrize(
-    ("text", "tags", "expected"),
-    [
-        ("saw her dog", "VBD PRP NN", "saw him dog"),
-        ("HER saw Her", "PRP$ VBD PRP$", "HIS saw His"),
-        ("saw her dog", "- - -", "saw his dog"),
-        ("saw her .", "- - -", "saw him ."),
-        ("his dog is his .", "PRP$ NN VBZ PRP$ .", "her dog is hers ."),
-        (
-            "In his My Linguistic Autobiography , he",
-            "IN PRP$ PRP$ JJ NN , PRP",
-            "In her My Linguistic Autobiography , she",
-        ),
-        ('About his " protégé " he', "IN PRP$ `` NN '' PRP", 'About her " protégée " she'),
-        ("with his concerning symptoms", "IN PRP$ VBG NNS", "with her concerning symptoms"),
-        ("using his @POTUS account :", "VBG PRP$ NNP NN :", "using her @POTUS account :"),
-        ("got his — the guy", "VBD PRP$ : DT NN", "got her — the gal"),
-        ("like his old ones", "IN PRP JJ NNS", "like hers old ones"),
-        ("the step-mother-in-law 's he/she", "", "the step-father-in-law 's she/he"),
-        ("Mr. Smith , I groom the groom", "", "Mrs. Smith , I groom the bride"),
-        ("her mother tongue", "", "his mother tongue"),
-    ],
-)
+@pytest.mark.parametrize(("text", "tags", "expected"), KNOWN["tokens"])
 def test_tokens_are_swapped_one_for_one(text, tags, expected):
     assert swap(text, tags) == (expected, 0)
 

@@ -2,6 +2,7 @@
 encoders and within models."""
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
 
@@ -77,8 +78,7 @@ def fitted(run: Run, half: str, encoders: str) -> pd.DataFrame:
     }
     encoders = list(dict.fromkeys(shown[encoders]))
     before, after = (
-        pd.concat(_fitted(selection.points(chosen, stage, tested), stage, chosen, tested) for tested in chosen.inputs)
-        for stage in (halves.BEFORE, halves.AFTER)
+        pd.concat(_fitted(chosen, stage, tested) for tested in chosen.inputs) for stage in (halves.BEFORE, halves.AFTER)
     )
     ours = before.merge(after, on=_KEY, how="outer")
     table = selection.with_labels(selection.beside(ours, _printed(chosen), _KEY, encoders), half)
@@ -106,8 +106,10 @@ def _compressions(probe_data: Sequence[str]) -> list[halves.Measure]:
     return [reading(data) for data in probe_data for reading in (halves.mixed, halves.bits)]
 
 
-def _fitted(table: pd.DataFrame, stage: str, chosen: Selection, tested: str) -> pd.DataFrame:
+@lru_cache(maxsize=16)  # the tables of the first encoder, of all and of the others are made of the same
+def _fitted(chosen: Selection, stage: str, tested: str) -> pd.DataFrame:
     """R^2 and number of points of a stage by _KEY, of what an encoder has."""
+    table = selection.points(chosen, stage, tested)
     effect, p = selection.ceat_columns(chosen.ceat_test)
     compressions = _compressions(chosen.probe_data)
     readings = [(halves.COMPRESSION, measure.variant, EVERY, measure.column) for measure in compressions]
