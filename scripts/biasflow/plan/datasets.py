@@ -161,8 +161,8 @@ def _pooled(asked: Asked, *, own: bool = False) -> Pooled:
     if pooling == SENTENCE and has_own:
         return Pooled(SENTENCE, EMBEDDING)
     if own and named is None and not encoder.is_sentence_encoder:
-        none = f"encoders.{encoder.name} is no sentence encoder"
-        return Pooled(FIRST_TOKEN, absent=f"{none}: for the mean of its tokens write metrics: {{seat: {{pooling: mean}}}}")
+        remedy = "for the mean of its tokens write metrics: {seat: {pooling: mean}}"
+        return Pooled(FIRST_TOKEN, absent=f"encoders.{encoder.name} is no sentence encoder: {remedy}")
     if pooling != SENTENCE and (named is not None or pooling in POOLINGS):
         return Pooled(pooling, TOKENS if pooling == "mean" else "")
     reason = (
