@@ -19,7 +19,8 @@ from biasflow.results.statistics import holm
 
 POOLED = {"cls": "the first token", "mean": "the mean of all tokens", "first-piece": "the first piece of a word"}
 POOLED |= {"sentence": "what sentence-transformers makes"}
-OF_TEXTS = ("document_similarities", "people_similarities")  # readouts of what sentence-transformers makes
+# The metrics of the vector of a sentence, which a copy of a sentence encoder changes.
+OF_SENTENCES = ("seat", "similarity", "retrieval", "retrieval_questions", "people_search")
 # SEAT's sentences repeat a word in templates, so its p that counts every sentence for itself is far too small.
 _TESTS = {"weat_p_value": "weat_effect_size", "seat_word_p_value": "seat_effect_size"}
 _HALVES = {math.comb(words, words // 2): words for words in range(4, 18, 2)}  # of partitions, where all are counted
@@ -34,10 +35,10 @@ class Copy(NamedTuple):
 
     def changes(self, measure: str) -> bool:
         """Whether a measure reads this part; the vectors of tokens stay as they are (methods.debiased)."""
-        entry = next(entry for entry in METRICS.values() if measure in entry.measures)
+        metrics = {name: entry for name, entry in METRICS.items() if measure in entry.measures}
         return {
-            "decisions": entry.measures[measure].group == OUTSIDE,
-            "sentence vectors": measure == "seat_effect_size" or entry.readout in OF_TEXTS,
+            "decisions": any(entry.measures[measure].group == OUTSIDE for entry in metrics.values()),
+            "sentence vectors": not metrics.keys().isdisjoint(OF_SENTENCES),
             "heads": head_of(measure) != "none",
         }.get(self.part, False)
 

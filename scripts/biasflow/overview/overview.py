@@ -136,7 +136,7 @@ def write_summary(
     differing: the external files that are not their publishers'."""
     named = _named(contents, about, run)
     apart = verdicts(named.beside, [*named.encoders]) if named.beside else []
-    apart += [(f"{one.name}, trained from {one.base}:", one.in_short) for one in trained(named.beside, bases)]
+    apart += [(f"{one.name}, made from {one.base}:", one.in_short) for one in trained(named.beside, bases)]
     write_text(path, plain_text("summary.txt", contents=named, apart=apart, run=run, page=page, differing=differing))
 
 
