@@ -440,58 +440,40 @@ def test_a_sentence_encoder_that_pools_by_the_mean_has_the_evidence_of_the_same_
     assert first == other and first.tried
 
 
-CONTROL = [("leace-random-matched", f"draw{seed}", 1.2 + seed / 1000) for seed in range(7)]
-
-
-def helped(*measures):
-    """The scores of an encoder on which LEACE helps these, and of a cost."""
-    rows = [
-        {"method": method, "setting": setting, "metric": metric, "part": part, "variant": variant, "dataset": dataset}
-        | {"value": value, "low": value - 0.1, "high": value + 0.1, "n": 300}
-        for method, setting, bias in (("none", "-", 1.2), ("leace", "-", 0.3), *CONTROL)
-        for metric, part, variant, dataset, value in (
-            *((*measure, bias) for measure in measures),
-            *((f"{metric}_distance_change", *of, bias - 1.2) for metric, *of in measures if method != "none"),
-            ("perplexity", "-", "-", "data", 10.0),
-        )
-    ]
-    return tidy(pd.DataFrame(rows), encoder="bert")
-
-
-WEAT = ("weat_effect_size", "-", "target", "C6")
-SEAT = ("seat_effect_size", "-", "mean", "sent-weat6-mean")
-STRENGTH = ("strength", "top=10%", "-", "data")
-
-
 @pytest.mark.parametrize(
     ("measures", "methods", "part", "says"),
     [
-        ([STRENGTH], {"leace"}, "heads", "changes its heads, and with them Strength:"),
+        ([made_up.STRENGTH], {"leace"}, "heads", "changes its heads, and with them Strength:"),
         (
-            [STRENGTH, WEAT],
+            [made_up.STRENGTH, made_up.WEAT],
             {"leace"},
             "heads",
             "and with them Strength; other vectors stay as they are, and so does WEAT",
         ),
         (
-            [WEAT],
+            [made_up.WEAT],
             {"leace"},
             "heads",
             "No debiased copy is offered: it changes the heads alone, and leace helps no biased",
         ),
         (
-            [WEAT],
+            [made_up.WEAT],
             {"leace"},
             "sentence vectors",
             "it changes the sentence vectors alone, and leace helps no biased score",
         ),
-        ([SEAT], {"leace"}, "sentence vectors", "changes its sentence vectors, and with them SEAT"),
-        ([STRENGTH], {"leace"}, "", "No debiased copy is offered: only heads and the vectors of a sentence encoder"),
-        ([STRENGTH], set(), "heads", "No debiased copy is offered: leace acts in inner layers"),
+        ([made_up.SEAT], {"leace"}, "sentence vectors", "changes its sentence vectors, and with them SEAT"),
+        (
+            [made_up.STRENGTH],
+            {"leace"},
+            "",
+            "No debiased copy is offered: only heads and the vectors of a sentence encoder",
+        ),
+        ([made_up.STRENGTH], set(), "heads", "No debiased copy is offered: leace acts in inner layers"),
     ],
 )
 def test_a_copy_is_offered_of_a_method_that_helps_what_the_copy_changes(measures, methods, part, says):
-    (model,) = contents(*made_up.run_of(helped(*measures)), copies={"bert": Copy(methods, part)}).models
+    (model,) = contents(*made_up.run_of(made_up.helped(*measures)), copies={"bert": Copy(methods, part)}).models
     assert [row.name for row in model.effective] == ["leace"]
     text = str(_TEMPLATES.get_template("verdicts.txt").module.copy(model))
     assert says in " ".join(text.split())

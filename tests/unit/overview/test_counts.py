@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from biasflow.overview.about import Copy
 from biasflow.overview.contents import contents
 from biasflow.overview.helps import Change
 from biasflow.overview.judgements import VIABLE
@@ -290,3 +291,12 @@ def test_a_run_of_one_encoder_has_one_name(tmp_path):
     _, html = rendered(made_up.run(), tmp_path / "index.html")
     assert "counts, as pre-trained" in html and "bert, as pre-trained" not in html
     assert re.search("Name in scores.csv</dt><dd>bert", html)
+
+
+@pytest.mark.parametrize(("part", "offered"), [("heads", True), ("sentence vectors", False)])
+def test_the_command_that_keeps_a_method_stands_where_a_copy_has_its_help(part, offered, tmp_path):
+    run = made_up.run_of(made_up.helped(made_up.STRENGTH))
+    found = contents(*run, copies={"bert": Copy({"leace"}, part)})
+    html = write(found, run[0], tmp_path / "index.html")
+    assert ("<code>biasflow debias FOLDER --method leace --run counts --to NEW</code>" in html) == offered
+    assert ("No debiased copy is offered: it changes the sentence vectors alone" in text(html)) != offered
