@@ -300,3 +300,16 @@ def test_the_command_that_keeps_a_method_stands_where_a_copy_has_its_help(part, 
     html = write(found, run[0], tmp_path / "index.html")
     assert ("<code>biasflow debias FOLDER --method leace --run counts --to NEW</code>" in html) == offered
     assert ("No debiased copy is offered: it changes the sentence vectors alone" in text(html)) != offered
+
+
+def test_several_encoders_without_a_common_measure_are_said_to_be_not_compared(tmp_path):
+    scored = [
+        made_up.helped(measure).assign(encoder=name)
+        for name, measure in zip("ab", (made_up.WEAT, made_up.SEAT), strict=True)
+    ]
+    run = made_up.run_of(concatenate(scored))
+    found = contents(*run)
+    said = "more biased: no measure could be compared, as none was read in the same way"
+    assert said in text(write(found, run[0], tmp_path / "index.html"))
+    write_summary(found, tmp_path / "summary.txt", about=made_up.about_them(found.encoders), run="two", page="")
+    assert said in (tmp_path / "summary.txt").read_text("utf-8")
