@@ -98,9 +98,9 @@ class Model:
     @property
     def offered(self) -> tuple[MethodRow, list[str]] | None:
         """The first of the effective methods that keeps quality and of which a copy of the model has a help, with the
-        biased scores that it helps there."""
+        scores that it helps there, also those with less evidence."""
         for row in self.effective if self.copy else ():
-            helped = [one.name for one in row.helped if one.name in self.biased and self._is_copied(one.name)]
+            helped = [one.name for one in row.helped if self._is_copied(one.name)]
             if row.keeps_quality and row.method in self.copy.methods and helped:
                 return row, helped
         return None

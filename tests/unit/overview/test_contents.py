@@ -454,13 +454,13 @@ def test_a_sentence_encoder_that_pools_by_the_mean_has_the_evidence_of_the_same_
             [made_up.WEAT],
             {"leace"},
             "heads",
-            "No debiased copy is offered: it changes the heads alone, and leace helps no biased",
+            "No debiased copy is offered: it changes the heads alone, and leace helps no score",
         ),
         (
             [made_up.WEAT],
             {"leace"},
             "sentence vectors",
-            "it changes the sentence vectors alone, and leace helps no biased score",
+            "it changes the sentence vectors alone, and leace helps no score",
         ),
         ([made_up.SEAT], {"leace"}, "sentence vectors", "changes its sentence vectors, and with them SEAT"),
         (

@@ -310,6 +310,7 @@ def test_several_encoders_without_a_common_measure_are_said_to_be_not_compared(t
     run = made_up.run_of(concatenate(scored))
     found = contents(*run)
     said = "more biased: no measure could be compared, as none was read in the same way"
-    assert said in text(write(found, run[0], tmp_path / "index.html"))
+    page = text(write(found, run[0], tmp_path / "index.html"))
+    assert said in page and "More: b, as pre-trained (" in page
     write_summary(found, tmp_path / "summary.txt", about=made_up.about_them(found.encoders), run="two", page="")
     assert said in (tmp_path / "summary.txt").read_text("utf-8")
