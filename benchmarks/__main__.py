@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 import pandas as pd
 
-from benchmarks import erasers, methods, metrics, pretraining, readouts, start, tasks
+from benchmarks import erasers, methods, metrics, pretraining, readouts, several, start, tasks
 from biasflow.base.tabular import write_csv
 
 Benchmark = Callable[..., Iterator[dict]]
@@ -23,6 +23,7 @@ BENCHMARKS: Mapping[Benchmark, Mapping[str, object]] = {
     readouts.bench_families: {"n": 200, "dimension": 4, "splits": 2},
     pretraining.bench_pretraining: {"pairs": 8, "layers": 1},
     start.bench_start: {"repeats": 1},
+    several.bench_several: {"encoders": 2, "options": ["--dry-run"]},
     tasks.bench_coreference: {"steps": ((2, 48, tasks.SMALL, 40),)},
     tasks.bench_finetuning: {"n": 8, "batch_size": 4, **TINY},
     readouts.bench_first_token: {"n": 8, **TINY},

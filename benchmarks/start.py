@@ -12,9 +12,9 @@ from biasflow.registry import METRICS, READOUTS, module_of
 
 def processor_seconds(*modules: str) -> float:
     """Return user and system time, in seconds, of a process that imports these modules and ends."""
-    before = _children()
+    before = children()
     subprocess.run([sys.executable, "-c", f"import {', '.join(modules)}"], check=True)
-    return _children() - before
+    return children() - before
 
 
 def bench_start(*, repeats: int = 3) -> Iterator[dict]:
@@ -31,6 +31,7 @@ def bench_start(*, repeats: int = 3) -> Iterator[dict]:
         yield row(f"start of a {name} against `import {least}`", ours, other, "processor time of whole processes")
 
 
-def _children() -> float:
+def children() -> float:
+    """Return the processor time, in seconds, of all processes that this one has started and that ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime

@@ -9,7 +9,7 @@ from biasflow.base.records import record_file, result_of
 from biasflow.base.tabular import read_parquet, read_text_csv, write_csv
 from biasflow.corpora.verified import differing, remark
 from biasflow.overview import agreement
-from biasflow.overview.about import about, methods_of_last_layer
+from biasflow.overview.about import about, copies
 from biasflow.overview.beside import bases
 from biasflow.overview.calibrated import kind_of, own_calibrations
 from biasflow.overview.contents import contents
@@ -35,9 +35,9 @@ with rule(snakemake):
     apart = between_encoders(scores, map(read_parquet, snakemake.input.get("resamples", [])), groups)
     trained_from = bases({groups.get(name, name): of for name, of in attributes(names).items()})
     dropped = dropped_of_tasks(snakemake.input.drops) + own_words(names, scores)
-    keepable = methods_of_last_layer(names)
+    kept = copies(names, encoders)
     answers = {(encoder, task): answers_of(Path(*file)) for encoder, task, *file in snakemake.params.decided}
-    overview = contents(matrix_table, plan, scores, groups, kinds, calibrations, dropped, apart, keepable, answers)
+    overview = contents(matrix_table, plan, scores, groups, kinds, calibrations, dropped, apart, kept, answers)
     write_csv(all_cells.merge(overview.verdicts, "left", on=ROW), snakemake.output.matrix)
     tables = {name: first_table(matrix_table, task) for name, task in snakemake.params.tables.items()}
     tables["power"] = FirstTable(power.power(scores, groups), {}, power.CAPTION)

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from biasflow.results.scores import read_scores
+from biasflow.tasks.classification.given import is_of_tested_half
 from tests.real.files import DATA, SPLADE, needs
 from tests.warm import warm
 from tests.workflow.conftest import ROOT, Project
@@ -31,7 +32,8 @@ def follow(folder: Path, text: str, file: Path, *, kinds: list[str]) -> Path:
             with open(file, "a", encoding="utf-8") as added:
                 added.write(block)
             continue
-        command = {"args": ["bash", "-ec", block], "cwd": folder, "env": environment}
+        program = ["python", "-c"] if kind == "python" else ["bash", "-ec"]
+        command = {"args": [*program, block], "cwd": folder, "env": environment}
         done = subprocess.run(**command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, block + done.stdout + done.stderr
     return folder
@@ -79,15 +81,24 @@ def debiased(tmp_path_factory) -> Path:
     """The folder of a project in which a reader has followed the part on a classifier."""
     folder = Project(tmp_path_factory.mktemp("walk") / "biasflow").folder
     (folder / "minilm").symlink_to(SPLADE)
-    bios = pd.read_json(DATA / "bios/bios_sample.jsonl", lines=True)
-    bios = bios.rename(columns={"hard_text": "text", "profession": "label"})[["text", "label", "gender"]]
-    bios = bios[bios["label"].isin(["accountant", "nurse", "surgeon"])].drop_duplicates("text")
-    bios = bios.sample(frac=1, random_state=0)
-    bios[:1200].to_csv(folder / "train.csv", index=False)
-    bios[1200:1600].to_csv(folder / "test.csv", index=False)
     text = OF_MODELS.read_text(encoding="utf-8")
     (part,) = re.findall(r"^## A classifier\n(.*?)^## ", text, re.MULTILINE | re.DOTALL)
-    return follow(folder, part, folder / "train.yaml", kinds=["yaml", "", ""])
+    made, rest = part.split("Save this as", 1)
+    (folder / "bios_sample.jsonl").symlink_to(DATA / "bios/bios_sample.jsonl")
+    follow(folder, made, folder, kinds=["python"])
+    tested = pd.read_csv(folder / "test.csv")
+    tested = tested[tested["text"].map(is_of_tested_half)]
+    nurses = tested.loc[tested["label"] == "nurse", "gender"].value_counts()
+    counts = (
+        f"n = {len(tested):,}",
+        f"({nurses['F']} women, {nurses['M']} men)",
+        f"in {tested['label'].value_counts(normalize=True).max():.3f}",
+    )
+    assert all(count in part for count in counts), counts
+    for name, n in (("train", 1200), ("test", 400)):
+        table = pd.read_csv(folder / f"{name}.csv")
+        table[table["label"].isin(["accountant", "nurse", "surgeon"])][:n].to_csv(folder / f"{name}.csv", index=False)
+    return follow(folder, rest, folder / "train.yaml", kinds=["yaml", "", ""])
 
 
 def scores(folder: Path, run: str, method: str) -> pd.Series:

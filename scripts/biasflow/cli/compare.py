@@ -65,7 +65,7 @@ def compare(
             say_columns([line])
         encoders = {name: attributes_of_run(path.parent) for name, path in zip(names, paths, strict=True)}
         for one in trained(beside, bases(encoders)):
-            say_columns([(f"{one.name}, trained from {one.base}:", one.in_short)])
+            say_columns([(f"{one.name}, made from {one.base}:", one.in_short)])
             say_columns((f"  {name}:", change.in_words) for name, change in one.changes.items())
     of_pairs = [(row, pair) for row in beside for pair in row.pairs if pair.more]
     say_columns(

@@ -1,7 +1,7 @@
 """What the page says about encoders and how they were trained, and the permutation tests beside their effect sizes."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -10,23 +10,46 @@ import pandas as pd
 
 from biasflow.encoders.described import FOREIGN
 from biasflow.overview.judgements import COST
+from biasflow.overview.maps import head_of
 from biasflow.plan.methods import LAST_LAYER
+from biasflow.registry import METRICS, OUTSIDE
 from biasflow.results.matrix import OWN, by_rows, untouched_rows
 from biasflow.results.scores import NA, NONE, models
 from biasflow.results.statistics import holm
 
 POOLED = {"cls": "the first token", "mean": "the mean of all tokens", "first-piece": "the first piece of a word"}
 POOLED |= {"sentence": "what sentence-transformers makes"}
+# The metrics of the vector of a sentence, which a copy of a sentence encoder changes.
+OF_SENTENCES = ("seat", "similarity", "retrieval", "retrieval_questions", "people_search")
 # SEAT's sentences repeat a word in templates, so its p that counts every sentence for itself is far too small.
 _TESTS = {"weat_p_value": "weat_effect_size", "seat_word_p_value": "seat_effect_size"}
 _HALVES = {math.comb(words, words // 2): words for words in range(4, 18, 2)}  # of partitions, where all are counted
 
 
-def methods_of_last_layer(names: pd.DataFrame) -> set[str]:
-    """The methods that act in the last layer alone (methods.debiased can keep a model of them). names: names.csv."""
+class Copy(NamedTuple):
+    """What `biasflow debias` writes of a model. methods: those that act in the last layer alone; part: what it changes:
+    "decisions" of a classifier, "sentence vectors" of a sentence encoder, "heads", or "" where there is none."""
+
+    methods: Collection[str] = ()
+    part: str = ""
+
+    def changes(self, measure: str) -> bool:
+        """Whether a measure reads this part; the vectors of tokens stay as they are (methods.debiased)."""
+        metrics = {name: entry for name, entry in METRICS.items() if measure in entry.measures}
+        return {
+            "decisions": any(entry.measures[measure].group == OUTSIDE for entry in metrics.values()),
+            "sentence vectors": not metrics.keys().isdisjoint(OF_SENTENCES),
+            "heads": head_of(measure) != "none",
+        }.get(self.part, False)
+
+
+def copies(names: pd.DataFrame, encoders: pd.DataFrame) -> dict[str, Copy]:
+    """Encoder -> what can be kept of it. names, encoders: names.csv and encoders.csv, as texts."""
     rows = names[(names["kind"] == "method") & names["attribute"].str.endswith("places")]
     last = rows["value"].isin(LAST_LAYER).groupby(rows["name"]).all()
-    return set(last.index[last])
+    has_head = (encoders[["masked_lm_head", "next_sentence_head"]] == "yes").any(axis=1)
+    parts = np.where(encoders["sentence_vector"] != "", "sentence vectors", np.where(has_head, "heads", ""))
+    return {name: Copy({*last.index[last]}, part) for name, part in zip(encoders["encoder"], parts, strict=True)}
 
 
 @dataclass(frozen=True)

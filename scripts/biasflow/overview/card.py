@@ -7,9 +7,9 @@ import pandas as pd
 
 from biasflow.base.errors import BiasflowError, nearest
 from biasflow.corpora.hub import head_of_card
-from biasflow.overview.maps import head_of
+from biasflow.overview.about import Copy
 from biasflow.overview.overview import plain_text
-from biasflow.registry import GIVEN, METRICS
+from biasflow.registry import GIVEN
 from biasflow.results.draws import LEAST_DRAWS
 from biasflow.results.matrix import without_samples
 from biasflow.results.scores import NA, NONE
@@ -19,12 +19,6 @@ TAGS = ["biasflow", "gender-debiased"]
 KEPT = ("license", "license_name", "license_link", "language", "library_name")  # what the card of the base says, too
 # Beside a score in the card's model-index; `untouched` and base_* are of the base, beats and draws of random edits.
 BESIDE = ("low", "high", "neutral", "untouched", "base_low", "base_high", "beats", "draws", "verdict")
-# The measures of the vector of a sentence.
-OF_SENTENCES = {
-    measure
-    for metric in ("seat", "similarity", "retrieval", "retrieval_questions")
-    for measure in METRICS[metric].measures
-}
 
 
 def card(
@@ -48,8 +42,7 @@ def card(
     rows = without_samples(rows[(rows["method"] == method) & (rows["setting"] == NA)]).join(before, on=KEY)
     # What reads that which was changed: the vector of a sentence, or the head.
     if task == NA:
-        changed = rows["measure"].isin(OF_SENTENCES) if about["sentence"] else rows["measure"].map(head_of).ne("none")
-        rows = rows[changed]
+        rows = rows[rows["measure"].map(Copy(part="sentence vectors" if about["sentence"] else "heads").changes)]
     if rows.empty:
         known = matrix.loc[(matrix["encoder"] == encoder) & matrix["value"].notna(), "method"].unique()
         raise BiasflowError(f"run {about['run']} has no score of {encoder} under {method}; {nearest(method, known)}")

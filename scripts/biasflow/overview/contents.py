@@ -1,6 +1,6 @@
 """The contents of the overview, ready for its templates: rows of scores and methods, tables and numbers."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import NamedTuple
@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from biasflow.base.sample import limit_of
-from biasflow.overview.about import permutation_tests
+from biasflow.overview.about import Copy, permutation_tests
 from biasflow.overview.agreement import Conflict, InShort, agreement, conflicts, in_short, mean_ranks, observations
 from biasflow.overview.beside import Beside, of_encoders
 from biasflow.overview.bias import BiasRow, bias_rows, judging_rows
@@ -46,8 +46,8 @@ class Model:
     """What the page shows first of a model. measured: all its untouched scores; biases: those of bias; judging: those
     of them by which methods are judged; learnt: False where the run's own calibration says nothing; planted: whether
     it was pre-trained on text with a planted bias; encoders: how many that differ in their seed alone the methods were
-    measured on; task: on which it was fine-tuned; keepable: the methods that `biasflow debias` can write into
-    weights."""
+    measured on; task: on which it was fine-tuned; copy: what `biasflow debias` can write, None of what was trained
+    here."""
 
     title: str
     encoder: str
@@ -59,7 +59,7 @@ class Model:
     planted: bool
     encoders: int
     task: str = NA
-    keepable: Collection[str] = ()
+    copy: Copy | None = None
 
     @property
     def biased(self) -> list[str]:
@@ -90,10 +90,23 @@ class Model:
         then those that leave the least."""
         less = [row for row in self.helpful if not row.left[0] > MOST_LEFT]
         helped = {row.name: len({*self.biased} & {one.name for one in row.helped}) for row in less}
-        kept = {row.name: row.method in self.keepable for row in less}
+        kept = {row.name: self.copy is not None and row.method in self.copy.methods for row in less}
         return sorted(
             less, key=lambda row: (not row.keeps_quality, row.weak_control, not kept[row.name], -helped[row.name])
         )
+
+    @property
+    def offered(self) -> tuple[MethodRow, list[str]] | None:
+        """The first of the effective methods that keeps quality and of which a copy of the model has a help, with the
+        scores that it helps there, also those with less evidence."""
+        for row in self.effective if self.copy else ():
+            helped = [one.name for one in row.helped if self._is_copied(one.name)]
+            if row.keeps_quality and row.method in self.copy.methods and helped:
+                return row, helped
+        return None
+
+    def _is_copied(self, name: str) -> bool:
+        return any(row.name == name and self.copy.changes(row.score.cell.measure) for row in self.biases)
 
     def helped_by(self, name: str) -> str:
         """How many of the biased scores that were measured under a method it helps: "helps 2 of 5", "" for none, NA
@@ -195,7 +208,7 @@ def contents(
     calibrations: Mapping[str, pd.DataFrame] = MappingProxyType({}),
     dropped: Sequence[str] = (),
     apart: pd.DataFrame = NOTHING_APART,
-    keepable: Collection[str] = (),
+    copies: Mapping[str, Copy] = MappingProxyType({}),
     answers: Answers = MappingProxyType({}),
 ) -> Contents:
     """What the page says: matrix (results.matrix), the plan with reasons (results.scores) and the table of scores.
@@ -203,9 +216,9 @@ def contents(
     kinds: encoder -> its kind (`calibrated.kind_of`), of those with weights. calibrations: encoder -> its calibration
     in this run (calibrated_calibration.csv). dropped: what the data of tasks leave out, in sentences. families
     (results.power): of encoders that differ in their seed alone the first is shown, as one page cannot hold dozens;
-    agreement, ranks and contradictions are those of all. apart: how far encoders are (`differences.between`); keepable:
-    the methods that can be written into the weights of a model that was not trained here
-    (`about.methods_of_last_layer`); answers: of several classifiers that are given (`decisions.answers_of`)."""
+    agreement, ranks and contradictions are those of all. apart: how far encoders are (`differences.between`); copies:
+    encoder -> what can be kept of it (`about.copies`); answers: of several classifiers that are given
+    (`decisions.answers_of`)."""
     observed = observations(claimable(scores))
     pairs, contradictions, ranks = agreement(observed), conflicts(observed), mean_ranks(observed)
     all_maps = list(maps(matrix))
@@ -221,7 +234,7 @@ def contents(
             biases = bias_rows(measured, kind, calibration := calibrations.get(model_map.encoder))
             shown[place] = judged = _without_claims(model_map, biases)
             alike = [judged, *_alike(model_map, all_maps, families)[1:]]
-            models.append(_model(alike, measured, biases, scores, kind, calibration, keepable))
+            models.append(_model(alike, measured, biases, scores, kind, calibration, copies.get(model_map.encoder)))
             of_cells.append(verdicts(judged, biases, models[-1].methods))
     shown_scores = scores[scores["encoder"].isin(first.values())]
     datasets = matrix.loc[matrix["value"].notna(), "dataset"].unique()
@@ -262,7 +275,7 @@ def _model(
     scores: pd.DataFrame,
     kind: str | None,
     calibration: pd.DataFrame | None,
-    keepable: Collection[str],
+    copy: Copy | None,
 ) -> Model:
     """What the page says of the first of the maps that are `alike` (`_alike`)."""
     model_map = alike[0]
@@ -280,7 +293,7 @@ def _model(
         kind == "embedded",
         len(alike),
         model_map.task,
-        keepable if model_map.task == NA or model_map.is_given else (),
+        copy and copy._replace(part="decisions") if model_map.is_given else copy if model_map.task == NA else None,
     )
 
 

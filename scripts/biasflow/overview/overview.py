@@ -83,7 +83,7 @@ def write_page(
         differing=differing,
         ledger=ledger,
         picture=_inline,
-        apart=verdicts(named.beside, [*named.encoders]) if named.beside else [],
+        apart=_apart(named),
         trained=trained(named.beside, bases),
         of_all=inline(beside_picture(named.beside, [*named.encoders]), "How biased is each encoder?", "all-")
         if named.beside
@@ -113,6 +113,15 @@ def _named(contents: Contents, about: Mapping[str, About], run: str) -> Contents
     return replace(contents, models=models, sections=sections, decisions=decided)
 
 
+def _apart(named: Contents) -> list[tuple[str, str]]:
+    """The verdicts on several encoders; none of one, or where no more were measured as they were pre-trained."""
+    if named.beside:
+        return verdicts(named.beside, [*named.encoders])
+    measured = {model.encoder for model in named.models if model.pretrained and model.biases}
+    why = "no measure could be compared, as none was read in the same way (head, pooling, test) from two of them"
+    return [("more biased:", why)] if len(measured) > 1 else []
+
+
 def _picture(model: Model, kind: str) -> Figure | None:
     """A picture of a model ("biases", "methods"); None where there is nothing to draw."""
     if not getattr(model, kind):
@@ -135,8 +144,9 @@ def write_summary(
     """Write the lines that the run ends with: what is biased, what a method does about it, and where to look.
     differing: the external files that are not their publishers'."""
     named = _named(contents, about, run)
-    apart = verdicts(named.beside, [*named.encoders]) if named.beside else []
-    apart += [(f"{one.name}, trained from {one.base}:", one.in_short) for one in trained(named.beside, bases)]
+    apart = _apart(named) + [
+        (f"{one.name}, made from {one.base}:", one.in_short) for one in trained(named.beside, bases)
+    ]
     write_text(path, plain_text("summary.txt", contents=named, apart=apart, run=run, page=page, differing=differing))
 
 

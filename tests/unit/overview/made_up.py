@@ -99,6 +99,29 @@ def with_less_evidence(perplexity=10.0):
     return *run_of(scored), {}, {"bert": "head"}
 
 
+FAR = [("leace-random-matched", f"draw{seed}", 1.2 + seed / 1000) for seed in range(7)]
+
+
+def helped(*measures):
+    """The scores of an encoder on which LEACE helps these, and of a cost."""
+    rows = [
+        {"method": method, "setting": setting, "metric": metric, "part": part, "variant": variant, "dataset": dataset}
+        | {"value": value, "low": value - 0.1, "high": value + 0.1, "n": 300}
+        for method, setting, bias in (("none", "-", 1.2), ("leace", "-", 0.3), *FAR)
+        for metric, part, variant, dataset, value in (
+            *((*measure, bias) for measure in measures),
+            *((f"{metric}_distance_change", *of, bias - 1.2) for metric, *of in measures if method != "none"),
+            ("perplexity", "-", "-", "data", 10.0),
+        )
+    ]
+    return tidy(pd.DataFrame(rows), encoder="bert")
+
+
+WEAT = ("weat_effect_size", "-", "target", "C6")
+SEAT = ("seat_effect_size", "-", "mean", "sent-weat6-mean")
+STRENGTH = ("strength", "top=10%", "-", "data")
+
+
 def words(matrix):
     """The glossary of a matrix; its methods are LEACE in the last layer."""
     methods = [name for name in matrix["method"].unique() if name != "none" and "random" not in name]

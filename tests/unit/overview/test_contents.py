@@ -7,13 +7,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from biasflow.overview.about import PermutationTest
+from biasflow.overview.about import Copy, PermutationTest
 from biasflow.overview.bias import BiasRow, judging_rows
 from biasflow.overview.contents import contents
 from biasflow.overview.helps import method_rows
 from biasflow.overview.judgements import DIFFERS, NO_CLAIM, NOT_VIABLE, SAME, UNCLEAR, UNMEASURED, VIABLE
 from biasflow.overview.maps import UNTOUCHED, headers, maps
 from biasflow.overview.measured import counted, with_test
+from biasflow.overview.overview import _TEMPLATES
 from biasflow.results.comparison import with_items
 from biasflow.results.differences import between_encoders
 from biasflow.results.evidence import COULD_NOT_TELL, IN_ALL, IN_SOME, NOT_TRIED, Evidence
@@ -439,11 +440,56 @@ def test_a_sentence_encoder_that_pools_by_the_mean_has_the_evidence_of_the_same_
     assert first == other and first.tried
 
 
-def test_methods_of_what_was_not_trained_here_can_be_kept():
+@pytest.mark.parametrize(
+    ("measures", "methods", "part", "says"),
+    [
+        ([made_up.STRENGTH], {"leace"}, "heads", "changes its heads, and with them Strength:"),
+        (
+            [made_up.STRENGTH, made_up.WEAT],
+            {"leace"},
+            "heads",
+            "and with them Strength; other vectors stay as they are, and so does WEAT",
+        ),
+        (
+            [made_up.WEAT],
+            {"leace"},
+            "heads",
+            "No debiased copy is offered: it changes the heads alone, and leace helps no score",
+        ),
+        (
+            [made_up.WEAT],
+            {"leace"},
+            "sentence vectors",
+            "it changes the sentence vectors alone, and leace helps no score",
+        ),
+        ([made_up.SEAT], {"leace"}, "sentence vectors", "changes its sentence vectors, and with them SEAT"),
+        (
+            [made_up.STRENGTH],
+            {"leace"},
+            "",
+            "No debiased copy is offered: only heads and the vectors of a sentence encoder",
+        ),
+        ([made_up.STRENGTH], set(), "heads", "No debiased copy is offered: leace acts in inner layers"),
+    ],
+)
+def test_a_copy_is_offered_of_a_method_that_helps_what_the_copy_changes(measures, methods, part, says):
+    (model,) = contents(*made_up.run_of(made_up.helped(*measures)), copies={"bert": Copy(methods, part)}).models
+    assert [row.name for row in model.effective] == ["leace"]
+    text = str(_TEMPLATES.get_template("verdicts.txt").module.copy(model))
+    assert says in " ".join(text.split())
+    assert (model.offered is None) == text.startswith("No debiased copy")
+
+
+def test_copies_are_made_of_what_was_not_trained_here():
     trained = made_up.fine_tuned()
     trained = trained[trained["strategy"] == "plain"]
     kept = {
-        strategy: contents(*made_up.run_of(trained.assign(strategy=strategy)), keepable={"alpha"}).models[0].keepable
+        strategy: contents(
+            *made_up.run_of(trained.assign(strategy=strategy)), copies={"bert": Copy({"alpha"}, "heads")}
+        )
+        .models[0]
+        .copy
         for strategy in ("plain", "given")
     }
-    assert kept == {"plain": (), "given": {"alpha"}}
+    assert kept == {"plain": None, "given": Copy({"alpha"}, "decisions")}
+    assert kept["given"].changes("flips") and not kept["given"].changes("weat_effect_size")

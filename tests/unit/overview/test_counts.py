@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from biasflow.overview.about import Copy
 from biasflow.overview.contents import contents
 from biasflow.overview.helps import Change
 from biasflow.overview.judgements import VIABLE
@@ -290,3 +291,26 @@ def test_a_run_of_one_encoder_has_one_name(tmp_path):
     _, html = rendered(made_up.run(), tmp_path / "index.html")
     assert "counts, as pre-trained" in html and "bert, as pre-trained" not in html
     assert re.search("Name in scores.csv</dt><dd>bert", html)
+
+
+@pytest.mark.parametrize(("part", "offered"), [("heads", True), ("sentence vectors", False)])
+def test_the_command_that_keeps_a_method_stands_where_a_copy_has_its_help(part, offered, tmp_path):
+    run = made_up.run_of(made_up.helped(made_up.STRENGTH))
+    found = contents(*run, copies={"bert": Copy({"leace"}, part)})
+    html = write(found, run[0], tmp_path / "index.html")
+    assert ("<code>biasflow debias FOLDER --method leace --run counts --to NEW</code>" in html) == offered
+    assert ("No debiased copy is offered: it changes the sentence vectors alone" in text(html)) != offered
+
+
+def test_several_encoders_without_a_common_measure_are_said_to_be_not_compared(tmp_path):
+    scored = [
+        made_up.helped(measure).assign(encoder=name)
+        for name, measure in zip("ab", (made_up.WEAT, made_up.SEAT), strict=True)
+    ]
+    run = made_up.run_of(concatenate(scored))
+    found = contents(*run)
+    said = "more biased: no measure could be compared, as none was read in the same way"
+    page = text(write(found, run[0], tmp_path / "index.html"))
+    assert said in page and "More: b, as pre-trained (" in page
+    write_summary(found, tmp_path / "summary.txt", about=made_up.about_them(found.encoders), run="two", page="")
+    assert said in (tmp_path / "summary.txt").read_text("utf-8")

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 import pandas as pd
 import pytest
 
-from biasflow.overview.about import methods_of_last_layer
+from biasflow.overview.about import Copy, copies
 
 _VOID = {"meta", "link", "br", "input", "path", "line"}
 
@@ -70,7 +70,7 @@ def test_summary_has_at_most_ten_lines_and_ends_with_the_place(page):
     assert len(lines) <= 10 and lines[0] == "run small" and lines[-1].endswith("results/small/index.html")
 
 
-def test_the_command_that_keeps_a_model_names_a_method_of_the_last_layer():
+def test_a_copy_takes_methods_of_the_last_layer_and_changes_what_there_is():
     rows = [
         ("hard", "places", "all"),
         ("leace", "places", "last"),
@@ -78,4 +78,8 @@ def test_the_command_that_keeps_a_model_names_a_method_of_the_last_layer():
         ("both", "places", "all"),
     ]
     names = pd.DataFrame(rows, columns=["name", "attribute", "value"]).assign(kind="method")
-    assert methods_of_last_layer(names) == {"leace"}
+    parts = {"none": ("no", "ours", ""), "head": ("yes", "no", ""), "sentence": ("no", "no", "mean pooling")}
+    encoders = pd.DataFrame(parts, ["masked_lm_head", "next_sentence_head", "sentence_vector"]).T
+    found = copies(names, encoders.rename_axis("encoder").reset_index())
+    expected = {"none": "", "head": "heads", "sentence": "sentence vectors"}
+    assert found == {name: Copy({"leace"}, part) for name, part in expected.items()}
