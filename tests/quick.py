@@ -1,7 +1,8 @@
 """Which test files a change needs: `git diff --name-only main | python -m tests.quick`.
 
 Those of the folders in which something changed, and those that import a changed module, or a module that reads a
-changed file of data; themselves, by their helpers or by their fixtures. Not those in tests/workflow and tests/real."""
+changed file of data; themselves, by their helpers or by their fixtures. And those that read a changed file which lies
+beside the package, such as a rule. Not those in tests/workflow and tests/real."""
 
 import ast
 import re
@@ -14,8 +15,9 @@ from biasflow.base.code import module_file
 from tests.unit.test_environments import names
 
 ROOT = Path(__file__).parents[1]
-PACKAGE, UNIT = ROOT / "scripts/biasflow", ROOT / "tests/unit"
+PACKAGE, UNIT, TABLES = ROOT / "scripts/biasflow", ROOT / "tests/unit", ROOT / "tests/golden/test_tables.py"
 READ = re.compile(r'\bshipped\("(.+?)"\)')  # the data of a module
+BESIDE = re.compile(r'\bROOT / "(.+?)"')  # what a test reads of the project
 
 
 def needed(changed: Iterable[str | Path]) -> list[Path]:
@@ -26,8 +28,18 @@ def needed(changed: Iterable[str | Path]) -> list[Path]:
     }
     theirs = [UNIT / path.relative_to(PACKAGE) for path in files if path.is_relative_to(PACKAGE)]
     folders = {next(folder for folder in path.parents if folder.is_dir()) for path in theirs} - {UNIT}
+    if any(folder.is_relative_to(UNIT / "papers") for folder in folders):
+        folders.add(TABLES)  # it takes the modules of papers by name
     tests = [*UNIT.rglob("test_*.py"), *(ROOT / "tests/golden").glob("test_*.py")]
-    return sorted(path for path in tests if folders & {*path.parents} or files & _reached(path))
+    beside = {file for file in files if not file.is_relative_to(ROOT / "scripts")}
+    reads = {path for path in tests if any(file.is_relative_to(place) for file in beside for place in _read(path))}
+    return sorted(path for path in tests if path in reads or folders & {path, *path.parents} or files & _reached(path))
+
+
+@cache
+def _read(test: Path) -> list[Path]:
+    """The files and folders of the project that a test reads."""
+    return [ROOT / name for name in BESIDE.findall(test.read_text("utf-8"))]
 
 
 @cache

@@ -154,7 +154,9 @@ def test_a_change_of_any_module_needs_tests_which_are_few_unless_all_import_it()
     fairness = {str(path.relative_to(ROOT / "tests")) for path in tests[PACKAGE / "metrics/fairness.py"]}
     assert {"unit/metrics/test_fairness.py", "unit/readouts/test_heads.py"} <= fairness and len(fairness) < 30
     assert ROOT / "tests/golden/test_trainings.py" in tests[PACKAGE / "training/loop.py"]
+    assert ROOT / "tests/golden/test_tables.py" in tests[PACKAGE / "papers/liang2020/tables.py"]
     assert ROOT / "tests/unit/text/test_gender_swap.py" in needed(["scripts/biasflow/data/gender/names.csv"])
+    assert ROOT / "tests/unit/plan/test_user_files.py" in needed(["rules/tasks.smk"])
 
 
 def test_no_modules_import_each_other_in_a_circle():

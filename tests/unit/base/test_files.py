@@ -299,7 +299,7 @@ def test_items_are_whole_and_as_many_as_the_limit(table, limit):
     assert len(found) == table["item"].isin(found["item"]).sum()
 
 
-@pytest.mark.parametrize("limit", [10, 50, 100, 700])
+@pytest.mark.parametrize("limit", [3, 10, 50, 100, 700])
 def test_groups_keep_their_shares(limit):
     table = pd.DataFrame({"group": np.repeat(["a", "b", "c"], [700, 200, 100])})
     found = sampled(table, limit, strata=["group"])["group"].value_counts()

@@ -166,14 +166,14 @@ QUESTIONS = "num,topic,question,bias1-document1,bias1-document2,bias2-document1,
 
 def test_the_answers_to_the_next_question_of_another_topic_are_not_relevant(tmp_path):
     path = tmp_path / "qa.csv"
-    topics = ["sports", "sports", "art"]
+    topics = ["sports", "sports", "art", "work"]
     rows = [f"{n},{topic},question {n},a{n},b{n},c{n},d{n}" for n, topic in enumerate(topics)]
     path.write_text("\n".join([QUESTIONS, *rows]) + "\n")
     table = queries(answers=path)
-    assert len(table) == 3 * 8 and set(table["item"]) == {f"answers-{n}" for n in range(3)}
+    assert len(table) == 4 * 8 and set(table["item"]) == {f"answers-{n}" for n in range(4)}
     texts = table.groupby(["item", "relevant", "wording"])["text"].agg(list)
     assert texts["answers-0", True, "F"] == ["a0", "b0"] and texts["answers-0", True, "M"] == ["c0", "d0"]
-    assert [texts[f"answers-{n}", False, "F"] for n in range(3)] == [["a2", "b2"], ["a2", "b2"], ["a0", "b0"]]
+    assert [texts[f"answers-{n}", False, "F"] for n in range(4)] == [[f"a{n}", f"b{n}"] for n in (2, 2, 3, 0)]
     path.write_text("\n".join([QUESTIONS, *rows[:2]]) + "\n")
     with pytest.raises(BiasflowError, match="column topic: has one topic alone"):
         queries(answers=path)

@@ -6,7 +6,7 @@ import pytest
 
 from biasflow.base.errors import BiasflowError
 from biasflow.corpora import seat
-from biasflow.corpora.seat import in_sentences
+from biasflow.corpora.seat import in_sentences, words_about
 from biasflow.corpora.word_sets import read_family_pairs, read_word_pairs, read_word_sets, split_words
 from biasflow.stimuli.densray_sets import items, read_occupation_set
 from biasflow.stimuli.gendered_words import read_gendered_words, read_word_groups
@@ -41,6 +41,11 @@ def test_the_sentences_of_a_test_are_its_words_in_every_template(write):
     assert test.A.examples == ("Joy is here.", "This is joy.", "Love is here.", "This is love.")
     whole = in_sentences(read_word_sets(write(*SETS), "mine"), ["{word}"])
     assert whole.Y.examples == ("Rome", "Oslo")
+
+
+def test_a_sentence_of_several_is_about_the_word_of_the_one_before_it():
+    sentences = ["This is a man.", "That is a man.", "These are men.", "This is a boy.", "The men are here.", "A man."]
+    assert words_about(sentences) == (0, 0, 0, 1, 1, 0)
 
 
 @pytest.mark.parametrize(

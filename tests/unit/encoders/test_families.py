@@ -145,6 +145,11 @@ def test_a_head_is_there_if_transformers_loads_it_from_the_weights(kind, otherwi
             assert bool(lacking(head, about, weights)) == bool(info["missing_keys"]), info["missing_keys"]
 
 
+def test_weights_that_a_head_lacks_are_named_and_counted():
+    biases = ["cls.predictions.bias", "cls.predictions.transform.dense.bias"]
+    assert lacking("masked_lm", {"model_type": "bert"}, biases).endswith("transform.LayerNorm.bias and 2 more")
+
+
 def _without(weights, names):
     return {name: weight for name, weight in weights.items() if name not in names}
 

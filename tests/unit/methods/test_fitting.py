@@ -272,6 +272,15 @@ def test_how_far_words_and_all_tokens_are_moved_is_told_of_a_method_and_of_each_
     assert drawn.nunique() == SHARED_DRAWS and drawn.mean() == pytest.approx(table.loc["-", "tokens"], rel=0.3)
 
 
+def test_a_grid_fits_the_directions_of_one_place_to_the_pairs_of_each(bert, tokenizer):
+    erasers = fit(bert, tokenizer, {"grid": grid()}).grids[0].subspaces.erasers
+    for name, pairs in (("pooled", PAIRS), ("sentence-debias", PAIRS.iloc[1:3])):
+        states = pair_states(bert, tokenizer, {"a": pairs}, "a", batch_size=3)
+        pooled = states.at(["pooled"])["pooled"]
+        expected = pca.fit(pooled, **states.labels(pooled))
+        assert torch.allclose(erasers[name, "plain"].left, expected.left, atol=1e-4), name
+
+
 def test_a_sequential_grid_is_fitted_after_the_earlier_interventions(bert, tokenizer):
     subspaces = fit(bert, tokenizer, {"grid": grid(sequential=True)}).grids[0].subspaces
     assert len(subspaces.erasers) == 7 + 1 + 8 + 36

@@ -91,6 +91,11 @@ def test_true_positive_rates_have_the_number_of_each_gender(tmp_path):
     assert rates == {"F": [pytest.approx(found["F"]), 40], "M": [pytest.approx(found["M"]), 20]}
     gap = of.loc[("tpr_gap", "nurse", "-"), ["value", "n"]].tolist()
     assert gap == [pytest.approx(found["F"] - found["M"]), 60] and found["F"] != found["M"]
+    low, high = of.loc[("tpr_gap", "nurse", "-"), ["low", "high"]]
+    its_ends = {gender: of.loc[("tpr", "nurse", gender), ["low", "high"]] for gender in ("F", "M")}
+    below, above = (abs(its_ends[gender] - found[gender]) for gender in ("F", "M"))
+    assert gap[0] - low == pytest.approx(np.hypot(below["low"], above["high"]))
+    assert high - gap[0] == pytest.approx(np.hypot(below["high"], above["low"]))
 
 
 @pytest.mark.parametrize("words", [("she", "he"), ("his mother", "her father"), ("Mary", "John")])

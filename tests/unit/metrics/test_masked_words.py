@@ -98,6 +98,15 @@ def test_the_interval_draws_professions_and_the_test_is_wilcoxons(tmp_path):
     assert value["bec_pro_association_sd", "male-balanced"] == 0
 
 
+def test_pairs_without_a_difference_are_left_out_of_the_test(tmp_path):
+    own = dict(zip(PROFESSIONS, np.random.default_rng(0).normal(size=12), strict=True))
+    found = scores(tmp_path, words(lambda gender, name, pair: own[name] * pair * (gender == "female")))
+    differences = np.outer([value for name, value in own.items() if name.startswith("balanced")], [1, 2]).ravel()
+    ranks = stats.rankdata(np.abs(differences))
+    effect = abs(ranks @ np.sign(differences)) / ranks.sum()
+    assert found["value"]["bec_pro_wilcoxon_r", "balanced"] == pytest.approx(effect)
+
+
 @given(st.floats(-20, -1), st.integers(0, 100))
 def test_the_prior_of_a_word_does_not_count(prior, seed):
     noise = np.random.default_rng(seed).normal(size=(12, 3, 2))

@@ -95,12 +95,13 @@ def test_several_runs_are_compared_two_by_two_and_corrected_over_all_pairs(tmp_p
     assert [text.get_text() for text in axes.texts] == ["0.75 more", "0.50", "0.52"]
 
 
+@pytest.mark.parametrize("names", [("tuned", "base", "other"), ("other", "base", "tuned")])
 @pytest.mark.parametrize(
     ("value", "shown", "change"), [(0.5, "less biased", -0.25), (0.9, "more biased", 0.15), (0.76, "", 0.01)]
 )
-def test_what_training_did_is_the_change_of_the_distance_from_neutral(tmp_path, value, shown, change):
+def test_what_training_did_is_the_change_of_the_distance_from_neutral(tmp_path, names, value, shown, change):
     """From 0.75, whichever run is named first."""
-    values = {"tuned": value, "base": 0.75, "other": 0.9}
+    values = {name: {"tuned": value, "base": 0.75, "other": 0.9}[name] for name in names}
     runs = [crows_pairs(tmp_path / name, value) for name, value in values.items()]
     (one,) = trained(of_runs([*values], *zip(*runs, strict=True)), {"tuned": "base"})
     of = one.changes["CrowS-Pairs"]

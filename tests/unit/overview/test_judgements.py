@@ -150,3 +150,5 @@ def test_encoders_that_differ_in_their_seed_are_judged_together():
     together = over_encoders(each)
     assert together["worse"].item() == pytest.approx(0.02) and together["quality"].item() == VIABLE
     assert over_encoders(each[:1]) is each[0]
+    doubted = costs(cells(("a", "perplexity", 102, 100, "low", -10, 10), caution="guesses"))
+    assert over_encoders([*each[:2], doubted])["quality"].item() == NO_CLAIM

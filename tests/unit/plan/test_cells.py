@@ -77,6 +77,7 @@ def test_what_is_planned_is_used(name):
     for key, reading in found.readings.items():
         assert reading.methods and len(set(reading.methods)) == len(reading.methods)
         assert key in scored | made_from or reading.readout in items, key
+        assert all({*reading.methods} <= {*found.readings[place].methods} for place in reading.made_from.values()), key
     assert made_from | {key for key in scored if key.readout != TRAINING} <= set(found.readings)
     for place, methods in found.fits.items():
         wanted = {name for reading in found.readings.values() if reading.fit == place for name in reading.methods}
@@ -329,6 +330,14 @@ def test_a_limited_dataset_is_called_so_in_files_and_scores():
     assert datasets(limited)["ceat"].endswith("-limit100") and not limit_of(datasets(limited)["weat"])
     of_gest = {key for key, reading in limited.readings.items() if reading.dataset.name == "gest"}
     assert of_gest and not of_gest & set(full.readings)
+
+
+def test_scores_under_a_method_that_is_fitted_to_a_limited_task_are_called_so():
+    method = ("methods.own-task", [{"eraser": "leace", "places": "last.cls", "fitted_to": "task"}])
+    about = {"encoders": ["real"], "task": "bios", "trainings": ["pretrained"], "metrics": ["weat"]}
+    for methods, limit in ((["none"], ""), (["none", "own-task"], "500")):
+        found = planned(asking(about | {"methods": methods}, ("tasks.bios.limit", 500), method))
+        assert limit_of(datasets(found)["weat"]) == limit
 
 
 def test_a_limit_changes_the_jobs_of_what_it_is_of_alone():

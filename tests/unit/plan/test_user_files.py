@@ -15,7 +15,7 @@ from biasflow.plan.listing import foreign
 from biasflow.plan.own_words import warnings
 from biasflow.plan.user_files import Digests
 from tests.unit.fake_tokenizer import word_tokenizer
-from tests.unit.plan.configs import SCHEMA, SETS, asking, planned, resolve, setup_of
+from tests.unit.plan.configs import ROOT, SCHEMA, SETS, asking, planned, resolve, setup_of
 
 
 @pytest.fixture
@@ -55,6 +55,14 @@ def test_a_file_of_the_same_size_and_time_in_its_place_is_read_anew(large, tmp_p
     (tmp_path / "third").write_bytes(b"thr checkpoint")
     large.symlink_to(tmp_path / "third")
     assert Digests(tmp_path / "memory.json").of(path) == sha256(b"thr checkpoint").hexdigest()
+
+
+def test_every_rule_that_takes_files_of_the_user_has_their_content_as_a_parameter():
+    rules = "".join(path.read_text() for path in (ROOT / "rules").glob("*.smk"))
+    taking = {*re.findall(r"inputs_of\((.+)\)\),$", rules, re.MULTILINE)}
+    telling = {*re.findall(r"own=user_files_of\((.+)\),$", rules, re.MULTILINE)}
+    of_results = {'"scores"', '"matrix"', '"paper_ledger"', 'f"paper_{NAME}"'}  # their inputs are made by other rules
+    assert telling and taking - telling == of_results
 
 
 @pytest.mark.parametrize("memory", ["null", "[" * 100_000, "{", '{"%s": 3}', '{"%s": {"state": null}}', "\xff"])

@@ -15,7 +15,7 @@ from biasflow.encoders.load import load_encoder
 from biasflow.metrics.preferences import score_prediction_quality, score_sss
 from biasflow.readouts import fillings, pair_tokens
 from biasflow.readouts.cloze import Cloze, masked, read_at
-from biasflow.readouts.likelihoods import pair_likelihoods, pseudo_log_likelihoods
+from biasflow.readouts.likelihoods import pair_likelihoods, pseudo_log_likelihoods, sentences_that_fit
 from biasflow.readouts.masked_words import piece_log_probabilities
 from biasflow.readouts.reader import Reader
 from biasflow.readouts.source import Source
@@ -158,6 +158,11 @@ def likelihoods_of(reader: Reader, first: list[str], second: list[str], masking:
     table = pair_likelihoods(reader, pd.DataFrame({"first": first, "second": second}), [masking])
     log_p, tokens = (table[[f"{name}_first", f"{name}_second"]].to_numpy() for name in ("log_p", "tokens"))
     return log_p.reshape(len(reader.axis), -1, 2), tokens[: len(first)]
+
+
+def test_sentences_fit_up_to_the_length_that_the_encoder_takes(encoder):
+    sentences = [" ".join(["he"] * n) for n in range(20)]
+    assert sentences_that_fit(reader(*encoder), sentences) == sentences[1:15]
 
 
 def test_pairs_by_each_masking(encoder, log_p):

@@ -50,6 +50,11 @@ def test_two_methods_see_the_same_masks(bert):
     assert (by_method["two"]["loss"] != by_method["none"]["loss"]).mean() > 0.99
 
 
+def test_blocks_of_a_limited_text_have_the_masks_that_they_have_in_the_whole_one(bert):
+    whole, some = (masked_losses(reader(*bert), TEXT, seeds=(0,), limit=limit)["loss"] for limit in (None, 3))
+    assert 0 < len(some) < len(whole) and all(np.isclose(whole, loss, rtol=1e-5).any() for loss in some)
+
+
 # What is scored
 
 

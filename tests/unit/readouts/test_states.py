@@ -72,6 +72,12 @@ def test_vectors_under_every_method_are_those_of_the_edited_model(texts_folder):
             assert (X - found[PLAIN]).abs().max() > 1e-2
 
 
+def test_texts_beyond_those_that_are_read_together_have_vectors_of_their_own(texts_folder, monkeypatch):
+    together = by_hand(texts_folder)
+    monkeypatch.setattr("biasflow.encoders.first_token.CHUNK", 7)
+    assert torch.allclose(by_hand(texts_folder), together, atol=1e-5)
+
+
 @pytest.mark.parametrize(
     ("names", "stored"),
     [

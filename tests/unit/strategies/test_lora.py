@@ -52,6 +52,12 @@ def test_an_encoder_changes_by_updates_of_low_rank_alone_and_is_read_like_any_ot
     assert right.mean() == pytest.approx(facts["validation_score"])
 
 
+def test_an_update_is_scaled_by_alpha_over_its_rank():
+    update = lora.LowRankUpdate(torch.zeros(3, 5), rank=4, alpha=8.0)
+    torch.nn.init.ones_(update.up)
+    assert torch.allclose(update(torch.ones(3, 5)), 1 + 2 * update.down.sum(dim=0).expand(3, 5))
+
+
 def test_before_the_training_the_model_computes_what_it_did(tmp_path):
     model, tokenizer = new_classifier(test_finetune.save_source(tmp_path), LABELS, seed=0)
     batch = tokenizer(["red one two"], return_tensors="pt")

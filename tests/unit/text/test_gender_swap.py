@@ -318,6 +318,7 @@ def test_words_of_each_list(text, released, pronouns, gendered):
         ("ann left", ("Ann",), "ann left"),
         ("Dr. A. van den Berg, den 3", ("A.", "van den Berg", "den"), "Dr. _ _, _ 3"),
         ("what (is) it", ("(is)", "w.*"), "what _ it"),
+        ("Mary Ann Hill and Mary Ann", ("Mary Ann", "Mary Ann Hill"), "_ and _"),
     ],
 )
 def test_names(text, parts, scrubbed):

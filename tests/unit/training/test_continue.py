@@ -122,20 +122,38 @@ def test_a_tokenizer_that_puts_three_tokens_around_a_text_is_refused():
         blocks_of(tokenizer, " ".join(SENTENCES), max_length=12)
 
 
-@pytest.mark.parametrize("file", ["config.json", "tokenizer.json"])
-def test_checkpoints_of_an_encoder_that_was_changed_are_refused(source, file, monkeypatch):
-    work, path = source.parent / "work", source / file
+@pytest.fixture
+def work(source, monkeypatch):
+    """The checkpoints of a training that was killed."""
 
     def killed(self):
-        (work / "checkpoint-1").mkdir()
+        (source.parent / "work" / "checkpoint-1").mkdir()
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
         patched.setattr(Loop, "run", killed)
-        run(source, work=work)
+        run(source, work=source.parent / "work")
+    return source.parent / "work"
+
+
+@pytest.mark.parametrize("file", ["config.json", "tokenizer.json"])
+def test_checkpoints_of_an_encoder_that_was_changed_are_refused(source, file, work):
+    path = source / file
     path.write_text(path.read_text() + " ")
     with pytest.raises(BiasflowError, match=rf"another encoder\.{file}"):
         run(source, work=work)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    {
+        **{"recipe": "planted", "dose": 0.5, "placebo": True, "examples": 7, "steps": 3, "head_steps": 2, "seed": 1},
+        **{"learning_rate": 1e-3, "next_sentence": True, "max_length": 9},
+    }.items(),
+)
+def test_checkpoints_of_another_training_are_refused(source, name, value, work):
+    with pytest.raises(BiasflowError, match=f"made with another {name} "):
+        run(source, work=work, **{name: value})
 
 
 def headless(folder, family="bert"):

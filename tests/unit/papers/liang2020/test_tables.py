@@ -36,6 +36,13 @@ def test_an_exact_p_of_0_is_its_bound_before_and_after_correction():
     assert row["p_holm"] == pytest.approx(row["tests"] / 12870)
 
 
+def test_a_test_without_p_is_none_of_those_that_are_corrected_for():
+    frame = with_value(scores(), np.nan, metric="weat_p_value", dataset="C6", method="none")
+    rows = tables.association(run(frame))
+    rows = rows[rows["method"] == "none"]
+    assert (rows["verdict"] == "not testable").sum() == 1 and set(rows["tests"]) == {len(rows) - 1}
+
+
 @pytest.mark.parametrize("other", ["majority_p", "accuracy_change"])
 def test_glue_shows_official_metrics_alone(other, tiny):
     """What else is scored of the same predictions would have rows of its own, and one metric would count as several."""

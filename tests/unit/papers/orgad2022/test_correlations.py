@@ -116,6 +116,15 @@ def test_what_cannot_be_correlated_says_why():
     assert (few.loc[few["strategies"] == "within strategies", "note"] != "").all()
 
 
+def test_p_is_corrected_over_the_correlations_of_one_stage_by_one_method(monkeypatch):
+    found = (("pearson", 0.01), ("pearson", 0.2), ("spearman", 0.03))
+    rows = [{"intrinsic_variant": BITS["intrinsic_variant"], "method": method, "p": p} for method, p in found]
+    monkeypatch.setattr(internal, "_of_encoder", lambda table, chosen: rows)
+    table = TABLES["correlations"](run(as_printed()))
+    families = table.groupby(["stage", "tested"])["p_holm"].agg(sorted)
+    assert len(families) == 4 and families.tolist() == [pytest.approx([0.02, 0.03, 0.2])] * 4
+
+
 DRAWN = ["before", "after", "compression", "training"]
 
 

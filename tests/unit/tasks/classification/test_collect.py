@@ -159,6 +159,13 @@ def test_planted_words_come_in_the_order_of_how_much_they_tell(top):
     assert (top["weight"] > 0).all()
 
 
+def test_the_majority_is_of_women_or_of_men(top):
+    texts, gender = biographies()
+    turned = top_words(texts, [{"F": "M", "M": "F"}[value] for value in gender], seeds=[3, 4], iterations=2, n=1)
+    shares = pd.concat([top, turned])["majority_share"]
+    assert shares.tolist() == pytest.approx([max(map(gender.count, "FM")) / 400] * len(shares), abs=0.01)
+
+
 def test_a_seed_decides_who_is_drawn_and_who_is_tested():
     texts, gender = map(np.array, biographies())
     counts, rng = CountVectorizer().fit_transform(texts), np.random.RandomState(3)

@@ -13,6 +13,7 @@ from biasflow.corpora.documents import sample_sentences
 from biasflow.tasks.classification import parts
 from biasflow.tasks.classification.collect import profession_table
 from biasflow.tasks.classification.gender_classifier import top_words
+from biasflow.tasks.classification.labels import has_enough
 from biasflow.tasks.classification.splits import check_balanceable, held_out, rows_of, split
 from biasflow.tasks.cuts import control_labels, probe_split
 from tests.unit.synthetic_bios import PLAIN, STRATEGIES, cells, labels_of, tables_of
@@ -110,6 +111,12 @@ TEXTS = [f"text {number}" for number in range(40)]
 )
 def test_another_seed_draws_otherwise_and_the_same_seed_the_same(draw):
     assert draw(3) == draw(3) and len({tuple(draw(seed)) for seed in range(5)}) == 5
+
+
+def test_just_as_many_texts_as_are_needed_are_enough():
+    texts = labels_of({"nurse": (3, 2), "dj": (1, 4)})
+    fewer = [("nurse", "M"), ("dj", "F")]
+    assert [*has_enough(texts, texts, 3)] == [pair not in fewer for pair in texts.itertuples(index=False, name=None)]
 
 
 def test_the_share_of_women_is_of_all_people_of_a_profession():
