@@ -114,13 +114,13 @@ def test_damage_is_one_line_that_names_the_folder(folder, damage, named):
     assert str(folder) in message and named in message and "\n" not in message
 
 
-def test_weights_of_other_heads_and_pieces_of_the_feed_forward_part_change_nothing(folder):
+def test_weights_of_other_heads_and_keys_of_how_a_model_is_called_change_nothing(folder):
     def states():
         model, tokenizer = load_encoder(folder, head="masked_lm")
         return model(**tokenizer("he she nurse", return_tensors="pt")).logits
 
     before = states()
-    changed(folder, chunk_size_feed_forward=4)
+    changed(folder, chunk_size_feed_forward=4, return_dict=False, output_hidden_states="x", output_attentions=True)
     tensors = load_file(folder / "model.safetensors")
     of_heads = {name: torch.ones(2) for name in ("classifier.layers.0.weight", "bert.embeddings.position_ids")}
     save_file(tensors | of_heads, folder / "model.safetensors")
