@@ -190,6 +190,11 @@ def test_the_eraser_that_is_shown_is_that_of_the_package():
         assert [line for line in lines if f"{line}\n" not in code] == []
 
 
+@pytest.mark.parametrize("page", ["README.md", "docs/howto/encoder.md", "docs/command.md"])
+def test_who_has_no_network_is_told_of_the_mirror(page):
+    assert re.search(r"--mirror\b.*cluster\.md#a-mirror-folder", (ROOT / page).read_text(encoding="utf-8"))
+
+
 def test_configurations_are_listed():
     text = (ROOT / "config/README.md").read_text(encoding="utf-8")
     configurations = [path.name for path in (ROOT / "config").glob("*.yaml")]

@@ -177,6 +177,8 @@ def read_text(path: str | Path, *, exact: bool = False) -> str:
         return Path(path).read_bytes().decode() if exact else Path(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise not_utf8(path, error) from error
+    except PermissionError as error:
+        raise BiasflowError(f"{path}: cannot be read: {error.strerror}; check its rights.") from error
     except OSError as error:
         raise BiasflowError(f"{path}: cannot be read: {error.strerror}.") from error
 

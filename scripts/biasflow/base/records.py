@@ -72,8 +72,8 @@ def write_record(about: Mapping) -> None:
 
 
 def read_record(path: str | Path) -> dict | None:
-    """Read the record of a result; None if there is none. BiasflowError if it is damaged, was edited, or is that
-    of another path."""
+    """Read the record of a result; None if there is none. BiasflowError if it is damaged, was edited, is that of
+    another path, or may not be read."""
     file = record_file(path)
     if file is None or not file.is_file():
         return None
@@ -84,6 +84,8 @@ def read_record(path: str | Path) -> dict | None:
         if missing := ({"output", "sha256"} if SHARED in record else KEYS) - set(record):
             raise KeyError(*missing)
     except (BiasflowError, AttributeError, KeyError, TypeError) as error:
+        if isinstance(error.__cause__, PermissionError):
+            raise  # the result may be whole
         raise BiasflowError(f"{file} does not say what {path} holds; {advice}") from error
     if seal != digest_of(record):
         raise BiasflowError(f"{file} is not as its job wrote it; {advice}")
@@ -132,10 +134,12 @@ def _shared(file: Path, advice: str) -> dict:
 
 
 def _read(file: Path) -> dict | None:
-    """The contents of a shared file; None if it is absent or not JSON."""
+    """The contents of a shared file; None if it is absent or not JSON. BiasflowError if it may not be read."""
     try:
         return read_json(file)
-    except BiasflowError:
+    except BiasflowError as error:
+        if isinstance(error.__cause__, PermissionError):
+            raise
         return None
 
 

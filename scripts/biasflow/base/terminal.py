@@ -21,7 +21,7 @@ _FAILED = re.compile(r"rule (?P<rule>\S+) failed: (?P<message>.*)")
 _BUILDING = "Building DAG of jobs..."
 _INTERRUPTED = ("Terminating processes on user request", "Will exit after finishing currently running jobs")
 _FULL = tuple(f"[Errno {number}]" for number in (errno.ENOSPC, errno.EDQUOT))
-_DENIED = tuple(f"[Errno {number}]" for number in (errno.EACCES, errno.EPERM, errno.EROFS))
+_DENIED = (*(f"[Errno {number}]" for number in (errno.EACCES, errno.EPERM, errno.EROFS)), "missing read permissions")
 # What Snakemake raises before the first job -> what to do.
 _RAISED = {
     "LockException": "another run is at work in this folder, or one was killed and left its lock; if none is at work, "
@@ -87,7 +87,7 @@ class LastWord(logging.Filter):
             self.heard = f"there is no target {unknown['target']}; {self.targets.get(name) or '; '.join(hints)}"
         elif raised and any(number in text for number in _DENIED):
             denied = next(line for line in reversed(text.splitlines()) if any(number in line for number in _DENIED))
-            self.heard = f"Snakemake cannot write where it must ({denied.strip()}); check the rights of that place"
+            self.heard = f"Snakemake cannot read or write where it must ({denied.strip()}); check the rights there"
         elif raised and any(number in text for number in _FULL):
             self.heard = "no space left on the disk; free some, and the same command goes on from the finished results"
         elif raised:

@@ -1,6 +1,6 @@
 """Check that all files of a run are as its jobs wrote them, from the recorded inputs."""
 
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Annotated
@@ -59,12 +59,14 @@ def check_run(folder: Path, mirror: str | None = None) -> tuple[list[str], str]:
     is compared with what was copied from one. Results that were deleted, and inputs, are counted: tables that were made
     of them stay right."""
     wrong: list[str] = []
+    unread: set[str] = set()  # results whose records are told of already
 
     def read(path: str) -> dict | None:
         try:
             return read_record(path)
         except BiasflowError as fault:
             wrong.append(str(fault))
+            unread.add(path)
             return None
 
     records = list(upstream(map(result_of, record_files(folder)), read))
@@ -76,7 +78,7 @@ def check_run(folder: Path, mirror: str | None = None) -> tuple[list[str], str]:
         wrong += faults(record, digest)
         wrong += _of_inputs(record, recorded, digest)
     wrong += _of_mirror(existing, mirror) if mirror is not None else []
-    wrong += _without_record(folder, recorded)
+    wrong += _without_record(folder, recorded.keys() | unread)
     wrong = list(dict.fromkeys(wrong))
     lost = {file for record in existing for file in record["inputs"] if not Path(file).exists()}
     gone = len(records) - len(existing)
@@ -105,11 +107,12 @@ def _of_inputs(record: dict, recorded: Mapping[str, str], digest: Callable[[str]
             yield f"{record['output']} was made of another content of {file}; delete {record['output']} and run again"
 
 
-def _without_record(folder: Path, recorded: Container[str]) -> Iterator[str]:
-    """Files that a job has made, judged by their names, and that no record has."""
+def _without_record(folder: Path, recorded: Collection[str]) -> Iterator[str]:
+    """Files that a job has made, judged by their names, and that no record has. recorded: files, and folders all of
+    whose files count."""
     for path in contents(folder):
         first = path.relative_to(folder).parts[0]
-        if first not in WITHOUT_RECORD and str(path) not in recorded:
+        if first not in WITHOUT_RECORD and not any(str(place) in recorded for place in (path, *path.parents)):
             yield f"{path} has no record of what made it ({record_file(path)}); delete it and run again"
 
 

@@ -248,6 +248,7 @@ def _config(folder: Path, head: Head) -> PretrainedConfig:
     with explained(folder, "config.json is not that of a known encoder", "use another encoder") as files:
         config = AutoConfig.from_pretrained(files, **OFFLINE)
     config.chunk_size_feed_forward = 0  # saves memory, and fails at texts of other lengths
+    config.return_dict, config.output_hidden_states, config.output_attentions = True, False, False  # as each call says
     if config.is_encoder_decoder or (_is_causal(config) and whole_folder_of(folder) is None):  # its name may not tell
         raise BiasflowError(f"{folder}: {config.model_type} is {DECODER}")
     if type(config) not in CLASSES[head][1]:

@@ -17,6 +17,7 @@ PROMPTS = "config_sentence_transformers.json"
 POOLING = "1_Pooling"  # the folder of the pooling where no file says it
 _NAMES = {"cls_token": FIRST_TOKEN, "mean_tokens": "mean"}
 _FLAG = "pooling_mode_"
+MEASURES = ("cosine", "dot", "euclidean", "manhattan")
 ASKED = ("query", "document")  # the prompts that the library puts before what is searched for, and before what is found
 LIBRARY = "sentence_transformers."  # how the class of a module begins that needs no code of the folder
 STATIC = "StaticEmbedding"  # a first module that is a tokenizer and a table of vectors, and no transformer
@@ -66,7 +67,7 @@ def own_pooling(folder: Path) -> str:
 
 def check_modules(folder: Path) -> None:
     """BiasflowError for a sentence encoder that the library cannot make vectors of without code or pickles of the
-    folder, or whose prompts are none."""
+    folder, or whose prompts, dimensions or similarity are none."""
     remedy = f"to measure its transformer alone, copy the folder without {MODULES}"
     for module in read_json(folder / MODULES) if _modules(folder) else ():
         kind, part = module["type"], folder / module["path"]
@@ -78,13 +79,18 @@ def check_modules(folder: Path) -> None:
             raise BiasflowError(f"{part}: no {WEIGHTS}; save the encoder with safe_serialization=True")
     about = object_in(folder / PROMPTS)
     prompts, default = about.get("prompts") or {}, about.get("default_prompt_name")
-    if not isinstance(prompts, Mapping) or (default is not None and default not in prompts):
-        said = (
-            "prompts must be names with texts"
-            if not isinstance(prompts, Mapping)
-            else f"there is no prompt {default!r}"
-        )
-        raise BiasflowError(f"{folder / PROMPTS}: {said}; mend the file, or delete it if the encoder needs no prompt")
+    dimensions, measure = about.get("truncate_dim"), about.get("similarity_fn_name")
+    if not (isinstance(prompts, Mapping) and all(isinstance(text, str | None) for text in prompts.values())):
+        said = "prompts must be names with texts"
+    elif default not in (None, *prompts):
+        said = f"there is no prompt {default!r}"
+    elif dimensions is not None and not (type(dimensions) is int and dimensions > 0):
+        said = f"truncate_dim is {dimensions!r}, and must be a whole number above 0"
+    elif measure not in (None, *MEASURES):
+        said = f"similarity_fn_name is {measure!r}, and must be one of {', '.join(MEASURES)}"
+    else:
+        return
+    raise BiasflowError(f"{folder / PROMPTS}: {said}; mend the file, or delete it if the encoder needs no key of it")
 
 
 def sentence_vector(folder: Path) -> str:

@@ -7,6 +7,8 @@ from itertools import chain
 import numpy as np
 from transformers import PreTrainedTokenizerBase
 
+from biasflow.base.errors import BiasflowError
+
 TOGETHER = 1000  # texts that are tokenised at once
 
 
@@ -41,7 +43,11 @@ class Tokens:
 
 
 def tokenise(tokenizer: PreTrainedTokenizerBase, *texts: Sequence[str], max_length: int) -> Tokens:
-    """The tokens of texts, or of pairs (two lists of texts); of what is longer, the tokenizer keeps max_length."""
+    """The tokens of texts, or of pairs (two lists of texts); of what is longer, the tokenizer keeps max_length.
+
+    BiasflowError for pairs whose texts nothing would separate."""
+    if len(texts) > 1:
+        _check_pairs(tokenizer)
     parts: list[dict[str, np.ndarray]] = []
     lengths = np.zeros(len(texts[0]), dtype=np.int64)
     for start in range(0, len(lengths), TOGETHER):
@@ -61,6 +67,17 @@ def tokenise(tokenizer: PreTrainedTokenizerBase, *texts: Sequence[str], max_leng
         np.concatenate([[0], np.cumsum(lengths)]),
         cut,
     )
+
+
+def _check_pairs(tokenizer: PreTrainedTokenizerBase) -> None:
+    """BiasflowError for a tokenizer that puts special tokens around a text, and fewer around two: a post_processor
+    says each by itself, and where it is made without a template for pairs it has one of the texts alone."""
+    (around,), (of_pair,) = (tokenizer(*texts)["input_ids"] for texts in ([[""]], [[""], [""]]))
+    if len(around) == 2 and (len(of_pair) < 3 or [of_pair[0], of_pair[-1]] != around):
+        raise BiasflowError(
+            f"{tokenizer.name_or_path}: the tokenizer puts special tokens around a text, and not around and between "
+            "the two of a pair; mend the template for pairs (the key pair of post_processor in tokenizer.json)"
+        )
 
 
 def _some(texts: Sequence[Sequence[str]], rows: Iterable[int]) -> list[list[str]]:

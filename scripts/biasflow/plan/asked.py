@@ -85,6 +85,8 @@ def read_asked(path: str | Path) -> tuple[Part, ...]:
         parts = map(itemgetter("name", "block", "group", "methods", "metrics"), read_json(path))
         return tuple(Part(*names, tuple(methods), tuple(metrics)) for *names, methods, metrics in parts)
     except (BiasflowError, TypeError, KeyError) as error:
+        if isinstance(error.__cause__, PermissionError):
+            raise
         raise BiasflowError(
             f"{path} does not list the parts of blocks; delete it (blocks that were added to are then read again)"
         ) from error

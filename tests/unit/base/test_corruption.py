@@ -16,8 +16,9 @@ from biasflow.base import files
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import reserve
 from biasflow.base.provenance import write_provenance
-from biasflow.base.records import check_unchanged, checked
+from biasflow.base.records import check_unchanged, checked, read_record, start_of
 from biasflow.methods import states
+from biasflow.plan.asked import read_asked
 from biasflow.readouts.files import array_on_disk
 
 SCORES, MODEL = "results/own/scores/own.csv", "results/own/models/own"
@@ -90,6 +91,35 @@ def test_every_damage_is_named_and_nothing_damaged_is_used(made, tmp_path, monke
     path.write_bytes(before)
     with rule(job(tmp_path, monkeypatch, result)):
         pass  # put right again, it is read
+
+
+@pytest.mark.parametrize("file", ["models/own.json", "shared/*.json"])
+def test_a_record_that_may_not_be_read_is_no_damaged_one(made, monkeypatch, file):
+    """Whose result would have to be made again."""
+    (record,) = Path("results/own/provenance").glob(file)
+    may_not_be_read(monkeypatch, record)
+    with pytest.raises(BiasflowError, match=f"^{record}: cannot be read: Permission denied; check its rights"):
+        start_of(read_record(MODEL))
+
+
+def test_nor_is_the_list_of_what_was_asked_for(tmp_path, monkeypatch):
+    asked = tmp_path / "asked.json"
+    asked.touch()
+    may_not_be_read(monkeypatch, asked)
+    with pytest.raises(BiasflowError, match=r"asked.json: cannot be read: Permission denied; check its rights"):
+        read_asked(asked)
+
+
+def may_not_be_read(monkeypatch, path: Path) -> None:
+    """As a file without any right, which root reads."""
+    plainly = Path.read_text
+
+    def read(this, **options):
+        if this == path:
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return plainly(this, **options)
+
+    monkeypatch.setattr(Path, "read_text", read)
 
 
 def test_files_that_no_job_made_are_taken_as_they_are(made):

@@ -196,6 +196,7 @@ class ProtectedOutputException(Exception):  # noqa: N818
     pass
 
 
+UNREADABLE = "Unable to obtain modification time of file results/a because of missing read permissions."
 PROTECTED = (
     "Write-protected output files for rule score:\n    affected files:\n        results/own/a.csv\n        b.csv"
 )
@@ -215,6 +216,7 @@ PROTECTED = (
             "'.snakemake/locks'); check the rights",
         ),
         (lambda logger: raised(logger, OSError(errno.EROFS, "Read-only file system", "x")), "check the rights"),
+        (lambda logger: raised(logger, RuntimeError(UNREADABLE)), "file results/a because"),
         (
             lambda logger: raised(logger, ProtectedOutputException(PROTECTED)),
             "a.csv would be made again and is read-only",

@@ -88,6 +88,13 @@ def test_a_run_that_is_at_work_is_told(run):
     assert len(said(0)) == 1  # the file of the lock is no result
 
 
+@pytest.mark.parametrize("result", [MATRIX, PLAIN])
+def test_a_damaged_record_is_one_fault_and_files_of_its_result_are_not_told_apart(run, result):
+    record_file(result).write_text("null")
+    fault, summary = said(1)
+    assert "does not say what" in fault and "1 fault, listed above" in summary
+
+
 @pytest.mark.parametrize("path", [MATRIX, f"{READOUT}/planted.parquet"])
 def test_an_edited_result_behind_finished_tables_is_named_alone(run, path):
     Path(path).write_text("0.99")

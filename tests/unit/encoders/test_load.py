@@ -20,6 +20,7 @@ from biasflow.encoders.batches import longest_input
 from biasflow.encoders.described import describe
 from biasflow.encoders.device import resolve_device
 from biasflow.encoders.load import OFFLINE, load_encoder
+from biasflow.encoders.tokens import tokenise
 from tests.unit.conftest import MODELS, SIZES, VOCABULARY, save_random
 from tests.unit.fake_tokenizer import bos_tokenizer, word_tokenizer
 
@@ -113,13 +114,13 @@ def test_damage_is_one_line_that_names_the_folder(folder, damage, named):
     assert str(folder) in message and named in message and "\n" not in message
 
 
-def test_weights_of_other_heads_and_pieces_of_the_feed_forward_part_change_nothing(folder):
+def test_weights_of_other_heads_and_keys_of_how_a_model_is_called_change_nothing(folder):
     def states():
         model, tokenizer = load_encoder(folder, head="masked_lm")
         return model(**tokenizer("he she nurse", return_tensors="pt")).logits
 
     before = states()
-    changed(folder, chunk_size_feed_forward=4)
+    changed(folder, chunk_size_feed_forward=4, return_dict=False, output_hidden_states="x", output_attentions=True)
     tensors = load_file(folder / "model.safetensors")
     of_heads = {name: torch.ones(2) for name in ("classifier.layers.0.weight", "bert.embeddings.position_ids")}
     save_file(tensors | of_heads, folder / "model.safetensors")
@@ -306,6 +307,19 @@ def test_a_tokenizer_without_special_tokens_around_a_text_is_refused_where_it_is
     if len(tokens) < 2:
         with pytest.raises(BiasflowError, match="around a text"):
             describe(folder)
+
+
+def test_pairs_of_texts_that_nothing_separates_are_refused_where_they_are_read(folder):
+    """As a post_processor has it that was made without a template for pairs; texts alone are read as they are."""
+    around("[CLS]", "[SEP]")(folder)
+    path = folder / "tokenizer.json"
+    about = json.loads(path.read_text())
+    about["post_processor"]["pair"] = [{"Sequence": {"id": name, "type_id": 0}} for name in "AB"]
+    path.write_text(json.dumps(about))
+    tokenizer = load_encoder(folder, head="next_sentence")[1]
+    assert tokenise(tokenizer, ["he"], max_length=9).columns["input_ids"].tolist() == [2, 5, 3]
+    with pytest.raises(BiasflowError, match=f"{folder}: the tokenizer .* between the two of a pair; .* key pair of"):
+        tokenise(tokenizer, ["he"], ["she"], max_length=9)
 
 
 def test_a_tokenizer_gives_what_the_model_takes_whatever_its_files_say(folder):

@@ -193,8 +193,15 @@ def test_what_the_library_would_have_to_trust_or_cannot_read_is_one_line(tmp_pat
     with pytest.raises(BiasflowError, match=r"os\.path is code of its own"):
         describe(folder)
     (folder / "modules.json").write_text(json.dumps(modules[:2]))
-    for prompts, why in (["a"], "names with texts"), ({"query": "q"}, "no prompt 'document'"):
-        about = {"prompts": prompts, "default_prompt_name": "document"}
+    for about, why in (
+        ({"prompts": ["a"]}, "names with texts"),
+        ({"prompts": {"query": 3}}, "names with texts"),
+        ({"prompts": {"query": "q"}, "default_prompt_name": "document"}, "no prompt 'document'"),
+        ({"prompts": {"query": "q"}, "default_prompt_name": ["query"]}, r"no prompt \['query'\]"),
+        ({"truncate_dim": -3}, "truncate_dim is -3"),
+        ({"truncate_dim": "many"}, "truncate_dim is 'many'"),
+        ({"similarity_fn_name": "near"}, "similarity_fn_name is 'near'"),
+    ):
         (folder / "config_sentence_transformers.json").write_text(json.dumps(about))
         with pytest.raises(BiasflowError, match=why):
             describe(folder)
