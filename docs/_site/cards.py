@@ -106,7 +106,7 @@ planted, and what is known against them.
 
 * *Real encoders* on a card: the class of the measure (and how many of its tests have it).
 * *Smallest dose*: the smallest share of the full bias at which the measure differed from an encoder without bias; of
-  several measures divided by /.
+  several tasks or readings divided by /.
 
 *Made by `make cards` from [these runs](../../scripts/biasflow/data/cards/runs.yaml).*
 """
