@@ -99,7 +99,7 @@ planted, and what is known against them.
 | has a masked-LM head that is not weak | {", ".join(green)} | rose by similar amounts, but all had weak heads |
 | has no such head, as most sentence encoders | [SEAT 6](weat.md) | rose by different amounts |
 | searches | [retrieval gap](retrieval.md) | not tried |
-| classifies | [flips](flips.md) and the TPR gap of each label (`tpr_gap`) | not tried |
+| classifies | [flips](flips.md) and the [TPR gap of each label](../scores/models.md#flips) | not tried |
 
 [What is calibrated](../trust.md#what-is-calibrated-and-what-is-not) has all measures, and says how. A
 [weak head](../concepts/words.md#words-for-results) is no evidence.

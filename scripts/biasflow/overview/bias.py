@@ -47,6 +47,11 @@ class BiasRow:
         return bool(not denied and self.known.followed == self.known.encoders > 0 == self.known.against)
 
     @property
+    def lacks(self) -> str:
+        """What readers see of evidence that is not full; "" where it is."""
+        return "" if not self.less_evidence else "evidence in part" if self.partial else "less evidence"
+
+    @property
     def by_interval_alone(self) -> bool:
         """Whether its interval lies on the biased side, and its permutation test shows no bias."""
         cell = self.score.cell

@@ -183,9 +183,9 @@ class Contents:
         return {name: [model.helped_by(name) for model in self.tested] for name in names}
 
     @property
-    def less_evidence(self) -> set[tuple[str, str]]:
-        """(encoder, name) of the scores with less evidence."""
-        return {(model.encoder, name) for model in self.models for name in model.less_evidence}
+    def lacking(self) -> dict[tuple[str, str], str]:
+        """(encoder, name) of the scores without full evidence -> `BiasRow.lacks`."""
+        return {(model.encoder, row.name): row.lacks for model in self.models for row in model.biases if row.lacks}
 
     @property
     def encoders(self) -> dict[str, list[Measured]]:

@@ -53,8 +53,12 @@ def quality(compared: pd.DataFrame, names: Iterable[str]) -> pd.Series:
 
 
 def worst(compared: pd.DataFrame) -> pd.Series | None:
-    """The cost of one method that is worse by most; None without any. compared: `costs` of the method."""
-    return None if compared.empty else compared.loc[compared["worse"].idxmax()]
+    """The cost of one method that decides on its quality: of those that say the worst of it the one that is worse by
+    most; None without any. compared: `costs` of the method."""
+    if compared.empty:
+        return None
+    order = compared["quality"].map(_WORST_FIRST.index)
+    return compared.loc[compared["worse"].where(order == order.min()).idxmax()]
 
 
 def _judged(compared: pd.DataFrame) -> list[str]:

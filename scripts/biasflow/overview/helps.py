@@ -46,7 +46,7 @@ class Change(NamedTuple):
 class MethodRow:
     """A method on one model. method: its name without strategy and setting; quality: of `judgements`; left: the mean
     share of the untouched distance from neutral that is left, with an interval, NaN for a method that lacks one of the
-    measures that judge; left_of: the share that is left of each of their scores; cost: the one that is worse by most,
+    measures that judge; left_of: the share that is left of each of their scores; cost: the one that decides on quality,
     and lost: by which share, with an interval; prices: by which share each is worse; costs: of how many this is the
     worst, and how many the map has; control: the name of its control, "" without one; against: what is left, compared
     with what each draw of the control leaves (results.draws); control_left: the mean of the draws, or NaN;

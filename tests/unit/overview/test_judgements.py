@@ -121,7 +121,7 @@ def test_a_classifier_that_guesses_has_no_quality_to_keep(lost, cautions, says):
     assert costs(cells(row, weak=True, **cautions)).empty  # of a weak head
 
 
-def test_quality_is_what_the_worst_verdict_says_and_the_price_the_largest_loss():
+def test_quality_is_what_the_worst_verdict_says_and_the_price_that_of_the_cost_that_says_it():
     result = costs(
         cells(
             ("a", "perplexity", 101, 100, "low", 0, 2),
@@ -139,7 +139,7 @@ def test_quality_is_what_the_worst_verdict_says_and_the_price_the_largest_loss()
         "d": UNMEASURED,
     }
     named = {name: tuple(worst(rows)[["cost", "worse"]]) for name, rows in by_name.items()}
-    assert named == {"a": ("perplexity", 0.01), "b": ("pseudo-perplexity", 0.4), "c": ("perplexity", 0.04)}
+    assert named == {"a": ("pseudo-perplexity", -0.01), "b": ("pseudo-perplexity", 0.4), "c": ("perplexity", 0.04)}
     assert worst(result[:0]) is None
 
 
