@@ -67,9 +67,9 @@ class Model:
         return [row.name for row in judging_rows(self.biases)]
 
     @property
-    def less_evidence(self) -> list[str]:
-        """The names of the scores with less evidence."""
-        return [row.name for row in self.biases if row.less_evidence]
+    def less_evidence(self) -> dict[str, str]:
+        """The names of the scores without full evidence -> `BiasRow.lacks`."""
+        return {row.name: row.lacks for row in self.biases if row.less_evidence}
 
     @property
     def over(self) -> str:
@@ -185,7 +185,7 @@ class Contents:
     @property
     def lacking(self) -> dict[tuple[str, str], str]:
         """(encoder, name) of the scores without full evidence -> `BiasRow.lacks`."""
-        return {(model.encoder, row.name): row.lacks for model in self.models for row in model.biases if row.lacks}
+        return {(model.encoder, name): said for model in self.models for name, said in model.less_evidence.items()}
 
     @property
     def encoders(self) -> dict[str, list[Measured]]:

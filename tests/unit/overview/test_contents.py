@@ -443,7 +443,7 @@ def test_a_sentence_encoder_that_pools_by_the_mean_has_the_evidence_of_the_same_
 @pytest.mark.parametrize(
     ("measures", "methods", "part", "says"),
     [
-        ([made_up.STRENGTH], {"leace"}, "heads", "changes its heads, and with them Strength:"),
+        ([made_up.STRENGTH], {"leace"}, "heads", "Only its heads change, and with them Strength:"),
         (
             [made_up.STRENGTH, made_up.WEAT],
             {"leace"},
@@ -462,7 +462,7 @@ def test_a_sentence_encoder_that_pools_by_the_mean_has_the_evidence_of_the_same_
             "sentence vectors",
             "it changes the sentence vectors alone, and leace helps no score",
         ),
-        ([made_up.SEAT], {"leace"}, "sentence vectors", "changes its sentence vectors, and with them SEAT"),
+        ([made_up.SEAT], {"leace"}, "sentence vectors", "Only its sentence vectors change, and with them SEAT"),
         (
             [made_up.STRENGTH],
             {"leace"},

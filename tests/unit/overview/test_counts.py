@@ -147,7 +147,7 @@ def test_scores_that_show_bias_are_those_of_the_rows(page):
         shown = [row for row in judged if row.shown]
         tests = [row for row in claimed if row.by_interval_alone or row.by_test_alone]
         large = sum(row.may_miss_large and row not in tests for row in claimed)
-        said_large = re.search(r"Not shown by (\d+): (\d+) too imprecise to tell", words)
+        said_large = re.search(r"(\d+) show none: (\d+) too imprecise to tell", words)
         others = sum(not row.shown for row in claimed)
         assert (said_large and said_large.groups()) == ((str(others), str(large)) if large else None)
         if told in words and not judged:
@@ -193,11 +193,11 @@ def test_a_method_is_shown_with_what_it_does_and_takes(page):
             lacking = ", ".join(name for name in model.biased if name not in tried)
             assert f"(not measured: {lacking})" in words if lacking else "not measured" not in words
             assert np.isnan(row.left[0]) or f"{100 * row.left[0]:.0f} % of the bias left" in words
-            assert (row.quality in words or "not known but for" in words) and row.cost in words
+            assert (row.quality in words or "the rest not known" in words) and row.cost in words
             assert ("o method that helps keeps quality" in words) == (
                 {row.quality for row in model.effective} == {"loses quality"}
             )
-            assert ("the only cost" in words or "not known but for" in words) == (row.costs == (1, 1))
+            assert ("the only cost" in words or "the rest not known" in words) == (row.costs == (1, 1))
         assert bool(model.effective) == bool(re.search(r"helps (the only|\d+ of \d+) biased", words))
 
 
@@ -237,7 +237,7 @@ def test_what_helps_says_what_is_less_evidence_and_names_the_best_without_a_cont
         free = replace(leace, name="free", control="", helped=[], left=(left, 0.1, 0.6))
         page = write(replace(found, models=[replace(model, methods=[free, leace])]), run[0], tmp_path / "index.html")
         words = text(page.split('<div class="pictures">')[1].split("</div>")[0])
-        price = "Price: not known but for" if perplexity == 10 else "Price: keeps"  # no cost counts of a weak head
+        price = "the rest not known" if perplexity == 10 else "Price: keeps"  # no cost counts of a weak head
         assert f"leace helps {helps}" in words and price in words
         assert said in words if said else "free leaves" not in words
 

@@ -61,11 +61,11 @@ def test_the_page_begins_with_how_many_decisions_change_and_towards_which_label(
             {},
             (
                 "Of 1,000 decisions 23 change",
-                "20 (10 to 40) of 1,000 change so, and 4 (1 to 11) when",
+                "20 (10 to 40) of 1,000 change so, but 4 (1 to 11) if",
                 "words of gender change more (p 0.002)",
-                "4.1 words of gender are exchanged on average, and 1.7 neutral ones. Of the 120 texts in which these "
-                "are as many 30 (0 to 70) of 1,000 change by gender, and 30 (0 to 70) by neutral words.",
-                "under 3 random edits of the same size between 21 and 23",
+                "4.1 words of gender are exchanged on average, and 1.7 neutral ones. In the 120 texts with as many "
+                "of each, 30 (0 to 70) of 1,000 change by gender, 30 (0 to 70) by neutral words.",
+                "3 random edits of the same size: 21 to 23",
                 "188 of them have no word",
             ),
         ),
@@ -129,7 +129,8 @@ def test_both_accuracies_are_named_beside_that_of_the_most_frequent_label():
     text = " ".join(_TEMPLATES.from_string(SAYS + "{{ decided.report(one) }}").render(one=one).split())
     assert (
         "Accuracy 0.900 [0.880, 0.920] on all 1,000 tested texts; always the most frequent label would have 0.447. The "
-        "accuracy in the tables, 0.750, is that on 180 of them: as many women as men of each label."
+        "accuracy in the tables, 0.750, is that on 180 of them: as many women as men of surgeon, nurse, "
+        "which have enough of both."
     ) in text
 
 

@@ -76,9 +76,10 @@ def test_it_plans_and_every_cell_runs(tmp_path, heads):
 
 def test_a_slow_metric_is_named_and_may_be_added(tmp_path):
     first = first_configuration(folder_of(tmp_path / "bert", *HEADS), "mine.yaml")
-    assert f"left out: {', '.join(SLOW)}\n" in first.text and set(SLOW) <= set(METRICS)
+    named = SLOW[:1]  # no search takes the vectors of what is no sentence encoder
+    assert f"left out: {', '.join(named)}\n" in first.text and set(SLOW) <= set(METRICS)
     config = yaml.safe_load(first.text)
-    config["ask"]["inside"]["metrics"] += SLOW
+    config["ask"]["inside"]["metrics"] += named
     assert {cell.status for cell in prepared(config).plan.cells} == {"run"}
 
 
