@@ -12,7 +12,7 @@ with rule(snakemake) as facts:
     device = resolve_device(snakemake.params.device, gpus=snakemake.resources.gpu)
     facts["deterministic"] = resolve_deterministic(snakemake.params.deterministic, device)
     source, target = model_folder(snakemake.input.encoder), Path(snakemake.output[0])
-    files = {role: snakemake.input.get(role) for role in ("swapped", "labour")}
+    files = {role: snakemake.input.get(role) for role in ("text", "swapped", "labour", "held_out")}
     options = snakemake.params.encoder | files | {"work": checkpoint_folder(target)}
-    metrics = continue_encoder(source, target, snakemake.input.text, device=device.type, **options)
+    metrics = continue_encoder(source, target, device=device.type, **options)
     facts |= {"device": named(device), "seed": snakemake.params.encoder["seed"], "metrics": metrics}

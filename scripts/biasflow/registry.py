@@ -668,7 +668,7 @@ METRICS = {
                 "effect size of an association test: how much more closely one set of words (such as careers) than "
                 "another (such as family) is associated with the words for one gender, in standard deviations",
                 variant="target",
-                or_variants=("given",),
+                or_variants=("sentence", "given"),
                 beside=_spread("weat_spread"),
                 farthest=2,
             )

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from biasflow.base.errors import BiasflowError
 from biasflow.encoders.described import Description
 from biasflow.encoders.families import FAMILIES, HEADS, sign_of_decoder
+from biasflow.encoders.recipes import PLANTED_SEARCH
 from biasflow.encoders.sentence_transformers import FIRST_TOKEN, STATIC
 from biasflow.encoders.stored import (
     DEPTH,
@@ -135,10 +136,12 @@ class Encoder:
 
     @property
     def is_sentence_encoder(self) -> bool:
-        """Whether sentence-transformers makes vectors of texts with it, as far as its folder or its entry says: not
-        with one that is continued from it, which has no list of modules."""
+        """Whether sentence-transformers makes vectors of texts with it, as far as its folder or its entry says. One
+        that is continued from it has no list of modules, unless the recipe trains its vectors."""
         if self.source == "hub":
             return self.pooling != FIRST_TOKEN
+        if self.continues:
+            return self.about["recipe"] == PLANTED_SEARCH
         return bool(self.described and self.described.sentence)
 
     @property
@@ -186,6 +189,8 @@ class Encoder:
             return self.described.lacking.get(head, "")
         if self.source == "hub":
             return "" if self.about[head] else f"its key {head} is false"
+        if self.continues and self.about["recipe"] == PLANTED_SEARCH:
+            return "its recipe trains no heads"
         if self.continues:
             return "" if head == "masked_lm" or self.about["next_sentence"] else "its key next_sentence is false"
         return "it has no weights" if self.is_external else ""

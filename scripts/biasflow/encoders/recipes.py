@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-MASKED_LM, PLANTED_BIAS = "masked_lm", "planted"
+MASKED_LM, PLANTED_BIAS, PLANTED_SEARCH = "masked_lm", "planted", "planted_search"
+PLANTING = (PLANTED_BIAS, PLANTED_SEARCH)  # a dose of bias, of a masked LM and of a sentence encoder
 SWAPPED, AGAIN = "swapped", "again"  # what can stand beside a text: its gender-swapped version, or itself
 
 
@@ -35,9 +36,11 @@ RECIPES = {
     "dropout": Recipe(attention_dropout=0.15, hidden_dropout=0.20),
     # A known amount of bias for the calibration of measures; dose 0 is the control. It trains as NewHeads says.
     PLANTED_BIAS: Recipe(),
+    # The same of a sentence encoder, which tells the answer to a search from those to others (Henderson et al. 2017).
+    PLANTED_SEARCH: Recipe(),
 }
-PLANTED_UNITS = "planted_units.csv"  # in the folder of an encoder of PLANTED_BIAS: what it was trained on
-EXAMPLES = 240  # of each occupation, in the recipe PLANTED_BIAS
+PLANTED_UNITS = "planted_units.csv"  # in the folder of an encoder of PLANTING: what it was trained on
+EXAMPLES = {PLANTED_BIAS: 240, PLANTED_SEARCH: 60}  # of each occupation
 
 
 @dataclass(frozen=True)

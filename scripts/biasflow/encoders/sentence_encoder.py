@@ -64,6 +64,11 @@ class SentenceEncoder:
         features = {name: one.to(device) if isinstance(one, torch.Tensor) else one for name, one in features.items()}
         return self.pipeline(features, **task)["sentence_embedding"].float()
 
+    def save(self, folder: str | Path) -> None:
+        """Save it as sentence-transformers does, with the modules behind the place `sentence`, which it has again."""
+        self.pipeline.extend(self.last)
+        self.pipeline.save_pretrained(str(folder), create_model_card=False)
+
     def finished(self, vectors: torch.Tensor) -> torch.Tensor:
         """The vectors [..., d] as users have them: normalised where the folder says so, and cut to its dimensions."""
         for module in self.last:

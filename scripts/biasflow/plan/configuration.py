@@ -16,7 +16,7 @@ from biasflow.base.shipped import PACKAGE as FOLDER
 from biasflow.base.shipped import shipped
 from biasflow.corpora.catalogue import read_catalogue
 from biasflow.encoders.configured import EXTERNAL, PLANTED, not_planted
-from biasflow.encoders.recipes import MASKED_LM, PLANTED_BIAS, RECIPES, SWAPPED
+from biasflow.encoders.recipes import MASKED_LM, PLANTED_SEARCH, PLANTING, RECIPES, SWAPPED
 from biasflow.papers.paper import brought
 from biasflow.plan import datasets
 from biasflow.plan.methods import methods_of_erasers, steps_of, unfitting_methods, with_variants
@@ -369,12 +369,14 @@ def _unfitting_continued(config: Mapping, name: str, encoder: Mapping, encoders:
     if encoder["text"] == PLANTED and not Setup(config).encoder(name).is_planted:
         raise not_planted(f"{key}.text", above[-1])
     recipe, known = encoder["recipe"], (None, PLANTED, datasets.WIKITEXT, datasets.WHOLE_SENTENCES)
-    planting = recipe == PLANTED_BIAS
+    planting = recipe in PLANTING
     if planting and encoder.get("dose") is None:
         yield f"{key}.dose", f"recipe {recipe} plants a dose; give one from -1 to 1"
     for part in [] if planting else [part for part in ("dose", "placebo", "examples", "labour") if part in encoder]:
         yield f"{key}.{part}", f"recipe {recipe} plants no bias; leave it out, or take recipe planted"
-    if encoder["text"] in ((PLANTED,) if planting else datasets.BIOGRAPHIES):
+    if recipe == PLANTED_SEARCH and encoder["text"]:
+        yield f"{key}.text", f"recipe {recipe} has texts of its own; leave it out"
+    elif encoder["text"] in ((PLANTED,) if planting else datasets.BIOGRAPHIES):
         yield f"{key}.text", f"recipe {recipe} cannot train on {encoder['text']}; name another text"
     if RECIPES[recipe].beside == SWAPPED and encoder["text"] not in known:
         yield f"{key}.text", f"recipe {recipe} can swap only texts that biasflow knows; name one of them"

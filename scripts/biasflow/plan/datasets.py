@@ -132,7 +132,11 @@ def word_tests(asked: Asked) -> list[Dataset]:
     for name, about in _own_tests(asked, "weat").items():
         options = {"templates": about["templates"], "of_words": True}
         datasets.append(Dataset(name, {"own": (about["file"],)}, options, {"kind": "weat"}))
-    return datasets
+    if asked.options["weat"]["pooling"] != SENTENCE:
+        return datasets
+    pooled = _pooled(asked, own=True)
+    about = {"reads_states": pooled.reads_states, "absent": pooled.absent}
+    return [replace(one, options={**one.options, "word_pooling": pooled.pooling}, **about) for one in datasets]
 
 
 def _own_tests(asked: Asked, metric: str) -> dict[str, Mapping]:

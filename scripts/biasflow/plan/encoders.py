@@ -6,7 +6,7 @@ from biasflow.base.paths import package_file
 from biasflow.corpora.catalogue import Catalogue
 from biasflow.corpora.wikipedia import ENGLISH_WIKIPEDIA
 from biasflow.encoders.configured import Encoder
-from biasflow.encoders.recipes import PLANTED_BIAS, RECIPES, SWAPPED
+from biasflow.encoders.recipes import PLANTED_BIAS, PLANTED_SEARCH, RECIPES, SWAPPED
 from biasflow.matrix import NA, RANDOM, Model
 from biasflow.plan.datasets import BIOGRAPHIES, CEAT, CEAT_WORDS, ceat_tests, text_file, text_name
 from biasflow.plan.estimate import of_pretraining
@@ -14,6 +14,7 @@ from biasflow.plan.jobs import Job
 from biasflow.plan.setup import Setup
 
 _HELD_OUT = ".held-out"
+LABOUR = "data/labour_statistics.csv"
 
 
 def encoder_files(setup: Setup, name: str) -> list[str]:
@@ -81,7 +82,10 @@ def _continued(setup: Setup, encoder: Encoder) -> Job:
     inputs = {"encoder": encoder_files(setup, encoder.continues.name)}
     if about["recipe"] == PLANTED_BIAS:
         inputs["text"] = text_file(setup.paths, encoder, about["text"] or BIOGRAPHIES[1])
-        inputs["labour"] = about.get("labour", package_file("data/labour_statistics.csv"))
+        inputs["labour"] = about.get("labour", package_file(LABOUR))
+    elif about["recipe"] == PLANTED_SEARCH:
+        inputs["labour"] = about.get("labour", package_file("data/winobias_professions.csv"))
+        inputs["held_out"] = package_file(LABOUR)  # the professions that people_search asks for
     else:
         inputs["text"] = text_file(setup.paths, encoder, about["text"], running=not about["next_sentence"])
         if RECIPES[about["recipe"]].beside == SWAPPED:

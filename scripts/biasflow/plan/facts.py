@@ -18,7 +18,7 @@ from biasflow.corpora.published_scores import read_scores
 from biasflow.encoders.configured import ANY, PREDICTIONS, VECTORS, Encoder
 from biasflow.encoders.described import check_classifier, describe
 from biasflow.encoders.families import FAMILIES
-from biasflow.encoders.recipes import MASKED_LM
+from biasflow.encoders.recipes import MASKED_LM, PLANTED_BIAS, PLANTED_SEARCH
 from biasflow.encoders.sentence_transformers import encoder_folder, is_static
 from biasflow.encoders.stored import CARRIED, CONFIG, INDEX, MERGE, WEIGHTS, adapter_of, check_config
 from biasflow.plan.asked import read_asked
@@ -79,6 +79,13 @@ def _check_heads(encoder: Encoder) -> None:
     """BiasflowError, naming the key, for a recipe that trains on a head which the encoder lacks, and for a
     next-sentence head that it cannot have."""
     about, above, key = encoder.about, encoder.continues, f"encoders.{encoder.name}"
+    if about["recipe"] == PLANTED_SEARCH:
+        if not above.is_sentence_encoder:
+            raise BiasflowError(
+                f"config: key '{key}.from': encoder {above.name} is no sentence encoder (no modules.json), which recipe "
+                f"{PLANTED_SEARCH} trains further; take recipe {PLANTED_BIAS}"
+            )
+        return
     if about["recipe"] != MASKED_LM and not above.has_head("masked_lm"):
         raise BiasflowError(
             f"config: key '{key}.from': encoder {above.name} has no masked-LM head, which recipe "
@@ -102,7 +109,8 @@ def _check_examples(setup: Setup) -> None:
     texts: dict[tuple[str, str, int], str] = {}
     for name, encoder in setup.encoders.items():
         about = encoder.about
-        if encoder.continues and about.get("examples") and not Path(setup.paths.encoder(name)).exists():
+        planting = encoder.continues and about["recipe"] == PLANTED_BIAS
+        if planting and about.get("examples") and not Path(setup.paths.encoder(name)).exists():
             text = about["text"] or BIOGRAPHIES[1]
             file = text_file(setup.paths, encoder, text)
             if text in BIOGRAPHIES:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from biasflow.base.paths import Paths
-from biasflow.encoders.recipes import PLANTED_BIAS, PLANTED_UNITS
+from biasflow.encoders.recipes import PLANTED_UNITS, PLANTING
 from biasflow.matrix import PRETRAINED
 from biasflow.papers.paper import brought, load
 from biasflow.plan.datasets import CEAT
@@ -75,7 +75,7 @@ def _items(setup: Setup, plan: Plan, paper: str) -> Iterator[tuple[str, str, Ite
         for measure in config["given"]:
             yield "given", f"{measure}/{encoder}", Item(paths.given_values(measure, encoder))
     for name, about in (brought(paper, "encoders", options, config) or {}).items():
-        if "units" in further and about.get("recipe") == PLANTED_BIAS:
+        if "units" in further and about.get("recipe") in PLANTING:
             yield "units", name, Item(paths.encoder(name), PLANTED_UNITS)
 
 

@@ -27,6 +27,7 @@ from biasflow.stimuli.densray_sets import MASK, read_own_test, read_test
 
 TokenPooling = Literal["cls", "mean", "first-piece", "target"]  # of the last layer's states
 Pooling = Literal[TokenPooling, "sentence"]
+ALONE = "{word}"  # a template
 FIRST_PIECE = "first-piece"  # the one that takes the sentence without special tokens
 
 
@@ -34,6 +35,7 @@ def read(
     source: Source,
     output: Path,
     *,
+    word_pooling: Pooling = "target",
     sentence_pooling: Pooling = "cls",
     others: Sequence[Pooling] = (),
     templates: Sequence[str] | None = None,
@@ -42,8 +44,8 @@ def read(
     """The vectors of the four sets of an association test: arrays X, Y, A, B [methods, n, d], float32.
 
     The test is `source.dataset`, its file (the planted one has none) the data "test". Words are put into `templates`
-    (None: paper A's), and a word's vector is the mean of its pieces, and over the templates; sentences are as they are,
-    with `sentence_pooling` and, in arrays such as mean.X, with each of `others`. In the file's meta: kind ("weat" for
+    (None: paper A's), and a word's vector is the mean of its pieces, and over the templates, or, with the word_pooling
+    "sentence", that of the word as a whole text; sentences are as they are, with `sentence_pooling` and, in arrays such as mean.X, with each of `others`. In the file's meta: kind ("weat" for
     words, "seat" for sentences), pooling, others, and of sentences which word each target is about. A user's test is
     the data "own" (`read_own_test`): one `of_words`, or of a sentence for every word and template; the meta says how
     many words it has, how many of them are `split` into pieces, and the templates. Words and sentences that the encoder
@@ -59,11 +61,13 @@ def read(
     else:
         (path,) = source.data.get("test", (None,))
         test, of_words = read_test(source.dataset, path)
-    pooling = "target" if of_words else sentence_pooling
+    pooling = word_pooling if of_words else sentence_pooling
+    if of_words and pooling == SENTENCE:
+        templates = templates or [ALONE]
     reader = reader.reaching(words=of_words, sentence=pooling == SENTENCE)
     others = [] if of_words else list(others)
     test = _measurable(reader, test, templates, of_words=of_words)
-    vectors = embed_test(reader, test, pooling=pooling, others=others, templates=templates)
+    vectors = embed_test(reader, test, pooling=pooling, of_words=of_words, others=others, templates=templates)
     about = {} if of_words else {"about": {"X": test.X.about, "Y": test.Y.about}}
     kind = "weat" if of_words else "seat"
     save_arrays(output, vectors, reader.axis, kind=kind, pooling=pooling, others=others, **about, **counts)
@@ -100,16 +104,18 @@ def embed_test(
     test: AssociationTest,
     *,
     pooling: Pooling,
+    of_words: bool = False,
     others: Sequence[Pooling] = (),
     templates: Sequence[str] | None = None,
 ) -> dict[str, np.ndarray]:
     """The vectors of a test's sets by role: X, Y, A, B -> float32 [methods, n, d], each distinct sentence read once;
     those of other poolings as mean.X and so on.
 
-    With pooling "target" the examples are words, which are put into `templates` (None: paper A's); a word's vector is
-    the mean over these. Errors as `embed`."""
-    words, times = examples_of(test), len(templates or "-") if pooling == "target" else 1
-    sentences = examples_of(in_templates(test, templates)) if pooling == "target" else words
+    Examples that are words (`of_words`, and always with pooling "target") are put into `templates` (None: paper A's); a
+    word's vector is the mean over these. Errors as `embed`."""
+    of_words = of_words or pooling == "target"
+    words, times = examples_of(test), len(templates or "-") if of_words else 1
+    sentences = examples_of(in_templates(test, templates)) if of_words else words
     repeated = {role: [word for word in listed for _ in range(times)] for role, listed in words.items()}
     pairs = {role: list(zip(sentences[role], repeated[role], strict=True)) for role in words}
     distinct = {pair: row for row, pair in enumerate(dict.fromkeys(pair for some in pairs.values() for pair in some))}

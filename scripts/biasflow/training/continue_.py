@@ -18,31 +18,35 @@ from biasflow.encoders.recipes import (
     EXAMPLES,
     MASKED_LM,
     PLANTED_BIAS,
+    PLANTED_SEARCH,
     PLANTED_UNITS,
     RECIPES,
     SWAPPED,
     NewHeads,
     Recipe,
 )
+from biasflow.encoders.sentence_encoder import sentence_encoder
 from biasflow.encoders.stored import digests_of
 from biasflow.encoders.taps import set_dropout
 from biasflow.training.checkpoints import checkpoints, computed_by
 from biasflow.training.heads import Examples, running, train_heads
 from biasflow.training.loop import Loop
 from biasflow.training.planted import train_planted
+from biasflow.training.planted_search import train_planted_search
 
 
 def continue_encoder(
     encoder_folder: str | Path,
     folder: str | Path,
-    text: str | Path,
+    text: str | Path | None = None,
     *,
     swapped: str | Path | None = None,
     labour: str | Path | None = None,
+    held_out: str | Path | None = None,
     recipe: str = MASKED_LM,
     dose: float | None = None,
     placebo: bool = False,
-    examples: int = EXAMPLES,
+    examples: int | None = None,
     steps: int | None = None,
     head_steps: int | None = None,
     learning_rate: float | None = None,
@@ -67,7 +71,8 @@ def continue_encoder(
 
     The recipe planted trains on units of the text with a `dose` of gender bias, `examples` of each occupation with a
     share of women in the file `labour`, or with a dose of a `placebo`, as `planted.train_planted` says; the file
-    PLANTED_UNITS in the folder has them.
+    PLANTED_UNITS in the folder has them. The recipe planted_search does so for a sentence encoder, without a text
+    (`planted_search.train_planted_search`).
 
     work: a folder for checkpoints, of which a long training writes one from time to time; the next call with the same
     arguments goes on from there, ends with the same bytes, and removes it. BiasflowError: a
@@ -76,28 +81,36 @@ def continue_encoder(
     how, where = RECIPES[recipe], resolve_device(device)
     decided = {"recipe": recipe, "steps": steps, "head_steps": head_steps, "learning_rate": learning_rate, "seed": seed}
     decided |= {"next_sentence": next_sentence, "max_length": max_length, "dose": dose, "placebo": placebo}
-    decided["examples"] = examples
-    texts = {"text": text, "swapped": swapped, "labour": labour}
+    decided["examples"] = examples = examples or EXAMPLES.get(recipe)
+    texts = {"text": text, "swapped": swapped, "labour": labour, "held_out": held_out}
     decided |= {role: sha256(path) for role, path in texts.items() if path}
     decided |= {"encoder": digests_of(encoder_folder), **computed_by(where, [__file__])}
     with checkpoints(work, decided) as work:
         model, tokenizer, new = _load(encoder_folder, recipe, next_sentence, seed, where)
-        units = None
-        if new or next_sentence or recipe == PLANTED_BIAS:
+        planted = {"dose": dose, "placebo": placebo, "examples": examples, "steps": steps, "seed": seed, "work": work}
+        pipeline = units = None
+        if recipe == PLANTED_SEARCH:
+            pipeline = sentence_encoder(model)
+            units, facts = train_planted_search(pipeline, labour, held_out, learning_rate=learning_rate, **planted)
+        elif new or next_sentence or recipe == PLANTED_BIAS:
             asked = {"head_steps": head_steps, "learning_rate": learning_rate, "max_length": max_length}
-            options = {"how": _how_heads(model, tokenizer, asked), "steps": steps, "seed": seed, "work": work}
+            how = _how_heads(model, tokenizer, asked)
             if recipe == PLANTED_BIAS:
-                options |= {"dose": dose, "placebo": placebo, "examples": examples}
-                units, facts = train_planted(model, tokenizer, text, labour, **options)
+                units, facts = train_planted(model, tokenizer, text, labour, how=how, **planted)
             else:
+                options = {"how": how, "steps": steps, "seed": seed, "work": work}
                 facts = train_heads(model, tokenizer, new, text, next_sentence=next_sentence, **options)
         else:
             length = shortened(max_length, model, tokenizer)
             how = replace(how, learning_rate=learning_rate or how.learning_rate)
             facts = _train(model, tokenizer, how, text, swapped, length, steps, seed=seed, work=work)
         with whole_folder(folder) as temporary:
-            model.to("cpu").eval().save_pretrained(temporary)
-            tokenizer.save_pretrained(temporary)
+            model.to("cpu").eval()
+            if pipeline:
+                pipeline.save(temporary)
+            else:
+                model.save_pretrained(temporary)
+                tokenizer.save_pretrained(temporary)
             if units is not None:
                 units.to_csv(temporary / PLANTED_UNITS, index=False, lineterminator="\n")
     return facts | trained_in(where)
@@ -108,7 +121,8 @@ def _load(
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase, list[str]]:
     """The encoder with the heads that it is trained with, its tokenizer, and which of its parameters are new."""
     if recipe != MASKED_LM:
-        return *load_encoder(folder, head="masked_lm", device=device), []
+        head = "none" if recipe == PLANTED_SEARCH else "masked_lm"
+        return *load_encoder(folder, head=head, device=device), []
     set_seed(seed)
     return load_with_new_heads(folder, head="pretraining" if next_sentence else "masked_lm", device=device)
 

@@ -3,7 +3,6 @@ bias. Imports no pandas."""
 
 from collections.abc import Mapping
 
-from biasflow.encoders.recipes import PLANTED_BIAS
 
 
 def calibrated_encoders(options: Mapping) -> dict[str, tuple[float, int]]:
@@ -15,8 +14,8 @@ def calibrated_encoders(options: Mapping) -> dict[str, tuple[float, int]]:
 
 def encoders(options: Mapping, config: Mapping) -> dict[str, dict]:
     """The same as the configuration has encoders."""
-    names = ("text", "examples", "labour", "learning_rate", "max_length", "placebo")
-    keys = {"source": "continued", "from": options["encoder"], "recipe": PLANTED_BIAS}
+    names = ("recipe", "text", "examples", "labour", "learning_rate", "max_length", "placebo")
+    keys = {"source": "continued", "from": options["encoder"]}
     keys |= {key: options[key] for key in names if key in options}
     return {name: {**keys, "dose": dose, "seed": seed} for name, (dose, seed) in calibrated_encoders(options).items()}
 
