@@ -16,6 +16,7 @@ TINY = {"layers": 2, "hidden": 24}  # of a random BERT
 BENCHMARKS: Mapping[Benchmark, Mapping[str, object]] = {
     metrics.bench_weat: {"words": 4, "sample": 5},
     metrics.bench_fairness: {"n": 2000, "classes": 4},
+    metrics.bench_ranking: {"people": 100, "dimension": 4, "block": 30},
     erasers.bench_densray: {"n": 20, "dimension": 8, "sample": 5},
     readouts.bench_heads: {"n": 100, "dimension": 8, "heads": 2, "timed": 1},
     readouts.bench_ceat: {"draws": 20, "timed": 5, "dimension": 8},

@@ -2,15 +2,17 @@
 
 import itertools
 import statistics
+import tempfile
 import time
 from collections.abc import Iterator
 
 import numpy as np
 
-from benchmarks.timing import REPEATS, row, seconds
+from benchmarks.timing import REPEATS, peak_gib, row, seconds
 from biasflow.metrics import fairness
 from biasflow.metrics.association import weat
 from biasflow.metrics.occupation import Tables, occupation_rows
+from biasflow.metrics.rankings import exposure_gap, exposures, ndcg, ranks
 
 
 def bench_weat(*, words: int = 8, sample: int = 500) -> Iterator[dict]:
@@ -65,3 +67,33 @@ def bench_fairness(*, n: int = 100_000, classes: int = 28) -> Iterator[dict]:
     milliseconds = 1000 * (time.process_time() - started) / REPEATS
     note = f"{n} predictions, {classes} classes; ours takes {milliseconds:.0f} ms of processor time for all measures"
     yield row("fairness: all measures from counts against performance gaps from masks", ours, seconds(with_masks), note)
+
+
+def bench_ranking(
+    *, people: int = 1_000_000, dimension: int = 384, queries: int = 20, block: int = 50_000
+) -> Iterator[dict]:
+    """A pool of vectors on the disk, ranked for each query, with exposure gap and nDCG@10: blocks of the pool, and one
+    list in memory at a time, against the product of vectors alone."""
+    rng = np.random.default_rng(0)
+    asked, is_woman = rng.normal(size=(queries, dimension)).astype("float32"), rng.random(people) < 0.5
+    is_own = rng.integers(queries, size=people)
+    with tempfile.TemporaryFile() as stream:
+        for start in range(0, people, block):
+            rng.standard_normal((min(block, people - start), dimension), dtype="float32").tofile(stream)
+
+        def products() -> np.ndarray:
+            """The similarities [queries, people]."""
+            stream.seek(0)
+            blocks = (np.fromfile(stream, "float32", block * dimension) for _ in range(0, people, block))
+            return np.concatenate([asked @ one.reshape(-1, dimension).T for one in blocks], axis=1)
+
+        def ranked() -> None:
+            for query, similarities in enumerate(products()):
+                places, own = ranks(similarities), is_own == query
+                exposure_gap(exposures(places)[own], is_woman[own])
+                ndcg(exposures(places, 10), own, 10)
+
+        plain = seconds(products)
+        ours = seconds(ranked)
+    note = f"{people:,} vectors of {dimension} dimensions, {queries} queries; peak of the process {peak_gib():.2f} GiB"
+    yield row("ranked lists of a pool against the product of its vectors alone", ours, plain, note)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.stats import rankdata
 
 from biasflow.metrics.items import ROUNDING
 
@@ -28,11 +29,8 @@ def ranks(similarities: ArrayLike) -> Ranks:
     similarities = np.asarray(similarities, dtype=float)
     largest = np.abs(similarities).max(axis=-1, keepdims=True, initial=0)
     rounded = np.round(similarities / np.where(largest > 0, largest, 1), DIGITS)
-    flat = -rounded.reshape(-1, rounded.shape[-1])
-    ordered = np.sort(flat, axis=-1)
-    sides = [[np.searchsorted(*row, side) for row in zip(ordered, flat, strict=True)] for side in ("left", "right")]
-    first, last = (np.reshape(side, rounded.shape) for side in sides)
-    return Ranks(first + 1, last)
+    first, last = (rankdata(-rounded, side, axis=-1).astype(int) for side in ("min", "max"))
+    return Ranks(first, last)
 
 
 def exposures(places: Ranks, k: int | None = None) -> np.ndarray:
