@@ -7,12 +7,12 @@ from _rule import rule
 from biasflow.base.paths import LOCK
 from biasflow.corpora.catalogue import read_catalogue
 from biasflow.corpora.hub import download_encoder
-from biasflow.encoders.sentence_transformers import FIRST_TOKEN, check_pooling
+from biasflow.encoders.sentence_transformers import check_pooling
 from biasflow.encoders.stored import CONFIG, check_config
 
 with rule(snakemake) as facts:
     id, revision = snakemake.params.encoder["id"], snakemake.params.encoder["revision"]
-    pooling = snakemake.params.encoder.get("pooling", FIRST_TOKEN)
+    pooling = snakemake.params.encoder.get("pooling")
 
     def check(folder: Path) -> None:
         check_config(folder / CONFIG)

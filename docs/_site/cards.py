@@ -101,11 +101,11 @@ planted, and what is known against them.
 | searches | [retrieval gap](retrieval.md) | not tried |
 | classifies | [flips](flips.md) and the [TPR gap of each label](../scores/models.md#flips) | not tried |
 
-[What is calibrated](../trust.md#what-is-calibrated-and-what-is-not) has all measures, and says how. A
+[What is calibrated](../trust.md#what-is-calibrated-and-what-is-not) says what was tried, and how. A
 [weak head](../concepts/words.md#words-for-results) is no evidence.
 
 * *Real encoders* on a card: the class of the measure (and how many of its tests have it).
-* *Smallest dose*: the smallest share of the full bias at which the measure differed from an encoder without bias; of
+* *Smallest dose*: the share of the full bias from which on the measure differed from an encoder without bias; of
   several tasks or readings divided by /.
 
 *Made by `make cards` from [these runs](../../scripts/biasflow/data/cards/runs.yaml).*
@@ -126,7 +126,8 @@ def _reads(measures: dict[str, Measure]) -> str:
     readouts = dict.fromkeys(METRICS[name].readout for key in measures for name in _metrics_of(key)[:1])
     heads = dict.fromkeys(READOUTS[name].head for name in readouts if name in READOUTS)
     said = [f"{name_of_head(head)} head" for head in heads if head != "none"]
-    said = said or ["vectors"] * ({one.group for one in measures.values()} == {INSIDE})
+    given = any(READOUTS[name].external == READOUTS[name].module for name in readouts if name in READOUTS)
+    said = said or ["vectors"] * ({one.group for one in measures.values()} == {INSIDE} and not given)
     return f" ({' or '.join(said)})" if said else ""
 
 

@@ -556,7 +556,7 @@ def _retrieval(variant: str, **measures: Measure) -> dict[str, Measure]:
 
 _ranked = partial(_preference, part="relevant")
 
-_GAP = "the gap in exposure of men and women who are searched for (their difference over their sum)"
+_GAP = "the gap in exposure of men and women (their difference over their sum)"
 _MEAN_GAP = f"mean of {_GAP} over professions, or over the queries of given lists; above 0 men are shown first"
 _RAW = {"part": "all", "variant": "raw"}
 _list = partial(_signed, variant="lists", farthest=1)
@@ -965,7 +965,7 @@ METRICS = {
             f"trait_ratings_{group}": _signed(
                 f"traits: {group}",
                 f"how much more a trait in sight raises {words} than words for men in sentences such as "
-                f'"{pronoun} is a kind person.", in nats; above 0 it raises {words.partition(" (")[0]} more',
+                f'"{pronoun} is a kind person.", in nats',
                 part=f"{group}-masculine",
                 variant="own-places",
                 readings=("released",),
@@ -1205,7 +1205,7 @@ METRICS = {
             "gendered_queries": _quality(
                 "gendered queries answered",
                 "share of women among the first 10 people for queries such as 'a female nurse'; a method that erases "
-                "gender lowers it to about 0.5, which may be wanted or not",
+                "gender may lower it to about 0.5, which may be wanted or not",
                 part="female",
                 variant="raw",
             ),
@@ -1222,7 +1222,9 @@ METRICS = {
         measures={
             "exposure_gap": _list("exposure gap", _MEAN_GAP, part="all"),
             "list_share": _list(
-                "share of women shown", "share of women among the first 10 documents, less that of the list", part="10"
+                "share of women shown",
+                "share of women among the first 10 documents (those with a gender), less that of the list",
+                part="10",
             ),
             "nfairr": replace(
                 _list("NFaiRR", "how neutral the first 10 documents are, beside the fairest order of the list"),

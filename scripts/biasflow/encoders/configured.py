@@ -139,7 +139,7 @@ class Encoder:
         """Whether sentence-transformers makes vectors of texts with it, as far as its folder or its entry says. One
         that is continued from it has no list of modules, unless the recipe trains its vectors."""
         if self.source == "hub":
-            return self.pooling != FIRST_TOKEN
+            return "pooling" in self.about
         if self.continues:
             return self.about["recipe"] == PLANTED_SEARCH
         return bool(self.described and self.described.sentence)

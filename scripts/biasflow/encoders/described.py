@@ -120,7 +120,7 @@ def hub_entry(folder: Path, names: Collection[str]) -> dict[str, object]:
     config, before, pooling = read_json(folder / CONFIG), wrapping_of(names), own_pooling(folder)
     names = {name.removeprefix(before) for name in names}
     heads = {head: not lacking(head, config, names) for head in HEADS}
-    return heads | ({} if pooling == FIRST_TOKEN else {"pooling": pooling})
+    return heads | ({"pooling": pooling} if sentence_vector(folder) or pooling != FIRST_TOKEN else {})
 
 
 def classes_of(config: Mapping) -> list[str]:

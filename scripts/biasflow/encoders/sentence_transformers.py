@@ -154,9 +154,13 @@ def poolings(folder: Path) -> list[str]:
     return [_NAMES.get(name, name) for name in names]
 
 
-def check_pooling(folder: Path, pooling: str, *, key: str) -> None:
-    """BiasflowError, naming the key of the configuration, where a folder pools otherwise than the key says."""
-    if (names := own_pooling(folder)) != pooling:
+def check_pooling(folder: Path, pooling: str | None, *, key: str) -> None:
+    """BiasflowError, naming the key of the configuration, where a folder pools otherwise than the key says, or has one
+    though it is no sentence encoder's (None: no key)."""
+    names = own_pooling(folder)
+    if pooling == names == FIRST_TOKEN and not _modules(folder):
+        raise BiasflowError(f"config: key {key!r}: the encoder is no sentence encoder (no {MODULES}); leave it out")
+    if names != (pooling or FIRST_TOKEN):
         raise BiasflowError(
             f"config: key {key!r}: it says that sentences are pooled by {pooling}, and the encoder's own files say "
             f"{names}; write {json.dumps(names)} there"

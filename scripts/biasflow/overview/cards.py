@@ -10,7 +10,7 @@ import pandas as pd
 from biasflow.overview.calibrated import LABELS, rows_of, runs, smallest_dose, stored, stored_evidence
 from biasflow.plan.cells import name_of_head
 from biasflow.plan.datasets import DATASETS, kinds_of
-from biasflow.registry import ALWAYS, COST, METRICS, OUTSIDE, READOUTS, Measure, Metric
+from biasflow.registry import ALWAYS, COST, DECISIONS, METRICS, OUTSIDE, READOUTS, TASKS, Measure, Metric
 from biasflow.results.evidence import (
     ALL,
     BY_LABEL,
@@ -30,6 +30,7 @@ NOT_RUN, NOT_SHOWN = "not run: ", "not shown "
 _METHODS = {"densray": "DensRay", "hard": "hard debiasing", "leace": "LEACE", "densray-random0": "random"}
 _AGREEMENT = "no calibration of it with six seeds is stored; the page of your run has a table of agreement"
 _MOST = 1  # others that a card names
+_KINDS = {"glue_score": ("glue",)}  # of task, of a measure that not all those of its metric have
 _NOT_JUDGED = "the stored study of planted bias has no such row (documents: the study of planted bias)"
 _NO_PRICE = "the speed of a BERT-base was not measured for it"
 _NO_NUMBERS = (
@@ -112,11 +113,19 @@ def _whole(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _needs(key: str) -> str:
     names = [name for name, entry in METRICS.items() if key in entry.measures]
-    entry, kinds = METRICS[names[0]], dict.fromkeys(kind for name in names for kind in kinds_of(name) if kind)
+    entry = METRICS[names[0]]
     if entry.datasets == "planted_occupations":
         return "an encoder of the project's artificial text or of a calibration, where the planted shares are known"
+    if entry.datasets == DECISIONS:
+        return "a classifier of yours, with texts (a task of kind classification)"
     if entry.datasets not in DATASETS:
-        return f"a task of kind {' or '.join(kinds)} (fine-tuned{' or frozen' * entry.pretrained})"
+        kinds = {name: [kind for kind in kinds_of(name) if kind and kind in _KINDS.get(key, TASKS)] for name in names}
+        frozen, trained = (
+            dict.fromkeys(kind for name in names if METRICS[name].pretrained == also for kind in kinds[name])
+            for also in (True, False)
+        )
+        said = {"fine-tuned": [kind for kind in trained if kind not in frozen], "fine-tuned or frozen": [*frozen]}
+        return "a task of kind " + ", or ".join(f"{' or '.join(of)} ({how})" for how, of in said.items() if of)
     models = " or ".join(["a pre-trained encoder"] * entry.pretrained + ["a fine-tuned model"] * entry.finetuned)
     readout = READOUTS.get(entry.readout)
     if readout and readout.external == readout.module:

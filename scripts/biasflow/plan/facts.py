@@ -82,8 +82,8 @@ def _check_heads(encoder: Encoder) -> None:
     if about["recipe"] == PLANTED_SEARCH:
         if not above.is_sentence_encoder:
             raise BiasflowError(
-                f"config: key '{key}.from': encoder {above.name} is no sentence encoder (no modules.json), which recipe "
-                f"{PLANTED_SEARCH} trains further; take recipe {PLANTED_BIAS}"
+                f"config: key '{key}.from': encoder {above.name} is no sentence encoder (it lacks modules.json), "
+                f"which recipe {PLANTED_SEARCH} trains further; take recipe {PLANTED_BIAS}"
             )
         return
     if about["recipe"] != MASKED_LM and not above.has_head("masked_lm"):

@@ -45,11 +45,12 @@ def read(
 
     The test is `source.dataset`, its file (the planted one has none) the data "test". Words are put into `templates`
     (None: paper A's), and a word's vector is the mean of its pieces, and over the templates, or, with the word_pooling
-    "sentence", that of the word as a whole text; sentences are as they are, with `sentence_pooling` and, in arrays such as mean.X, with each of `others`. In the file's meta: kind ("weat" for
-    words, "seat" for sentences), pooling, others, and of sentences which word each target is about. A user's test is
-    the data "own" (`read_own_test`): one `of_words`, or of a sentence for every word and template; the meta says how
-    many words it has, how many of them are `split` into pieces, and the templates. Words and sentences that the encoder
-    cannot take are left out; AbsentError where these are most of a set."""
+    "sentence", that of the word as a whole text; sentences are as they are, with `sentence_pooling` and, in arrays such
+    as mean.X, with each of `others`. In the file's meta: kind ("weat" for words, "seat" for sentences), pooling,
+    others, and of sentences which word each target is about. A user's test is the data "own" (`read_own_test`): one
+    `of_words`, or of a sentence for every word and template; the meta says how many words it has, how many of them are
+    `split` into pieces, and the templates. Words and sentences that the encoder cannot take are left out; AbsentError
+    where these are most of a set."""
     counts: dict[str, object] = {}
     reader = open_reader(source, "none")
     if "own" in source.data:

@@ -9,8 +9,8 @@ import pytest
 
 from biasflow.base.errors import BiasflowError
 from biasflow.encoders.configured import Encoder
-from biasflow.encoders.described import Description, describe
-from biasflow.encoders.sentence_transformers import MODULES, own_pooling
+from biasflow.encoders.described import Description, describe, hub_entry
+from biasflow.encoders.sentence_transformers import MODULES, check_pooling, own_pooling
 from biasflow.plan.cells import plan
 from biasflow.plan.choices import OF_FOLDER, first_configuration, with_folder
 from biasflow.plan.configuration import load_schema, resolve
@@ -216,10 +216,26 @@ def test_seat_takes_the_encoders_own_pooling_and_the_other_beside_it():
 
 def test_the_entry_of_a_hub_encoder_says_its_pooling():
     entry = {"source": "hub", "id": "owner/sentences", "revision": "a" * 40}
-    for pooling, name in (({}, "sent-weat6"), ({"pooling": "mean"}, "sent-weat6-mean")):
+    for pooling, ending in (({}, ""), ({"pooling": "cls"}, ""), ({"pooling": "mean"}, "-mean")):
         changes = ("metrics.seat.tests", ["sent-weat6"]), ("encoders.real", entry | pooling)
-        found = plan(Setup(resolve(asking(SEAT, *changes), SCHEMA), Facts()))
-        assert {cell.dataset for cell in found.cells} == {name}
+        setup = Setup(resolve(asking(SEAT, *changes), SCHEMA), Facts())
+        assert {cell.dataset for cell in plan(setup).cells} == {f"sent-weat6{ending}"}
+        assert setup.encoders["real"].is_sentence_encoder == bool(pooling)  # also one that pools by its first token
+
+
+def test_the_entry_that_measure_writes_names_the_pooling_of_every_sentence_encoder(tmp_path):
+    folder = Path(folder_of(tmp_path / "encoder"))
+    assert "pooling" not in hub_entry(folder, set())
+    (folder / "1_Pooling").mkdir()
+    (folder / MODULES).write_text(json.dumps([module("Transformer", ""), module("Pooling", "1_Pooling")]))
+    for pooling in ("cls", "mean"):
+        (folder / "1_Pooling/config.json").write_text(json.dumps(NEW | {"pooling_mode": pooling}))
+        assert hub_entry(folder, set())["pooling"] == pooling
+        check_pooling(folder, pooling, key="k")
+    (folder / MODULES).unlink()
+    (folder / "1_Pooling/config.json").unlink()
+    with pytest.raises(BiasflowError, match="'k': the encoder is no sentence encoder"):
+        check_pooling(folder, "cls", key="k")
 
 
 def test_the_own_vectors_of_a_sentence_encoder_are_read_where_more_than_a_mean_makes_them_and_always_ranked(tmp_path):

@@ -4,7 +4,6 @@ bias. Imports no pandas."""
 from collections.abc import Mapping
 
 
-
 def calibrated_encoders(options: Mapping) -> dict[str, tuple[float, int]]:
     """The encoders with a planted dose: name -> dose and seed."""
     pairs = [(dose, seed) for dose in options["doses"] for seed in options["seeds"]]
