@@ -72,6 +72,11 @@ class Model:
         return {row.name: row.lacks for row in self.biases if row.less_evidence}
 
     @property
+    def doubts(self) -> dict[str, str]:
+        """`less_evidence`, and which scores are not judged."""
+        return self.less_evidence | {row.name: "not judged" for row in self.biases if not row.judged}
+
+    @property
     def over(self) -> str:
         """What the bias left is a mean over."""
         judging, biased = len(self.judging), len(self.biased)
@@ -81,7 +86,10 @@ class Model:
     @property
     def helpful(self) -> list[MethodRow]:
         """The methods that help a biased score."""
-        return [row for row in self.methods if row.is_method and {one.name for one in row.helped} & {*self.biased}]
+        return [row for row in self.methods if row.is_method and self._helped(row)]
+
+    def _helped(self, row: MethodRow) -> set[str]:
+        return {*self.biased} & {one.name for one in row.helped}
 
     @property
     def effective(self) -> list[MethodRow]:
@@ -89,11 +97,17 @@ class Model:
         those without a weak control, then those that can be kept in the weights, then those that help the most scores,
         then those that leave the least."""
         less = [row for row in self.helpful if not row.left[0] > MOST_LEFT]
-        helped = {row.name: len({*self.biased} & {one.name for one in row.helped}) for row in less}
         kept = {row.name: self.copy is not None and row.method in self.copy.methods for row in less}
         return sorted(
-            less, key=lambda row: (not row.keeps_quality, row.weak_control, not kept[row.name], -helped[row.name])
+            less, key=lambda row: (not row.keeps_quality, row.weak_control, not kept[row.name], -len(self._helped(row)))
         )
+
+    @property
+    def together(self) -> list[MethodRow]:
+        """The effective methods that help the same biased scores as the first, and of which as much is known."""
+        rows, biased = self.effective, {*self.biased}
+        known = [(self._helped(row), biased & {*row.tried}, row.quality, row.costs, row.weak_control) for row in rows]
+        return [row for row, of_row in zip(rows, known, strict=True) if of_row == known[0]]
 
     @property
     def offered(self) -> tuple[MethodRow, list[str]] | None:
@@ -115,8 +129,7 @@ class Model:
             return NA
         for row in self.effective:
             if row.name == name:
-                helped, tried = ({*self.biased} & names for names in ({one.name for one in row.helped}, {*row.tried}))
-                return f"helps {len(helped)} of {len(tried)}"
+                return f"helps {len(self._helped(row))} of {len({*self.biased} & {*row.tried})}"
         return ""
 
     @property

@@ -29,8 +29,7 @@ LEAST_ENCODERS = 3  # that differ in their seed alone, for an interval over thes
 
 class Change(NamedTuple):
     """A score before and after a method, which is nearer to neutral than `beats` of `draws` draws of its control; p: of
-    this help, after correction (results.matrix); left: the share of the distance that is left, with its interval; ends:
-    the interval of the score after it."""
+    this help, after correction (results.matrix); left: the share of the distance that is left, with its interval."""
 
     name: str
     before: float
@@ -39,7 +38,6 @@ class Change(NamedTuple):
     draws: int = 0
     p: float = np.nan
     left: tuple[float, float, float] = (np.nan,) * 3
-    ends: tuple[float, float] = (np.nan, np.nan)
 
 
 @dataclass(frozen=True)
@@ -49,13 +47,12 @@ class MethodRow:
     measures that judge; left_of: the share that is left of each of their scores; cost: the one that decides on quality,
     and lost: by which share, with an interval; prices: by which share each is worse; costs: of how many this is the
     worst, and how many the map has; control: the name of its control, "" without one; against: what is left, compared
-    with what each draw of the control leaves (results.draws); control_left: the mean of the draws, or NaN;
-    weak_control: whether it moves vectors too little (`notes.Controls`); tried: the scores that make a claim and were
-    measured under it; helped: those that are shown to be nearer to neutral than untouched and than under the control,
-    and not_helped: all others; farther: those that are shown to be farther; past: those that are moved to the other
-    side of neutral; off: further ones that are farther than under all draws of the control, and than untouched by
-    MOVED_OFF; same_as: the method whose changes it practically repeats (results.matrix), or ""; setting: whether it is
-    a single setting of a method, which is no method."""
+    with what each draw of the control leaves (results.draws); weak_control: whether it moves vectors too little
+    (`notes.Controls`); tried: the scores that make a claim and were measured under it; helped: those that are shown to
+    be nearer to neutral than untouched and than under the control; farther: those that are shown to be farther; past:
+    those that are moved to the other side of neutral; off: further scores that are `_moved_off`, also of those that
+    make no claim; same_as: the method whose changes it practically repeats (results.matrix), or ""; setting: whether it
+    is a single setting of a method, which is no method."""
 
     name: str
     method: str
@@ -68,11 +65,9 @@ class MethodRow:
     costs: tuple[int, int]
     control: str
     against: Beyond
-    control_left: float
     weak_control: bool
     tried: Sequence[str]
     helped: Sequence[Change]
-    not_helped: Sequence[Change]
     farther: Sequence[Change]
     past: Sequence[Change]
     off: Sequence[Change]
@@ -132,7 +127,6 @@ def method_rows(
             next((cell.control for cell in biases if not np.isnan(cell.control_p)), ""),
         )
         claims = [(cell, compared(cell)) for cell in biases if cell.header in claiming]
-        drawn = draws.get(name, np.array([]))
         past = [cell for cell, says in claims if says != UNCOMPARED and turned(cell)]
         rows.append(
             MethodRow(
@@ -146,15 +140,13 @@ def method_rows(
                 dict(zip(of_method["cost"], of_method["worse"], strict=True)),
                 (of_method["cost"].nunique(), prices["cost"].nunique()),
                 control,
-                beyond(left.get(name, (np.nan,))[0], drawn, 1.0),
-                float(drawn.mean()) if len(drawn) else np.nan,
+                beyond(left.get(name, (np.nan,))[0], draws.get(name, []), 1.0),
                 control in weak_controls,
                 [cell.header for cell, _ in claims if not np.isnan(cell.value)],
                 [_change(cell) for cell, says in claims if says == HELPS],
-                [_change(cell) for cell, says in claims if says != HELPS and not np.isnan(cell.value)],
                 [_change(cell) for cell, says in claims if says == FARTHER],
                 [_change(cell) for cell in past],
-                [_change(cell) for cell, says in claims if says not in (HELPS, FARTHER) and _moved_off(cell)],
+                [_change(cell) for cell in biases if compared(cell) not in (HELPS, FARTHER) and _moved_off(cell)],
                 of["same_as"].max(),
                 bool(of["setting"].iloc[0] != NA),
             )
@@ -164,19 +156,18 @@ def method_rows(
 
 def _moved_off(cell) -> bool:
     """Whether a cell is farther from neutral than every draw of its control, and than untouched by MOVED_OFF of the
-    largest distance."""
+    largest distance, or by LEAST_HELP of the untouched one in the whole interval of the change."""
     if pd.isna(cell.draws) or cell.beats:
         return False
     before, after = np.abs(places([cell.untouched, cell.value], MEASURES[cell.measure]))
-    return bool(after - before >= MOVED_OFF)
+    return bool(after - before >= MOVED_OFF or (cell.change_low > 0 and cell.left >= 1 + LEAST_HELP))
 
 
 def _change(cell) -> Change:
     draws = (0, 0) if pd.isna(cell.draws) else (cell.beats, cell.draws)
     ends = left(cell.distance_untouched + np.array([cell.change_low, cell.change_high]), cell.distance_untouched)
     shares = tuple(map(float, (cell.left, *np.maximum(ends, 0))))
-    ends_after = (float(cell.low), float(cell.high))
-    return Change(cell.header, cell.untouched, cell.value, *draws, cell.helps_p, shares, ends_after)
+    return Change(cell.header, cell.untouched, cell.value, *draws, cell.helps_p, shares)
 
 
 def left_under_draws(cells: pd.DataFrame, headers: Collection[str], scores: pd.DataFrame) -> dict[str, np.ndarray]:

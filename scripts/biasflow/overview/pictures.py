@@ -18,7 +18,7 @@ from biasflow.overview.beside import Beside
 from biasflow.overview.bias import BiasRow
 from biasflow.overview.helps import MethodRow
 from biasflow.overview.judgements import LIMIT, brief, percent
-from biasflow.results.evidence import COULD_NOT_TELL, DID_NOT, IN_ALL, IN_SOME, MARKS, NOT_TRIED
+from biasflow.results.evidence import DID_NOT, ORDER
 from biasflow.results.figures import (
     BLUE,
     GREEN,
@@ -26,7 +26,6 @@ from biasflow.results.figures import (
     LIGHT_GREY,
     PURPLE,
     VERMILION,
-    colour_of,
     legend_below,
     legend_entry,
     style,
@@ -35,13 +34,9 @@ from biasflow.results.figures import (
 INK = "#1A1A1A"
 HOLLOW = {"markerfacecolor": "#FFFFFF"}
 HALF = {"marker": "o", "fillstyle": "left", "markerfacecoloralt": "#FFFFFF"}
-# What the marks of results.evidence say of a measure whose bias was planted in encoders.
-OF_MARKS = {IN_ALL: "in all encoders", IN_SOME: "in k of n encoders", COULD_NOT_TELL: "could not tell"}
-OF_MARKS |= {NOT_TRIED: "not tried", DID_NOT: "no, or reversed"}
-UNLIKE = "\u2260"  # it followed in all, in sizes that do not agree
 DISPUTED = "*"  # of a score that shows bias in one reading of its test and not in another
 WEAK_HEAD = "\u2020"  # of a score that is read from a weak head
-MARK = 48  # points to the right of the axes, where the marks stand
+EVIDENCE = 44  # points to the right of the axes, where the evidence stands
 WIDTH = 3.9  # inches: as wide as a phone shows letters of this size
 # Colour and mark of each of several models; more begin again.
 OF_MODELS = tuple(zip((BLUE, VERMILION, GREEN, PURPLE, INK, "#E69F00", "#56B4E9"), "osD^vPX", strict=True))
@@ -55,7 +50,7 @@ IN_PAGE = {INK: "ink", BLUE: "near", LIGHT_GREY: "line", GREY: "quiet", "#FFFFFF
 def bias_picture(rows: Sequence[BiasRow], planted: bool = False) -> Figure:
     """A line for each score: where it lies between neutral and the end of its scale, with its interval,
     filled where bias is shown, hollow where its permutation test alone denies it, grey where nothing is claimed;
-    ticks: published models; a mark for what followed a planted bias (planted: in artificial text). What has less
+    ticks: published models; in words what followed a planted bias (planted: in artificial text). What has less
     evidence, and what cannot be judged, stands below."""
     rows = sorted(rows, key=_place)
     groups = sorted(set(map(_group, rows)) - {FIRST})  # each below a line of text
@@ -72,13 +67,12 @@ def bias_picture(rows: Sequence[BiasRow], planted: bool = False) -> Figure:
         doubts = DISPUTED * bool(row.shown and row.score.contrary) + WEAK_HEAD * row.score.weak
         neutral = f" ({row.score.cell.neutral:.2g})" * bool(row.score.cell.neutral)
         axes.annotate(f"{brief(row.value)}{neutral}", (1, y), (5, 0), color=INK, fontsize=7, **beside)
-        colour, mark = GREY if row.less_evidence else GREEN, row.known.mark if row.judged else ""
-        mark = f"({mark})" if mark == MARKS[IN_ALL] and row.less_evidence else mark  # it followed, with a better head
-        if mark == MARKS[IN_SOME]:
-            mark += f"{row.known.followed}/{row.known.encoders}" + UNLIKE * row.known.unlike
-        axes.annotate(f"{mark}{doubts}", (1, y), (MARK, 0), color=colour, fontsize=8, **beside)
+        colour, followed = GREY if row.less_evidence else GREEN, row.known.brief if row.judged else ""
+        axes.annotate(
+            f"{followed}{doubts}", (1, y), (EVIDENCE, 0), color=colour, fontsize=6.5, linespacing=0.9, **beside
+        )
     headers = {5: "score" + "\n(neutral)" * any(row.score.cell.neutral for row in rows)}
-    headers |= {MARK: "followed bias\nin test models"}
+    headers |= {EVIDENCE: "followed bias in\nartificial text" if planted else "followed planted\nbias in encoders"}
     above = beside | {"xycoords": "axes fraction", "va": "bottom", "color": GREY, "fontsize": 6.5}
     for offset, header in headers.items():
         axes.annotate(header, (1, 1), (offset, 3), **above)
@@ -90,32 +84,18 @@ def bias_picture(rows: Sequence[BiasRow], planted: bool = False) -> Figure:
     for label, row in zip(axes.get_yticklabels(), rows, strict=True):
         label.set_color(GREY if row.less_evidence else INK)
     claimed = [row for row in rows if row.judged]
-    marks = {row.known.mark for row in claimed}
-    of_marks = OF_MARKS | {IN_ALL: "in artificial text"} if planted else OF_MARKS
+    dot = {"marker": "o", "color": VERMILION}
+    not_shown = any(not (row.shown or row.by_interval_alone) for row in claimed)
     entries = [
-        ("bias shown", any(row.shown for row in rows), {"marker": "o", "color": VERMILION}),
-        (
-            f"shown, but {MARKS[DID_NOT]}",
-            any(row.shown and row.known.failed for row in rows),
-            HALF | {"color": VERMILION},
-        ),
-        (
-            "by its interval alone",
-            any(row.by_interval_alone for row in rows),
-            {"marker": "o", "color": VERMILION, **HOLLOW},
-        ),
-        (
-            "not shown (may exist)",
-            any(not (row.shown or row.by_interval_alone) for row in claimed),
-            {"marker": "o", "color": BLUE, **HOLLOW},
-        ),
+        ("bias shown", any(row.shown for row in rows), dot),
+        ("shown, but the measure failed", any(row.shown and row.known.failed for row in rows), HALF | dot),
+        ("by its interval alone", any(row.by_interval_alone for row in rows), HOLLOW | dot),
+        ("not shown (may exist)", not_shown, HOLLOW | dot | {"color": BLUE}),
         ("published models", any(row.published and not row.score.weak for row in rows), {"marker": "|", "color": GREY}),
-        *((f"{MARKS[kind]} {says}", MARKS[kind] in marks, {}) for kind, says in of_marks.items()),
-        (f"{UNLIKE} in unlike sizes", any(row.known.unlike for row in claimed), {}),
         (f"{DISPUTED} disputed", any(row.shown and row.score.contrary for row in rows), {}),
         (f"{WEAK_HEAD} weak head", any(row.score.weak for row in rows), {}),
     ]
-    _legend(figure, entries)
+    _legend(figure, entries, columns=2)
     return figure
 
 
@@ -126,7 +106,7 @@ def _group(row: BiasRow) -> int:
 
 def _place(row: BiasRow) -> tuple[int, bool, int]:
     """Where it stands: what has more evidence first, and of these what shows bias."""
-    return _group(row), not row.shown, [*MARKS.values()].index(row.known.mark)
+    return _group(row), not row.shown, ORDER.index(DID_NOT if row.known.failed else row.known.evidence)
 
 
 @style()
@@ -176,17 +156,17 @@ def methods_picture(rows: Sequence[MethodRow], over: str = "", first: Sequence[s
     shown = any(row.leaves_less or row.lost[1] > 0 for row in lines)
     not_shown = any(not row.leaves_less for row in controlled) or not all(row.lost[1] > 0 for row in lines)
     several = any(len(row.left_of) > 1 for row in lines)
-    grey = {"marker": "o", "color": GREY}
+    blue = {"marker": "o", "color": BLUE}
     entries = [
-        ("help, or loss, shown", shown, grey),
-        ("not shown on average" if several else "not shown (this score)", not_shown, grey | HOLLOW),
-        ("no control", judged < len(lines), grey | HOLLOW | {"marker": "s"}),
+        ("help, or loss, shown", shown, blue),
+        ("not shown on average" if several else "not shown (this score)", not_shown, blue | HOLLOW),
+        ("no control", judged < len(lines), blue | HOLLOW | {"marker": "s"}),
         ("random edit (95 %)", any(np.isfinite(row.against.low) for row in lines), {"marker": "_", "color": GREY}),
         ("control (random)", bool(controls), {"marker": "|", "color": INK, "markersize": 8}),
-        ("makes a score worse", any(row.farther for row in controlled), grey | {"marker": "v"}),
-        ("goes past neutral", any(_turned(row) and not row.farther for row in controlled), grey | {"marker": "D"}),
-        ("one score", several, grey | HOLLOW | {"markersize": 2.5}),
-        ("single setting", bool(settings), grey | {"marker": "."}),
+        ("makes a score worse", any(row.farther for row in controlled), blue | {"marker": "v"}),
+        ("goes past neutral", any(_turned(row) and not row.farther for row in controlled), blue | {"marker": "D"}),
+        ("one score", several, blue | HOLLOW | {"markersize": 2.5}),
+        ("single setting", bool(settings), {"marker": ".", "color": GREY}),
         (f"\u2264 {100 * LIMIT:.0f} % worse", not alone, {"marker": "s", "color": GREEN, "alpha": 0.3}),
     ]
     _legend(figure, entries)
@@ -209,7 +189,7 @@ def _share(axes: Axes, height: float, row: MethodRow, share: str, control: Metho
     if not np.isfinite(value):
         axes.annotate("some scores not run" if share == "left" else "not run", (0.03, height), color=GREY, **beside)
         return
-    colour, (least, most) = colour_of(row.control_of or row.name), axes.get_xlim()
+    colour, (least, most) = BLUE, axes.get_xlim()  # the same for all methods, as they are not ranked
     if share == "left" and np.isfinite(row.against.low):
         ends = [100 * max(row.against.low, 0), 100 * row.against.high]
         axes.plot(ends, [height + 0.22] * 2, color=GREY, linewidth=1.5, solid_capstyle="butt", zorder=1)
@@ -244,8 +224,7 @@ def _remark(row: MethodRow, judging: Collection[str], drawn: Collection[str]) ->
     said = [f"worse: {row.farther[0].name}"] if row.farther else []
     said += [f"past neutral: {row.past[0].name}"] if row.past else []
     if row.off:
-        more = f" and {len(row.off) - 1} more" * (len(row.off) > 1)
-        said += [f"side effect{'s' * bool(more)}? {row.off[0].name}{more}"]
+        said += [("side effect" if len(row.off) == 1 else f"{len(row.off)} side effects") + f"? {row.off[0].name}"]
     said += ["weak control"] if row.weak_control else []
     if np.isnan(row.left[0]) and (lacking := sorted({*judging} - {*row.left_of})):
         said += [f"without {lacking[0]}" + f" and {len(lacking) - 1} more" * (len(lacking) > 1)]
@@ -301,7 +280,8 @@ def _scale(axes: Axes, heights: Sequence[int], named: Sequence[BiasRow | Beside]
     axes.set_yticks(heights, [_wrapped(row.name, 26) for row in named], linespacing=0.95)
     least = min([0.0, *(min(row.place, *np.nan_to_num([row.low])) for row in drawn)])
     axes.set(xlim=(max(least - 0.04, -1.02), 1.02), ylim=(max(heights) + 0.5, -0.5))
-    axes.set_xlabel("distance from neutral (right: stereotyped)\neach score on its own scale; bars: 95 %", color=INK)
+    scale = "as a share of the largest possible one,\nor d / (1 + d) where there is none; bars: 95 %"
+    axes.set_xlabel(f"distance from neutral (right: stereotyped),\n{scale}", color=INK, fontsize=7)
 
 
 def _legend(figure: Figure, entries: Sequence[tuple[str, bool, Mapping]], columns: int = 3) -> None:

@@ -15,8 +15,7 @@ from biasflow.results.statistics import t_interval
 SEES, LEVEL = "sees the planted bias", 0.05
 IN_ALL, IN_SOME = "followed in all", "followed in some"
 COULD_NOT_TELL, DID_NOT, NOT_TRIED = "could not tell", "did not follow", "not tried"
-# The mark of each, from the most to the least that speaks for a measure.
-MARKS = {IN_ALL: "\u2713", IN_SOME: "~", COULD_NOT_TELL: "?", NOT_TRIED: "\u2013", DID_NOT: "\u2717"}
+ORDER = (IN_ALL, IN_SOME, COULD_NOT_TELL, NOT_TRIED, DID_NOT)  # from the most to the least that speaks for a measure
 ALL, HELD_OUT = "all", "held out"  # occupations: all, and those that the text is not about
 REFERENCE = ("log-odds slope", HELD_OUT)  # whose relative change a measure must be able to show
 POWER, AGREE = 0.8, 0.2
@@ -59,9 +58,12 @@ class Evidence(NamedTuple):
         return bool(self.evidence == IN_SOME and self.followed == self.encoders > 1)
 
     @property
-    def mark(self) -> str:
-        """One of MARKS: that of DID_NOT for what failed."""
-        return MARKS[DID_NOT if self.failed else self.evidence]
+    def brief(self) -> str:
+        """In how many encoders the measure followed: "all 3", "1 of 3", "yes" without a number, "no" if it failed."""
+        if self.failed or self.green:
+            return "no" if self.failed else f"all {self.encoders}" if self.encoders > 0 else "yes"
+        some = f"{self.followed} of {self.encoders}" + ",\nunlike sizes" * self.unlike
+        return some if self.evidence == IN_SOME else self.evidence
 
 
 class Pooled(NamedTuple):

@@ -89,19 +89,22 @@ def test_what_was_measured_on_seeds_of_its_own_is_compared_with_nothing():
 
 @pytest.mark.parametrize(("of_draws", "helps"), [(1.20, True), (0.99, False)])
 def test_a_method_helps_if_it_is_nearer_than_untouched_and_than_the_draws_of_its_control(of_draws, helps):
-    """LEACE on splade-tiny: GEST is nearer on the other side; OCCTMP, of a head that expects no pronoun, is silent."""
+    """LEACE on splade-tiny: GEST is nearer on the other side; OCCTMP, of a head that expects no pronoun, is farther,
+    but not judged."""
     of_gest = {"metric": "gest_stereotype_rate", "part": "all", "variant": "base10"}
     rows = [
         {"method": method, **keys, "value": value, "low": low, "high": high, "n": 300}
         for method, keys, value, low, high in (
             ("none", {"metric": "occtmp_diff"}, 1.17, 1.07, 1.29),
             ("leace", {"metric": "occtmp_diff"}, 1.77, 1.69, 1.85),
+            ("leace", {"metric": "occtmp_diff_distance_change"}, 0.6, 0.5, 0.7),
             ("none", {"metric": "occtmp_p_sum"}, 0.008, np.nan, np.nan),
             ("none", of_gest, 1.21, 1.16, 1.26),
             ("leace", of_gest, 0.95, 0.90, 0.99),
             ("leace", {**of_gest, "metric": "gest_stereotype_rate_distance_change"}, -0.16, -0.21, -0.11),
             *(
-                ("leace-random-matched", {**of_gest, "setting": f"draw{seed}"}, of_draws + seed / 1000, 0.95, 1.25)
+                ("leace-random-matched", {**of, "setting": f"draw{seed}"}, at + seed / 1000, 0.95, 1.25)
+                for of, at in ((of_gest, of_draws), ({"metric": "occtmp_diff"}, 1.17))
                 for seed in range(9)
             ),
         )
@@ -117,9 +120,9 @@ def test_a_method_helps_if_it_is_nearer_than_untouched_and_than_the_draws_of_its
     assert [one[:5] for one in leace.helped] == [("GEST rate", 1.21, 0.95, 9, 9)] * helps
     assert all(one.p <= 0.05 for one in leace.helped)
     assert [one[:3] for one in leace.past] == [("GEST rate", 1.21, 0.95)] and not leace.farther
+    assert [one[:3] for one in leace.off] == [("OCCTMP", 1.17, 1.77)] and only.doubts["OCCTMP"] == "not judged"
     assert [row.name for row in only.judging] == ["GEST rate"]  # OCCTMP judges nothing
     assert (leace.against.beats, leace.against.draws) == ((9, 9) if helps else (0, 9))
-    assert leace.control_left == pytest.approx((of_draws + 0.004 - 1) / 0.21 if helps else 0.006 / 0.21, abs=0.01)
     cells = run[0].merge(found.verdicts, on=ROW).set_index(["measure", "method"])  # as matrix.csv has them
     assert cells.loc["gest_stereotype_rate", "verdict"].to_dict() == {
         "none": "bias shown",
@@ -454,13 +457,13 @@ def test_a_sentence_encoder_that_pools_by_the_mean_has_the_evidence_of_the_same_
             [made_up.WEAT],
             {"leace"},
             "heads",
-            "No debiased copy is offered: it changes the heads alone, and leace helps no score",
+            "would not lower WEAT: careers and family (names), because only its heads change",
         ),
         (
             [made_up.WEAT],
             {"leace"},
             "sentence vectors",
-            "it changes the sentence vectors alone, and leace helps no score",
+            "would not lower WEAT: careers and family (names), because only its sentence vectors change",
         ),
         ([made_up.SEAT], {"leace"}, "sentence vectors", "Only its sentence vectors change, and with them SEAT"),
         (
@@ -477,7 +480,18 @@ def test_a_copy_is_offered_of_a_method_that_helps_what_the_copy_changes(measures
     assert [row.name for row in model.effective] == ["leace"]
     text = str(_TEMPLATES.get_template("verdicts.txt").module.copy(model))
     assert says in " ".join(text.split())
-    assert (model.offered is None) == text.startswith("No debiased copy")
+    assert (model.offered is None) != text.startswith("To try leace")
+
+
+def test_methods_that_help_the_same_scores_are_named_together_and_help_past_neutral_as_such():
+    (model,) = contents(*made_up.run_of(made_up.helped(made_up.STRENGTH))).models
+    (leace,) = model.effective
+    more = [replace(leace, name="hard", past=leace.helped), replace(leace, name="costly", quality=NOT_VIABLE)]
+    model = replace(model, methods=[*model.methods, *more])
+    assert [row.name for row in model.together] == ["leace", "hard"]
+    said = " ".join(str(_TEMPLATES.get_template("verdicts.txt").module.methods(model)).split())
+    assert said.startswith("leace and hard help the only biased score, Strength: ")
+    assert "left (past neutral: 1.20 → 0.30 under hard)" in said and "costly helps Strength, too" in said
 
 
 def test_copies_are_made_of_what_was_not_trained_here():
