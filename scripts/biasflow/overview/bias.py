@@ -41,10 +41,10 @@ class BiasRow:
 
     @property
     def partial(self) -> bool:
-        """Whether there is evidence in part: its measure followed a planted bias in every encoder that was tried, by as
-        much in each or not, its head is not weak, and no other reading denies the bias that it shows."""
+        """Whether there is evidence in part: its measure followed a planted bias in every encoder that was tried, of two
+        or more, by as much in each or not, its head is not weak, and no other reading denies the bias that it shows."""
         denied = self.score.weak or (self.shown and self.score.contrary)
-        return bool(not denied and self.known.followed == self.known.encoders > 0 == self.known.against)
+        return bool(not denied and self.known.followed == self.known.encoders > 1 and not self.known.against)
 
     @property
     def lacks(self) -> str:

@@ -164,4 +164,4 @@ def own_calibrations(
 def units_of(table: pd.DataFrame) -> str:
     """What a calibration compares, in words; table: calibrated_calibration.csv of its run."""
     doses = ", ".join(column.removeprefix("mean_dose_") for column in table if column.startswith("mean_dose_"))
-    return f"{table['seeds'].max()} encoders at each of the doses {doses}, trained further on real biographies"
+    return f"{table['seeds'].max()} encoders at each of the doses {doses}, trained further with planted bias"
