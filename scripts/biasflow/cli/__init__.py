@@ -16,17 +16,18 @@ HERE = Path("scripts")  # of a checkout, beside its Snakefile
 
 def main() -> None:
     """Run the command, that of the checkout in this folder if there is one; an error of ours ends it with one line and
-    code 1, as does a file that cannot be read or written (of `compare` with code 2)."""
+    code 1, as does a file that cannot be read or written (`compare`: with code 2)."""
     _use_this_checkout()
     try:
         app(as_options(sys.argv[1:]), prog_name="biasflow")
+        return
     except BiasflowError as error:
-        sys.exit(f"biasflow: {error}")
+        said = str(error)
     except OSError as error:
         named = error.filename2 or error.filename  # of a renaming the second
-        place = f"{named}: " if named else ""
-        print(f"biasflow: {place}{error.strerror or error}; name another file", file=sys.stderr)
-        sys.exit(2 if "compare" in sys.argv[1:2] else 1)
+        said = f"{named}: " * bool(named) + f"{error.strerror or error}; name another file"
+    print(f"biasflow: {said}", file=sys.stderr)
+    sys.exit(2 if "compare" in sys.argv[1:2] else 1)
 
 
 def _use_this_checkout() -> None:

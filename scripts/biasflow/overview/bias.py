@@ -41,7 +41,7 @@ class BiasRow:
 
     @property
     def partial(self) -> bool:
-        """Whether there is evidence in part: its measure followed a planted bias in every encoder that was tried, of two
+        """Whether there is evidence in part: its measure followed a planted bias in every encoder that was tried, two
         or more, by as much in each or not, its head is not weak, and no other reading denies the bias that it shows."""
         denied = self.score.weak or (self.shown and self.score.contrary)
         return bool(not denied and self.known.followed == self.known.encoders > 1 and not self.known.against)
