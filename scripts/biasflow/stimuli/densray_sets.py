@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError
-from biasflow.base.files import filled_lines
+from biasflow.base.files import filled_lines, is_parquet
 from biasflow.base.genders import OF_WORDS
 from biasflow.base.tabular import table_rows
 from biasflow.corpora.records import refuse
@@ -101,10 +101,11 @@ def _own_set(path: str | Path, templates: Sequence[str], pronouns: Sequence[str]
 
 def _occupations(path: str | Path) -> pd.Series:
     """Line -> occupation: the column `occupation` of a table, or the lines of a file that is none."""
-    header = next(table_rows(path, ["occupation"]), (1, []))[1]
-    if "occupation" in header or Path(path).suffix == ".csv":
+    lines = {} if is_parquet(path) else filled_lines(path)
+    is_table = is_parquet(path) or Path(path).suffix == ".csv" or next(iter(lines.values()), "").startswith("{")
+    if is_table or "occupation" in next(table_rows(path, ["occupation"]), (1, []))[1]:
         return text_columns(path, ["occupation"])["occupation"]
-    return pd.Series(filled_lines(path), name="occupation", dtype="str").rename_axis("line")
+    return pd.Series(lines, name="occupation", dtype="str").rename_axis("line")
 
 
 def read_own_test(

@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from biasflow.base.errors import BiasflowError
@@ -89,3 +90,14 @@ def test_words_and_sentences_are_told_apart(tmp_path):
     assert of_words and [len(getattr(planted, role).examples) for role in "XYAB"] == [8, 8, 8, 8]
     assert "nurse" in planted.X.examples and not set(planted.X.examples) & set(planted.Y.examples)
     assert all(" " not in word for word in (*planted.A.examples, *planted.B.examples))
+
+
+@pytest.mark.parametrize("kind", ["csv", "txt", "jsonl", "parquet"])
+def test_own_occupations_are_the_column_of_any_table_or_the_lines_of_a_text(tmp_path, kind):
+    names, path = ["nurse", "chief of staff"], tmp_path / f"jobs.{kind}"
+    table = pd.DataFrame({"occupation": names, "share": [0.9, 0.4]})
+    write = {"csv": table.to_csv, "jsonl": lambda p: table.to_json(p, orient="records", lines=True)}
+    write |= {"parquet": table.to_parquet, "txt": lambda p: p.write_text("\n".join(names))}
+    write[kind](path)
+    found = read_occupation_set("mine", path, templates=["[MASK] is a {occupation} ."], pronouns=["he", "she"])
+    assert found.occupations == names
