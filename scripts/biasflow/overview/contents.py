@@ -15,7 +15,7 @@ from biasflow.overview.beside import Beside, of_encoders
 from biasflow.overview.bias import BiasRow, bias_rows, judging_rows
 from biasflow.overview.calibrated import learnt
 from biasflow.overview.decisions import Answers, Decisions, decisions
-from biasflow.overview.helps import MOST_LEFT, MethodRow, common, left_under_draws, method_rows
+from biasflow.overview.helps import MOST_LEFT, Change, MethodRow, common, left_under_draws, method_rows
 from biasflow.overview.judgements import COST, NO_CLAIM, compared, turned
 from biasflow.overview.maps import GROUPS, UNTOUCHED, Map, maps
 from biasflow.overview.measured import Measured, other_readings, untouched_scores
@@ -108,6 +108,16 @@ class Model:
         rows, biased = self.effective, {*self.biased}
         known = [(self._helped(row), biased & {*row.tried}, row.quality, row.costs, row.weak_control) for row in rows]
         return [row for row, of_row in zip(rows, known, strict=True) if of_row == known[0]]
+
+    @property
+    def side_effects(self) -> list[tuple[str, dict[str, Change]]]:
+        """Each score that methods `together` may move off neutral (`MethodRow.off`), with its change under each of
+        these; what most of them move comes first."""
+        effects: dict[str, dict[str, Change]] = {}
+        for row in self.together:
+            for one in row.off:
+                effects.setdefault(one.name, {})[row.name] = one
+        return sorted(effects.items(), key=lambda effect: -len(effect[1]))
 
     @property
     def offered(self) -> tuple[MethodRow, list[str]] | None:

@@ -12,6 +12,7 @@ import pandas as pd
 from biasflow.matrix import RANDOM
 from biasflow.overview import costs
 from biasflow.overview.bias import places
+from biasflow.overview.calibrated import calibrated_test
 from biasflow.overview.judgements import COST, FARTHER, HELPS, LARGE, UNCOMPARED, VIABLE, compared, left, turned
 from biasflow.overview.maps import UNTOUCHED, Map
 from biasflow.plan.methods import control_of
@@ -24,6 +25,7 @@ from biasflow.results.statistics import t_interval
 
 MOST_LEFT = 1 - LEAST_HELP  # of the bias: a method that leaves more is not named
 MOVED_OFF = LARGE / 2  # of the largest distance from neutral: an effect size of 0.4
+WORDING = "-article"  # ends the names of tests that others have in other words
 LEAST_ENCODERS = 3  # that differ in their seed alone, for an interval over these
 
 
@@ -51,8 +53,8 @@ class MethodRow:
     (`notes.Controls`); tried: the scores that make a claim and were measured under it; helped: those that are shown to
     be nearer to neutral than untouched and than under the control; farther: those that are shown to be farther; past:
     those that are moved to the other side of neutral; off: further scores that are `_moved_off`, also of those that
-    make no claim; same_as: the method whose changes it practically repeats (results.matrix), or ""; setting: whether it
-    is a single setting of a method, which is no method."""
+    make no claim, and a test with two wordings once; same_as: the method whose changes it practically repeats
+    (results.matrix), or ""; setting: whether it is a single setting of a method, which is no method."""
 
     name: str
     method: str
@@ -128,6 +130,10 @@ def method_rows(
         )
         claims = [(cell, compared(cell)) for cell in biases if cell.header in claiming]
         past = [cell for cell, says in claims if says != UNCOMPARED and turned(cell)]
+        off = {}
+        for cell in biases:
+            if compared(cell) not in (HELPS, FARTHER) and cell not in past and _moved_off(cell):
+                off.setdefault((cell.measure, calibrated_test(cell.dataset).removesuffix(WORDING)), cell)
         rows.append(
             MethodRow(
                 name,
@@ -146,7 +152,7 @@ def method_rows(
                 [_change(cell) for cell, says in claims if says == HELPS],
                 [_change(cell) for cell, says in claims if says == FARTHER],
                 [_change(cell) for cell in past],
-                [_change(cell) for cell in biases if compared(cell) not in (HELPS, FARTHER) and _moved_off(cell)],
+                [_change(cell) for cell in off.values()],
                 of["same_as"].max(),
                 bool(of["setting"].iloc[0] != NA),
             )
@@ -155,12 +161,13 @@ def method_rows(
 
 
 def _moved_off(cell) -> bool:
-    """Whether a cell is farther from neutral than every draw of its control, and than untouched by MOVED_OFF of the
-    largest distance, or by LEAST_HELP of the untouched one in the whole interval of the change."""
-    if pd.isna(cell.draws) or cell.beats:
+    """Whether a cell is farther from neutral than every draw of its control, no nearer to it than untouched, and moved
+    by MOVED_OFF of the largest distance, also to the other side; or whether it is farther than untouched by LEAST_HELP
+    of that distance, in the whole interval of the change."""
+    if pd.isna(cell.draws) or cell.beats or not 0 < cell.distance >= cell.distance_untouched:
         return False
-    before, after = np.abs(places([cell.untouched, cell.value], MEASURES[cell.measure]))
-    return bool(after - before >= MOVED_OFF or (cell.change_low > 0 and cell.left >= 1 + LEAST_HELP))
+    before, after = places([cell.untouched, cell.value], MEASURES[cell.measure])
+    return bool(abs(after - before) >= MOVED_OFF or (cell.change_low > 0 and cell.left >= 1 + LEAST_HELP))
 
 
 def _change(cell) -> Change:

@@ -156,12 +156,12 @@ def methods_picture(rows: Sequence[MethodRow], over: str = "", first: Sequence[s
     shown = any(row.leaves_less or row.lost[1] > 0 for row in lines)
     not_shown = any(not row.leaves_less for row in controlled) or not all(row.lost[1] > 0 for row in lines)
     several = any(len(row.left_of) > 1 for row in lines)
-    blue = {"marker": "o", "color": BLUE}
+    blue, drawn = {"marker": "o", "color": BLUE}, any(np.isfinite(row.against.low) for row in lines)
     entries = [
         ("help, or loss, shown", shown, blue),
         ("not shown on average" if several else "not shown (this score)", not_shown, blue | HOLLOW),
         ("no control", judged < len(lines), blue | HOLLOW | {"marker": "s"}),
-        ("random edit (95 %)", any(np.isfinite(row.against.low) for row in lines), {"marker": "_", "color": GREY}),
+        ("further random\nedits (95 %, widened)", drawn, {"marker": "_", "color": GREY}),
         ("control (random)", bool(controls), {"marker": "|", "color": INK, "markersize": 8}),
         ("makes a score worse", any(row.farther for row in controlled), blue | {"marker": "v"}),
         ("goes past neutral", any(_turned(row) and not row.farther for row in controlled), blue | {"marker": "D"}),
@@ -280,8 +280,8 @@ def _scale(axes: Axes, heights: Sequence[int], named: Sequence[BiasRow | Beside]
     axes.set_yticks(heights, [_wrapped(row.name, 26) for row in named], linespacing=0.95)
     least = min([0.0, *(min(row.place, *np.nan_to_num([row.low])) for row in drawn)])
     axes.set(xlim=(max(least - 0.04, -1.02), 1.02), ylim=(max(heights) + 0.5, -0.5))
-    scale = "as a share of the largest possible one,\nor d / (1 + d) where there is none; bars: 95 %"
-    axes.set_xlabel(f"distance from neutral (right: stereotyped),\n{scale}", color=INK, fontsize=7)
+    scale = "distance from neutral (right: stereotyped), as a share of\nthe largest possible one, or d / (1 + d) where"
+    axes.set_xlabel(f"{scale} there is none;\nnot comparable between scores; bars: 95 %", color=INK, fontsize=7)
 
 
 def _legend(figure: Figure, entries: Sequence[tuple[str, bool, Mapping]], columns: int = 3) -> None:

@@ -59,11 +59,14 @@ class Evidence(NamedTuple):
 
     @property
     def brief(self) -> str:
-        """In how many encoders the measure followed: "all 3", "1 of 3", "yes" without a number, "no" if it failed."""
-        if self.failed or self.green:
-            return "no" if self.failed else f"all {self.encoders}" if self.encoders > 0 else "yes"
-        some = f"{self.followed} of {self.encoders}" + ",\nunlike sizes" * self.unlike
-        return some if self.evidence == IN_SOME else self.evidence
+        """In how many encoders the measure followed, and what else is to be known: "3 of 3", "3 of 3, unlike sizes",
+        "0 of 1, could not tell", "1 of 3, reversed in 1"; its evidence where it was tried in none."""
+        if not self.encoders:
+            return self.evidence
+        told = "unlike sizes" if self.unlike else COULD_NOT_TELL if self.evidence == COULD_NOT_TELL else ""
+        if self.against:
+            told = "reversed" if self.against == self.encoders else f"reversed in {self.against}"
+        return f"{self.followed} of {self.encoders}" + f",\n{told}" * bool(told)
 
 
 class Pooled(NamedTuple):

@@ -10,7 +10,7 @@ import pytest
 from biasflow.overview.about import Copy, PermutationTest
 from biasflow.overview.bias import BiasRow, judging_rows
 from biasflow.overview.contents import contents
-from biasflow.overview.helps import method_rows
+from biasflow.overview.helps import Change, method_rows
 from biasflow.overview.judgements import DIFFERS, NO_CLAIM, NOT_VIABLE, SAME, UNCLEAR, UNMEASURED, VIABLE
 from biasflow.overview.maps import UNTOUCHED, headers, maps
 from biasflow.overview.measured import counted, with_test
@@ -400,10 +400,20 @@ def test_a_score_that_leaves_neutral_under_a_method_has_no_share_left_and_ends_n
     assert hard.farther[0][:3] == ("CrowS-Pairs", 0.5, 0.8) and np.isinf(hard.farther[0].left[0])
 
 
-@pytest.mark.parametrize(("value", "of_draws", "off"), [(0.8, 0.52, True), (0.55, 0.52, False), (0.8, 0.9, False)])
-def test_a_score_that_a_method_moves_far_off_neutral_and_no_random_edit_does_is_named(value, of_draws, off):
+@pytest.mark.parametrize(
+    ("before", "value", "of_draws", "off"),
+    [
+        (0.51, 0.8, 0.52, True),
+        (0.51, 0.55, 0.52, False),
+        (0.51, 0.8, 0.9, False),  # as far under a random edit
+        (0.56, 0.43, 0.56, True),  # to the other side, and farther
+        (0.56, 0.45, 0.51, False),  # nearer
+        (0.51, 0.48, 0.51, False),  # to the other side, but hardly moved
+    ],
+)
+def test_a_score_that_a_method_moves_far_off_neutral_and_no_random_edit_does_is_named(before, value, of_draws, off):
     about = {"metric": "crows_pairs_score", "part": "all", "variant": "exact", "n": 200}
-    ends = [("none", "-", 0.51, 0.45, 0.55), ("leace", "-", value, 0.45, 0.9)]
+    ends = [("none", "-", before, 0.45, 0.57), ("leace", "-", value, 0.4, 0.9)]
     ends += [("leace-random-matched", f"draw{n}", of_draws + n / 1000, 0.45, 0.95) for n in range(9)]
     rows = [
         about | {"method": name, "setting": draw, "value": score, "low": low, "high": high}
@@ -411,7 +421,7 @@ def test_a_score_that_a_method_moves_far_off_neutral_and_no_random_edit_does_is_
     ]
     (model,) = contents(*made_up.run_of(tidy(pd.DataFrame(rows), encoder="bert", dataset="data"))).models
     leace = next(row for row in model.methods if row.name == "leace")
-    assert [one[:3] for one in leace.off] == [("CrowS-Pairs", 0.51, value)] * off
+    assert [one[:3] for one in leace.off] == [("CrowS-Pairs", before, value)] * off
 
 
 def test_methods_are_judged_by_the_scores_that_most_speaks_for():
@@ -491,7 +501,18 @@ def test_methods_that_help_the_same_scores_are_named_together_and_help_past_neut
     assert [row.name for row in model.together] == ["leace", "hard"]
     said = " ".join(str(_TEMPLATES.get_template("verdicts.txt").module.methods(model)).split())
     assert said.startswith("leace and hard help the only biased score, Strength: ")
-    assert "left (past neutral: 1.20 → 0.30 under hard)" in said and "costly helps Strength, too" in said
+    assert "left (1.20 to 0.30 and 0.30; past neutral under hard)" in said and "costly helps Strength, too" in said
+
+
+def test_side_effects_of_methods_that_are_named_together_are_said_once():
+    (model,) = contents(*made_up.run_of(made_up.helped(made_up.STRENGTH))).models
+    (leace,) = model.effective
+    alone, both, other = Change("GEST rate", 1.0, 1.5), Change("WEAT", 0.47, -0.69), Change("WEAT", 0.47, -0.59)
+    methods = [replace(leace, off=[alone, both]), replace(leace, name="hard", off=[other])]
+    assert replace(model, methods=methods).side_effects == [
+        ("WEAT", {"leace": both, "hard": other}),
+        ("GEST rate", {"leace": alone}),
+    ]
 
 
 def test_copies_are_made_of_what_was_not_trained_here():

@@ -14,6 +14,7 @@ from biasflow.results.evidence import (
     IN_SOME,
     NOT_TRIED,
     SEES,
+    Evidence,
     evidence,
     evidence_of,
     pooled,
@@ -38,21 +39,22 @@ def judged(*rows, moved=0.2):
 
 GEST = "GEST rate"  # whose neutral value is 1
 CASES = {
-    "agrees": ([(0.05, 0.01), (0.06, 0.01)], IN_ALL),
-    "in one": ([(0.05, 0.01), (0.0, 0.01)], IN_SOME),
-    "in both, ten times as far in one": ([(0.05, 0.01), (0.5, 0.01)], IN_SOME),
-    "could, but did not": ([(0.0, 0.01), (0.0, 0.05)], DID_NOT),
-    "could not": ([(0.0, 0.1), (0.0, 0.1)], COULD_NOT_TELL),
-    "in the only one": ([(0.05, 0.01)], IN_SOME),
+    "agrees": ([(0.05, 0.01), (0.06, 0.01)], IN_ALL, "2 of 2"),
+    "in one": ([(0.05, 0.01), (0.0, 0.01)], IN_SOME, "1 of 2"),
+    "in both, ten times as far in one": ([(0.05, 0.01), (0.5, 0.01)], IN_SOME, "2 of 2,\nunlike sizes"),
+    "could, but did not": ([(0.0, 0.01), (0.0, 0.05)], DID_NOT, "0 of 2"),
+    "could not": ([(0.0, 0.1), (0.0, 0.1)], COULD_NOT_TELL, "0 of 2,\ncould not tell"),
+    "in one, against it in the other": ([(0.05, 0.01), (-0.5, 0.01)], IN_SOME, "1 of 2,\nreversed in 1"),
+    "in the only one": ([(0.05, 0.01)], IN_SOME, "1 of 1"),
 }
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_measure_gets_the_word_that_its_slopes_support(case):
-    slopes, found = CASES[case]
+    slopes, found, brief = CASES[case]
     rows = [row(name, GEST, *slope, at_0=1.5) for name, slope in zip(("one", "two"), slopes, strict=False)]
     said = judged(*rows).loc[GEST]
-    assert said["evidence"] == found
+    assert said["evidence"] == found and Evidence(*said[[*Evidence._fields]]).brief == brief
     assert (said["encoders"], said["followed"]) == (len(slopes), sum(slope > 0 for slope, _ in slopes))
 
 
