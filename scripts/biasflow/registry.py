@@ -1155,7 +1155,6 @@ METRICS = {
         ),
         finetuned=False,
         reads_states=FIRST_TOKEN,
-        criticism="Retrieval: no planted bias has tested these measures",
     ),
     "retrieval_questions": Metric(
         "retrieval of answers on women and men",
@@ -1212,7 +1211,6 @@ METRICS = {
         },
         finetuned=False,
         reads_states=FIRST_TOKEN,
-        criticism="People search: no planted bias has tested these measures",
     ),
     "given_rankings": Metric(
         "ranked lists that somebody gives",

@@ -1,6 +1,7 @@
 """The values to judge: every measure of the encoders with a dose, and the same of occupations that were trained on or
 held out."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import product
 
@@ -68,8 +69,9 @@ def _scores(run: Run) -> pd.DataFrame:
     """The measures of all items, a row per dataset."""
     models, scores, limited = _models(run), run.scores, f"-limit{run.options['limit']}"
     scores = scores[scores["encoder"].isin(models) & (scores["method"] == NONE)]
-    tables = []
-    for metric in run.options["metrics"]:
+    tables, metrics = [], run.options["metrics"]
+    times = Counter(name for metric in metrics for name in METRICS[metric].measures)
+    for metric in metrics:
         for name, measure in METRICS[metric].measures.items():
             judged = Judged(measure, metric)
             rows = scores[(scores["metric"] == name) & (scores["part"] == measure.part)]
@@ -79,7 +81,7 @@ def _scores(run: Run) -> pd.DataFrame:
             sampled = set(rows.loc[is_sample, "dataset"].str.removesuffix(limited))
             rows = rows[~rows["dataset"].isin(sampled)]  # another block may have all items of the encoder before
             datasets = rows["dataset"].str.removesuffix(limited)
-            several = datasets.nunique() > 1
+            several = datasets.nunique() > 1 or times[name] > 1
             labels = f"{judged.name} (" + datasets + ")" if several else judged.name
             about = {"measure": labels, "group": measure.group, "sign": judged.sign, "occupations": ALL}
             tables.append(rows.assign(**about, error=item_variance(rows)))

@@ -214,3 +214,19 @@ def test_scores_of_all_items_that_another_block_asks_for_are_not_mixed_with_thos
 def test_measures_are_judged_alike_where_none_that_is_asked_for_has_occupations(run, table):
     alone = calibration(replace(run, files=run.files | {"masked_words": {}})).set_index(["measure", "occupations"])
     assert alone.loc[("WEAT (C7)", "all"), "slope"] == table.loc[("WEAT (C7)", "all"), "slope"]
+
+
+def test_a_measure_that_two_tests_have_stands_for_each_by_itself(run):
+    """Grep-BiasIR and GenderBias-QA have a retrieval gap each; their mean is neither."""
+    tests = (("grep-biasir", "title", 1), ("genderbias-qa", "-", -1))
+    rows = [
+        {"encoder": encoder, "method": "none", "metric": "retrieval_gap", "part": "relevant", "variant": variant}
+        | {"dataset": dataset, "value": sign * np.nan_to_num(dose)}
+        for encoder, (dose, _) in ENCODERS.items()
+        for dataset, variant, sign in tests
+    ]
+    options = OPTIONS | {"metrics": ["retrieval", "retrieval_questions"]}
+    files = {"units": run.files["units"]}
+    table = calibration(replace(run, scores=tidy(pd.DataFrame(rows)), options=options, files=files))
+    slopes = table.set_index("measure")["slope"]
+    assert [slopes[f"retrieval gap ({dataset})"] for dataset, *_ in tests] == pytest.approx([1, -1])
