@@ -97,8 +97,8 @@ planted, and what is known against them.
 | your model | report first | in real encoders, with a planted bias |
 |---|---|---|
 | has a masked-LM head that is not weak | {", ".join(green)} | rose by similar amounts, but all had weak heads |
-| has no such head, as most sentence encoders | [SEAT 6](weat.md) | rose by different amounts |
-| searches | [retrieval gap](retrieval.md) | not tried |
+| has no such head, or a weak one | [SEAT 6](weat.md) (`sent-weat6`) | rose by different amounts |
+| searches (a sentence encoder) | [retrieval gap](retrieval.md) | rose in the one that was tried |
 | classifies | [flips](flips.md) and the [TPR gap of each label](../scores/models.md#flips) | not tried |
 
 [What is calibrated](../trust.md#what-is-calibrated-and-what-is-not) says what was tried, and how. A
