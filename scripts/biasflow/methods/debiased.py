@@ -11,7 +11,7 @@ from biasflow.encoders.fold import BIAS_KEY, affine, fold
 from biasflow.encoders.load import Head, load_encoder
 from biasflow.encoders.places import SENTENCE, resolve
 from biasflow.encoders.sentence_transformers import FIRST_TOKEN, HARMLESS, POOLINGS, encoder_folder, poolings
-from biasflow.encoders.stored import CONFIG, HEAD, INDEX, MODULES, object_in, weight_files
+from biasflow.encoders.stored import CONFIG, DEPTH, HEAD, INDEX, MODULES, object_in, size_of, weight_files
 from biasflow.methods.fitted import Active
 
 CARD = "README.md"
@@ -72,7 +72,7 @@ def _with_dense(folder: Path, method: Active) -> tuple[list[str], Callable[[Path
     """A module behind the pooling, as the mean of erased vectors is the erased mean (an eraser is affine), or for what
     acts at `sentence` behind all that makes the vector."""
     pooling, (place, eraser), *more = "+".join(poolings(folder)), *method.edits
-    depth = object_in(encoder_folder(folder) / CONFIG)["num_hidden_layers"]
+    depth = size_of(object_in(encoder_folder(folder) / CONFIG), DEPTH)
     fitting = {*resolve("last", depth)} | ({*resolve("last.cls", depth)} if pooling == FIRST_TOKEN else set())
     if more or (place != SENTENCE and (pooling not in POOLINGS or not {*resolve(place, depth)} <= fitting)):
         raise BiasflowError(

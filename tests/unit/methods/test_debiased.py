@@ -14,6 +14,8 @@ from transformers import (
     BertForMaskedLM,
     BertForSequenceClassification,
     BertModel,
+    DistilBertConfig,
+    DistilBertModel,
 )
 
 from biasflow.base.errors import BiasflowError
@@ -25,7 +27,7 @@ from biasflow.methods.debiased import write_debiased
 from biasflow.methods.fitted import Active, Fitted
 from biasflow.overview.card import card
 from biasflow.readouts.reader import Reader
-from tests.unit.conftest import SIZES, random_eraser, save_random, with_modules
+from tests.unit.conftest import DISTILBERT, SIZES, random_eraser, save_random, with_modules
 from tests.unit.fake_tokenizer import word_tokenizer
 from tests.unit.overview import made_up
 
@@ -99,10 +101,11 @@ def test_a_linear_layer_of_biasflow_is_changed_and_its_encoder_is_not(tmp_path, 
         )
 
 
-@pytest.fixture
-def sentence_encoder(tmp_path, tokenizer):
-    folder = save_random(tmp_path / "base", lambda: BertModel(BertConfig(**SIZES)), tokenizer)
-    return with_modules(folder, "Pooling", "Normalize")
+@pytest.fixture(params=["bert", "distilbert"])  # whose config.json has other names for its sizes
+def sentence_encoder(request, tmp_path, tokenizer):
+    other = DistilBertConfig(**DISTILBERT)
+    make = {"bert": lambda: BertModel(BertConfig(**SIZES)), "distilbert": lambda: DistilBertModel(other)}
+    return with_modules(save_random(tmp_path / "base", make[request.param], tokenizer), "Pooling", "Normalize")
 
 
 def pooled_by(folder, pooling):
