@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import rankdata
 
 from biasflow.metrics.items import ROUNDING
 
@@ -29,7 +28,11 @@ def ranks(similarities: ArrayLike) -> Ranks:
     similarities = np.asarray(similarities, dtype=float)
     largest = np.abs(similarities).max(axis=-1, keepdims=True, initial=0)
     rounded = np.round(similarities / np.where(largest > 0, largest, 1), DIGITS)
-    first, last = (rankdata(-rounded, side, axis=-1).astype(int) for side in ("min", "max"))
+    first, last = np.empty(rounded.shape, int), np.empty(rounded.shape, int)
+    for place in np.ndindex(rounded.shape[:-1]):
+        _, number, sizes = np.unique(-rounded[place], return_inverse=True, return_counts=True)
+        last[place] = sizes.cumsum()[number]
+        first[place] = last[place] - sizes[number] + 1
     return Ranks(first, last)
 
 

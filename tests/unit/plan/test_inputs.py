@@ -14,7 +14,7 @@ from biasflow.base.paths import CORPORA, package_file
 from biasflow.corpora.labour import read_labour
 from biasflow.encoders.families import HEADS
 from biasflow.encoders.places import SENTENCE
-from biasflow.encoders.recipes import RECIPES
+from biasflow.encoders.recipes import PLANTING, RECIPES
 from biasflow.matrix import RANDOM, RUN
 from biasflow.plan.cells import Plan, plan
 from biasflow.plan.compiled import compiled
@@ -327,7 +327,7 @@ def test_too_few_examples_to_plant_bias_in_are_known_before_the_first_job(tmp_pa
         gather(config)
 
 
-@pytest.mark.parametrize("recipe", sorted(set(RECIPES) - {"planted"}))
+@pytest.mark.parametrize("recipe", sorted(set(RECIPES) - set(PLANTING)))
 def test_a_recipe_reads_the_text_and_the_swapped_one_if_it_trains_on_that(recipe):
     more = {"source": "continued", "from": "own", "recipe": recipe}
     changes = [(f"encoders.{name}", more | about) for name, about in (("here", {}), ("there", {"text": "wikitext-2"}))]
