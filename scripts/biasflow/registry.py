@@ -722,8 +722,8 @@ METRICS = {
         measures={
             "log_odds_r": _signed(
                 "log-odds r",
-                'correlation between the preference for "she" over "he" and the share of women that was planted for '
-                "the occupation",
+                'correlation between the preference for "she" over "he" and the full share of women that was planted '
+                "for the occupation",
                 farthest=1,
             )
         },
