@@ -84,6 +84,7 @@ def _continued(setup: Setup, encoder: Encoder) -> Job:
         inputs["text"] = text_file(setup.paths, encoder, about["text"] or BIOGRAPHIES[1])
         inputs["labour"] = about.get("labour", package_file(LABOUR))
     elif about["recipe"] == PLANTED_SEARCH:
+        inputs["text"] = package_file("data/planted_search.yaml")  # the templates: an edit trains again
         inputs["labour"] = about.get("labour", package_file("data/winobias_professions.csv"))
         inputs["held_out"] = package_file(LABOUR)  # the professions that people_search asks for
     else:
