@@ -12,7 +12,7 @@ from biasflow.overview.calibrated import calibrated_test, evidence_for, publishe
 from biasflow.overview.judgements import DIFFERS, LARGE, NO_CLAIM, SAME, verdict
 from biasflow.overview.measured import Measured
 from biasflow.registry import Measure
-from biasflow.results.evidence import MEASURES, Evidence, evidence_of
+from biasflow.results.evidence import DID_NOT, MEASURES, ORDER, Evidence, evidence_of
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,16 @@ class BiasRow:
     def lacks(self) -> str:
         """What readers see of evidence that is not full; "" where it is."""
         return "" if not self.less_evidence else "evidence in part" if self.partial else "less evidence"
+
+    @property
+    def group(self) -> int:
+        """0 with full evidence, 1 in part, 2 with less, 3 where it is not judged."""
+        return int(self.less_evidence) * (1 if self.partial else 2) if self.judged else 3
+
+    @property
+    def order(self) -> tuple[int, bool, int]:
+        """Where it stands: what has more evidence first, and of these what shows bias."""
+        return self.group, not self.shown, ORDER.index(DID_NOT if self.known.failed else self.known.evidence)
 
     @property
     def by_interval_alone(self) -> bool:

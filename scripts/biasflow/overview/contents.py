@@ -27,6 +27,7 @@ from biasflow.results.scores import NA, NONE, NOT_RUN
 
 PLACE = r"^layer\[(?P<layer>\d+)\](?:\.attention\.value\[(?P<unit>\d+)\])?$"
 CONFLICTS = 10  # that are shown
+COLUMNS = 3  # methods in the table of what helps
 NOTHING_APART = pd.DataFrame(columns=BETWEEN)
 
 
@@ -103,21 +104,26 @@ class Model:
         )
 
     @property
-    def together(self) -> list[MethodRow]:
-        """The effective methods that help the same biased scores as the first, and of which as much is known."""
-        rows, biased = self.effective, {*self.biased}
-        known = [(self._helped(row), biased & {*row.tried}, row.quality, row.costs, row.weak_control) for row in rows]
-        return [row for row, of_row in zip(rows, known, strict=True) if of_row == known[0]]
+    def beside(self) -> list[MethodRow]:
+        """The methods that stand beside the untouched model in the table of what helps."""
+        return self.effective[:COLUMNS]
 
     @property
-    def side_effects(self) -> list[tuple[str, dict[str, Change]]]:
-        """Each score that methods `together` may move off neutral (`MethodRow.off`), with its change under each of
-        these; what most of them move comes first."""
-        effects: dict[str, dict[str, Change]] = {}
-        for row in self.together:
-            for one in row.off:
-                effects.setdefault(one.name, {})[row.name] = one
-        return sorted(effects.items(), key=lambda effect: -len(effect[1]))
+    def helping(self) -> dict[tuple[int, int], list[str]]:
+        """(How many biased scores a method helps, of how many that were measured under it) -> the effective methods."""
+        counts: dict[tuple[int, int], list[str]] = {}
+        for row in self.effective:
+            counts.setdefault((len(self._helped(row)), len({*self.biased} & {*row.tried})), []).append(row.name)
+        return counts
+
+    @property
+    def outcomes(self) -> list[tuple[BiasRow, list[Change | None]]]:
+        """Each score that shows bias, or that a method `beside` makes worse, takes past neutral or may move off it,
+        with its change under each of these methods, None where it was not measured."""
+        changes = [{one.name: one for one in row.changes} for row in self.beside]
+        ordered = sorted(self.biases, key=lambda row: (not row.shown, row.order))
+        rows = [(row, [of.get(row.name) for of in changes]) for row in ordered]
+        return [(row, of) for row, of in rows if row.shown or any(one and one.is_price for one in of)]
 
     @property
     def offered(self) -> tuple[MethodRow, list[str]] | None:
@@ -137,10 +143,8 @@ class Model:
         where it was not measured."""
         if name not in {row.name for row in self.methods}:
             return NA
-        for row in self.effective:
-            if row.name == name:
-                return f"helps {len(self._helped(row))} of {len({*self.biased} & {*row.tried})}"
-        return ""
+        counts = (count for count, names in self.helping.items() if name in names)
+        return next((f"helps {helped} of {tried}" for helped, tried in counts), "")
 
     @property
     def pretrained(self) -> bool:

@@ -13,7 +13,19 @@ from biasflow.matrix import RANDOM
 from biasflow.overview import costs
 from biasflow.overview.bias import places
 from biasflow.overview.calibrated import calibrated_test
-from biasflow.overview.judgements import COST, FARTHER, HELPS, LARGE, UNCOMPARED, VIABLE, compared, left, turned
+from biasflow.overview.judgements import (
+    COST,
+    DIFFERS,
+    FARTHER,
+    HELPS,
+    LARGE,
+    UNCOMPARED,
+    VIABLE,
+    compared,
+    left,
+    turned,
+    verdict,
+)
 from biasflow.overview.maps import UNTOUCHED, Map
 from biasflow.plan.methods import control_of
 from biasflow.results.comparison import with_items
@@ -30,16 +42,39 @@ LEAST_ENCODERS = 3  # that differ in their seed alone, for an interval over thes
 
 
 class Change(NamedTuple):
-    """A score before and after a method, which is nearer to neutral than `beats` of `draws` draws of its control; p: of
+    """A score before and after a method, with the interval [low, high] of after. says: `judgements.compared`; claims:
+    whether the untouched score makes a claim; past: whether it is moved to the other side of neutral; off: whether it
+    is `_moved_off`, also where no claim is made, and of a test with two wordings in one; still: whether bias is still
+    shown by the interval after; beats: how many of `draws` draws of the control leave it farther from neutral; p: of
     this help, after correction (results.matrix); left: the share of the distance that is left, with its interval."""
 
     name: str
     before: float
     after: float
+    low: float = np.nan
+    high: float = np.nan
+    says: str = UNCOMPARED
+    claims: bool = True
+    past: bool = False
+    off: bool = False
+    still: bool = False
     beats: int = 0
     draws: int = 0
     p: float = np.nan
     left: tuple[float, float, float] = (np.nan,) * 3
+
+    @property
+    def helps(self) -> bool:
+        return self.says == HELPS
+
+    @property
+    def worse(self) -> bool:
+        return self.says == FARTHER
+
+    @property
+    def is_price(self) -> bool:
+        """Whether this speaks against the method, or may."""
+        return self.worse or self.past or self.off
 
 
 @dataclass(frozen=True)
@@ -50,11 +85,9 @@ class MethodRow:
     and lost: by which share, with an interval; prices: by which share each is worse; costs: of how many this is the
     worst, and how many the map has; control: the name of its control, "" without one; against: what is left, compared
     with what each draw of the control leaves (results.draws); weak_control: whether it moves vectors too little
-    (`notes.Controls`); tried: the scores that make a claim and were measured under it; helped: those that are shown to
-    be nearer to neutral than untouched and than under the control; farther: those that are shown to be farther; past:
-    those that are moved to the other side of neutral; off: further scores that are `_moved_off`, also of those that
-    make no claim, and a test with two wordings once; same_as: the method whose changes it practically repeats
-    (results.matrix), or ""; setting: whether it is a single setting of a method, which is no method."""
+    (`notes.Controls`); changes: of each score of bias that was measured under it; same_as: the method whose changes it
+    practically repeats (results.matrix), or ""; setting: whether it is a single setting of a method, which is no
+    method."""
 
     name: str
     method: str
@@ -68,13 +101,31 @@ class MethodRow:
     control: str
     against: Beyond
     weak_control: bool
-    tried: Sequence[str]
-    helped: Sequence[Change]
-    farther: Sequence[Change]
-    past: Sequence[Change]
-    off: Sequence[Change]
+    changes: Sequence[Change]
     same_as: str
     setting: bool
+
+    @property
+    def tried(self) -> list[str]:
+        """The scores that make a claim and were measured under it."""
+        return [one.name for one in self.changes if one.claims]
+
+    @property
+    def helped(self) -> list[Change]:
+        """Of the scores that are shown to be nearer to neutral than untouched and than under the control."""
+        return [one for one in self.changes if one.helps]
+
+    @property
+    def farther(self) -> list[Change]:
+        return [one for one in self.changes if one.worse]
+
+    @property
+    def past(self) -> list[Change]:
+        return [one for one in self.changes if one.past]
+
+    @property
+    def off(self) -> list[Change]:
+        return [one for one in self.changes if one.off]
 
     @property
     def control_of(self) -> str | None:
@@ -128,12 +179,6 @@ def method_rows(
             of["method"].iloc[0],
             next((cell.control for cell in biases if not np.isnan(cell.control_p)), ""),
         )
-        claims = [(cell, compared(cell)) for cell in biases if cell.header in claiming]
-        past = [cell for cell, says in claims if says != UNCOMPARED and turned(cell)]
-        off = {}
-        for cell in biases:
-            if compared(cell) not in (HELPS, FARTHER) and cell not in past and _moved_off(cell):
-                off.setdefault((cell.measure, calibrated_test(cell.dataset).removesuffix(WORDING)), cell)
         rows.append(
             MethodRow(
                 name,
@@ -148,11 +193,7 @@ def method_rows(
                 control,
                 beyond(left.get(name, (np.nan,))[0], draws.get(name, []), 1.0),
                 control in weak_controls,
-                [cell.header for cell, _ in claims if not np.isnan(cell.value)],
-                [_change(cell) for cell, says in claims if says == HELPS],
-                [_change(cell) for cell, says in claims if says == FARTHER],
-                [_change(cell) for cell in past],
-                [_change(cell) for cell in off.values()],
+                _changes(biases, claiming),
                 of["same_as"].max(),
                 bool(of["setting"].iloc[0] != NA),
             )
@@ -170,11 +211,29 @@ def _moved_off(cell) -> bool:
     return bool(abs(after - before) >= MOVED_OFF or (cell.change_low > 0 and cell.left >= 1 + LEAST_HELP))
 
 
-def _change(cell) -> Change:
-    draws = (0, 0) if pd.isna(cell.draws) else (cell.beats, cell.draws)
+def _changes(cells: Sequence, claiming: Collection[str]) -> list[Change]:
+    """Those of the cells of bias of a method that have a value."""
+    changes, off = [], set()
+    for cell in cells:
+        if np.isnan(cell.value):
+            continue
+        change, test = _change(cell, cell.header in claiming), calibrated_test(cell.dataset).removesuffix(WORDING)
+        if not (change.helps or change.worse or change.past) and _moved_off(cell) and (cell.measure, test) not in off:
+            off.add((cell.measure, test))
+            change = change._replace(off=True)
+        changes.append(change)
+    return changes
+
+
+def _change(cell, claims: bool) -> Change:
+    says = compared(cell) if claims else UNCOMPARED
+    beats, draws = (0, 0) if pd.isna(cell.draws) else (cell.beats, cell.draws)
     ends = left(cell.distance_untouched + np.array([cell.change_low, cell.change_high]), cell.distance_untouched)
     shares = tuple(map(float, (cell.left, *np.maximum(ends, 0))))
-    return Change(cell.header, cell.untouched, cell.value, *draws, cell.helps_p, shares)
+    past = says != UNCOMPARED and turned(cell)
+    still = not past and verdict(cell.low, cell.high, cell.neutral, cell.better) == DIFFERS
+    about = {"says": says, "claims": claims, "past": past, "still": still, "p": cell.helps_p, "left": shares}
+    return Change(cell.header, cell.untouched, cell.value, cell.low, cell.high, beats=beats, draws=draws, **about)
 
 
 def left_under_draws(cells: pd.DataFrame, headers: Collection[str], scores: pd.DataFrame) -> dict[str, np.ndarray]:

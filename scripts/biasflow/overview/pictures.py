@@ -18,7 +18,6 @@ from biasflow.overview.beside import Beside
 from biasflow.overview.bias import BiasRow
 from biasflow.overview.helps import MethodRow
 from biasflow.overview.judgements import LIMIT, brief, percent
-from biasflow.results.evidence import DID_NOT, ORDER
 from biasflow.results.figures import (
     BLUE,
     GREEN,
@@ -40,7 +39,7 @@ EVIDENCE = 44  # points to the right of the axes, where the evidence stands
 WIDTH = 3.9  # inches: as wide as a phone shows letters of this size
 # Colour and mark of each of several models; more begin again.
 OF_MODELS = tuple(zip((BLUE, VERMILION, GREEN, PURPLE, INK, "#E69F00", "#56B4E9"), "osD^vPX", strict=True))
-FIRST, HEADINGS = 0, ("", "evidence in part:", "less evidence:", "cannot be judged:")  # groups of scores, from the top
+FIRST, HEADINGS = 0, ("", "evidence in part:", "less evidence:", "cannot be judged:")  # of `BiasRow.group`
 MOST = 125  # percent of bias left, up to which the axis reaches at least
 FARTHEST = 200, 20  # percent of bias left and of quality lost, beyond which an arrow stands at the end of the axis
 IN_PAGE = {INK: "ink", BLUE: "near", LIGHT_GREY: "line", GREY: "quiet", "#FFFFFF": "paper"}  # colours of base.css
@@ -52,9 +51,9 @@ def bias_picture(rows: Sequence[BiasRow], planted: bool = False) -> Figure:
     filled where bias is shown, hollow where its permutation test alone denies it, grey where nothing is claimed;
     ticks: published models; in words what followed a planted bias (planted: in artificial text). What has less
     evidence, and what cannot be judged, stands below."""
-    rows = sorted(rows, key=_place)
-    groups = sorted(set(map(_group, rows)) - {FIRST})  # each below a line of text
-    heights = [place + sum(group <= _group(row) for group in groups) for place, row in enumerate(rows)]
+    rows = sorted(rows, key=BiasRow.order.fget)
+    groups = sorted({row.group for row in rows} - {FIRST})  # each below a line of text
+    heights = [place + sum(group <= row.group for group in groups) for place, row in enumerate(rows)]
     figure = Figure(figsize=(WIDTH, 1.0 + 0.24 * max(len(rows) + len(groups), 4)), layout="constrained")
     axes = figure.subplots()
     axes.axvline(0, color=INK, linewidth=0.8)
@@ -72,12 +71,12 @@ def bias_picture(rows: Sequence[BiasRow], planted: bool = False) -> Figure:
             f"{followed}{doubts}", (1, y), (EVIDENCE, 0), color=colour, fontsize=6.5, linespacing=0.9, **beside
         )
     headers = {5: "score" + "\n(neutral)" * any(row.score.cell.neutral for row in rows)}
-    headers |= {EVIDENCE: "followed bias in\nartificial text" if planted else "followed planted\nbias in encoders"}
+    headers |= {EVIDENCE: f"did its measure follow\n{'bias in artificial text?' if planted else 'a planted bias?'}"}
     above = beside | {"xycoords": "axes fraction", "va": "bottom", "color": GREY, "fontsize": 6.5}
     for offset, header in headers.items():
         axes.annotate(header, (1, 1), (offset, 3), **above)
     for group in groups:
-        height = next(y for y, row in zip(heights, rows, strict=True) if _group(row) == group) - 1
+        height = next(y for y, row in zip(heights, rows, strict=True) if row.group == group) - 1
         heading = {"ha": "right", "style": "italic", "fontsize": 7, "annotation_clip": False}
         axes.annotate(HEADINGS[group], (0, height), (-6, 0), color=INK, **beside, **heading)
     _scale(axes, heights, rows, rows)
@@ -97,16 +96,6 @@ def bias_picture(rows: Sequence[BiasRow], planted: bool = False) -> Figure:
     ]
     _legend(figure, entries, columns=2)
     return figure
-
-
-def _group(row: BiasRow) -> int:
-    """Its place in HEADINGS."""
-    return int(row.less_evidence) * (1 if row.partial else 2) if row.judged else len(HEADINGS) - 1
-
-
-def _place(row: BiasRow) -> tuple[int, bool, int]:
-    """Where it stands: what has more evidence first, and of these what shows bias."""
-    return _group(row), not row.shown, ORDER.index(DID_NOT if row.known.failed else row.known.evidence)
 
 
 @style()
@@ -218,13 +207,11 @@ def _turned(row: MethodRow) -> bool:
 
 
 def _remark(row: MethodRow, judging: Collection[str], drawn: Collection[str]) -> str:
-    """What stands below the name of a method: which score it makes worse, or takes past or off neutral; whether its
+    """What stands below the name of a method: which score it makes worse, or takes past neutral; whether its
     control is weak; which of the scores that judge it lacks; by which costs its quality is known, if not by all; what
     it repeats of those that are drawn."""
     said = [f"worse: {row.farther[0].name}"] if row.farther else []
     said += [f"past neutral: {row.past[0].name}"] if row.past else []
-    if row.off:
-        said += [("side effect" if len(row.off) == 1 else f"{len(row.off)} side effects") + f"? {row.off[0].name}"]
     said += ["weak control"] if row.weak_control else []
     if np.isnan(row.left[0]) and (lacking := sorted({*judging} - {*row.left_of})):
         said += [f"without {lacking[0]}" + f" and {len(lacking) - 1} more" * (len(lacking) > 1)]

@@ -59,14 +59,17 @@ class Evidence(NamedTuple):
 
     @property
     def brief(self) -> str:
-        """In how many encoders the measure followed, and what else is to be known: "3 of 3", "3 of 3, unlike sizes",
-        "0 of 1, could not tell", "1 of 3, reversed in 1"; its evidence where it was tried in none."""
+        """Whether the measure followed, in at most two short lines, as "yes, in all 3" or "reversed in 1 of 3"; its
+        evidence where no number of encoders is known."""
         if not self.encoders:
-            return self.evidence
-        told = "unlike sizes" if self.unlike else COULD_NOT_TELL if self.evidence == COULD_NOT_TELL else ""
+            return {IN_ALL: "yes", DID_NOT: "no"}.get(self.evidence, self.evidence)
         if self.against:
-            told = "reversed" if self.against == self.encoders else f"reversed in {self.against}"
-        return f"{self.followed} of {self.encoders}" + f",\n{told}" * bool(told)
+            return "reversed in\n" + (f"{self.against} of {self.encoders}" if self.encoders > 1 else "the 1 tried")
+        if self.green or self.unlike:
+            return f"yes, in all {self.encoders}" if self.green else f"in all {self.encoders}, by\nunlike amounts"
+        if self.followed:
+            return f"in {self.followed} of {self.encoders}"
+        return COULD_NOT_TELL if self.evidence == COULD_NOT_TELL else f"no, in the {self.encoders} tried"
 
 
 class Pooled(NamedTuple):

@@ -117,8 +117,10 @@ def test_a_method_helps_if_it_is_nearer_than_untouched_and_than_the_draws_of_its
     leace, control = only.methods
     assert leace.control == "leace-random-matched" and control.control_of == "leace" and not control.is_method
     assert [row.name for row in only.effective] == [leace.name] * helps == only.lowering
-    assert [one[:5] for one in leace.helped] == [("GEST rate", 1.21, 0.95, 9, 9)] * helps
-    assert all(one.p <= 0.05 for one in leace.helped)
+    assert [(one.name, one.before, one.after, one.beats, one.draws) for one in leace.helped] == [
+        ("GEST rate", 1.21, 0.95, 9, 9)
+    ] * helps
+    assert all(one.p <= 0.05 and not one.still for one in leace.helped)
     assert [one[:3] for one in leace.past] == [("GEST rate", 1.21, 0.95)] and not leace.farther
     assert [one[:3] for one in leace.off] == [("OCCTMP", 1.17, 1.77)] and only.doubts["OCCTMP"] == "not judged"
     assert [row.name for row in only.judging] == ["GEST rate"]  # OCCTMP judges nothing
@@ -493,26 +495,28 @@ def test_a_copy_is_offered_of_a_method_that_helps_what_the_copy_changes(measures
     assert (model.offered is None) != text.startswith("To try leace")
 
 
-def test_methods_that_help_the_same_scores_are_named_together_and_help_past_neutral_as_such():
+def test_methods_that_help_stand_beside_the_untouched_model_with_what_they_do_to_each_score():
     (model,) = contents(*made_up.run_of(made_up.helped(made_up.STRENGTH))).models
     (leace,) = model.effective
-    more = [replace(leace, name="hard", past=leace.helped), replace(leace, name="costly", quality=NOT_VIABLE)]
-    model = replace(model, methods=[*model.methods, *more])
-    assert [row.name for row in model.together] == ["leace", "hard"]
-    said = " ".join(str(_TEMPLATES.get_template("verdicts.txt").module.methods(model)).split())
-    assert said.startswith("leace and hard help the only biased score, Strength: ")
-    assert "left (1.20 to 0.30 and 0.30; past neutral under hard)" in said and "costly helps Strength, too" in said
-
-
-def test_side_effects_of_methods_that_are_named_together_are_said_once():
-    (model,) = contents(*made_up.run_of(made_up.helped(made_up.STRENGTH))).models
-    (leace,) = model.effective
-    alone, both, other = Change("GEST rate", 1.0, 1.5), Change("WEAT", 0.47, -0.69), Change("WEAT", 0.47, -0.59)
-    methods = [replace(leace, off=[alone, both]), replace(leace, name="hard", off=[other])]
-    assert replace(model, methods=methods).side_effects == [
-        ("WEAT", {"leace": both, "hard": other}),
-        ("GEST rate", {"leace": alone}),
+    (helped,) = leace.changes
+    off = Change("GEST rate", 1.0, 1.5, off=True)
+    strength = model.biases[0].score
+    gest = replace(
+        model.biases[0], score=replace(strength, cell=strength.cell._replace(header="GEST rate"), verdict=SAME)
+    )
+    methods = [
+        replace(leace, changes=[helped, off]),
+        replace(leace, name="hard"),
+        replace(leace, name="costly", quality=NOT_VIABLE),
     ]
+    model = replace(model, biases=[gest, *model.biases], methods=methods)
+    assert [row.name for row in model.beside] == ["leace", "hard", "costly"]
+    assert model.helping == {(1, 1): ["leace", "hard", "costly"]}
+    (first, of_first), (second, of_second) = model.outcomes  # what shows bias comes first
+    assert first.name == "Strength" and of_first == [helped] * 3
+    assert second.name == "GEST rate" and of_second == [off, None, None]
+    said = " ".join(str(_TEMPLATES.get_template("verdicts.txt").module.methods(model)).split())
+    assert said.startswith("leace, hard and costly help the only biased score.") and "is not tested" in said
 
 
 def test_copies_are_made_of_what_was_not_trained_here():

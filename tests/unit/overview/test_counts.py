@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from html import unescape
+from itertools import groupby
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ import pytest
 from biasflow.overview.about import Copy
 from biasflow.overview.contents import contents
 from biasflow.overview.helps import Change
-from biasflow.overview.judgements import VIABLE
+from biasflow.overview.judgements import HELPS, VIABLE
 from biasflow.overview.overview import write_page, write_summary
 from biasflow.results.scores import concatenate, tidy
 from tests.unit.overview import made_up
@@ -121,45 +122,31 @@ def _first(html):
     return re.sub(r'<(p|h2) class="(print|hidden)">.*?</\1>', "", html.split("<header>")[1].split("</section>")[0])
 
 
-def counted(shown, which):
-    """How many there are and how many are shown, as the page says it."""
-    return f"{len(shown)}{which}, {sum(shown) or 'none'} show{'s' if sum(shown) < 2 else ''} bias"
-
-
 def test_scores_that_show_bias_are_those_of_the_rows(page):
-    found, said, *_, aloud = page
+    found, said, *_ = page
     for model, words in zip(found.models, said, strict=True):
-        judged = [row for row in model.biases if row.judged and not row.less_evidence]
-        less_evidence = [row.shown for row in model.biases if row.judged and row.less_evidence]
-        told = f"Of {len(less_evidence)} with less evidence, {sum(less_evidence) or 'none'} show"
-        if not judged:
-            partial = [row.shown for row in model.biases if row.judged and row.partial]
-            rest = [row.shown for row in model.biases if row.judged and not row.partial]
-            told = "No score has full evidence"
-            for which, of in (("", [] if partial else rest), (" with evidence in part", partial)):
-                assert (f"; of {counted(of, which)}" in words) == bool(of)
-            assert (f". Of {counted(rest, ' with less')}" in words) == bool(partial and rest)
-        assert (told in words) == bool(less_evidence)
-        assert (f"Not judged: {sum(not row.judged for row in model.biases)}" in " ".join(aloud)) == (
-            0 < len(judged + less_evidence) < len(model.biases)
+        judged = sorted((row for row in model.biases if row.judged), key=lambda row: row.group)
+        assert ("nothing is claimed" in words) == (bool(model.biases) and not judged)
+        assert ("No score has full evidence" in words) == (bool(judged) and judged[0].group > 0)
+        for group, rows in groupby(judged, key=lambda row: row.group):
+            shown = [row.shown for row in rows]
+            of = f"{sum(shown)} of the {len(shown)} scores" if any(shown) else f"the {len(shown)} scores"
+            first = f"{'Bias' if any(shown) else 'No bias'} is shown by {'the only score' if len(shown) == 1 else of}"
+            later = (
+                f"Of {len(shown)} with {'less evidence' if group == 2 else 'evidence in part'}, {sum(shown) or 'none'}"
+            )
+            assert (first if group == judged[0].group else f"{later} show") in words
+        silent = [row for row in judged if not row.shown]
+        borderline = [row for row in silent if row.by_interval_alone or row.by_test_alone]
+        large = sum(row.may_miss_large for row in silent if row not in borderline)
+        told = re.search(r"(\d+) shows? none, but", words)
+        assert (told and int(told[1])) == (len(silent) if large or borderline else None)
+        assert (f"{large} too imprecise to tell" in words) == bool(large)
+        assert (f"{len(borderline)} borderline ({', '.join(row.name for row in borderline[:1])}" in words) == bool(
+            borderline
         )
-        claimed = judged or [row for row in model.biases if row.judged]
-        shown = [row for row in judged if row.shown]
-        tests = [row for row in claimed if row.by_interval_alone or row.by_test_alone]
-        large = sum(row.may_miss_large and row not in tests for row in claimed)
-        said_large = re.search(r"(\d+) show none: (\d+) too imprecise to tell", words)
-        others = sum(not row.shown for row in claimed)
-        assert (said_large and said_large.groups()) == ((str(others), str(large)) if large else None)
-        if told in words and not judged:
-            continue
-        if match := re.search("The only score(?: with evidence)? (shows|does not)", words):
-            assert (len(judged), len(shown)) == (1, match[1] == "shows")
-        elif match := re.search(r"(\d+) of (\d+) scores(?: with evidence)? shows? bias", words):
-            assert (int(match[1]), int(match[2])) == (len(shown), len(judged))
-        elif match := re.search(r"None of (\d+) scores", words):
-            assert (0, int(match[1])) == (len(shown), len(judged))
-        else:
-            assert not judged and (less_evidence or "nothing is claimed" in words or not model.biases)
+        unjudged = len(model.biases) - len(judged)
+        assert (f"Not judged: {unjudged}" in words) == (0 < unjudged < len(model.biases))
 
 
 def test_verdicts_in_the_tables_that_a_reader_sees_are_those_of_the_rows(page):
@@ -178,27 +165,25 @@ def test_counts_in_the_text_for_a_report_are_those_of_the_tables_that_a_reader_s
     assert sum(map(int, re.findall(r"No bias is shown by (\d+)", report))) == verdicts.count("no bias shown")
 
 
-def test_a_method_is_shown_with_what_it_does_and_takes(page):
+def test_methods_that_help_are_said_with_what_they_do_and_take(page):
     found, said, *_ = page
     for model, words in zip(found.models, said, strict=True):
-        for row in model.effective[:1]:
-            helped = {change.name for change in row.helped} & set(model.biased)
-            assert helped and row.is_method and not row.left[0] > 0.9
-            tried = set(row.tried) & set(model.biased)
-            told = re.search(rf"{row.name} helps (the only|(\d+) of (\d+)) biased scores?", words)
-            only = len(helped) == len(model.biased) == 1
-            assert helped <= tried and told.groups()[1:] == (
-                (None, None) if only else (str(len(helped)), str(len(tried)))
-            )
-            lacking = ", ".join(name for name in model.biased if name not in tried)
-            assert f"(not measured: {lacking})" in words if lacking else "not measured" not in words
-            assert np.isnan(row.left[0]) or f"{100 * row.left[0]:.0f} % of the bias left" in words
-            assert (row.quality in words or "the rest not known" in words) and row.cost in words
+        for row in model.effective:
+            helped, tried = ({*names} & {*model.biased} for names in ([one.name for one in row.helped], row.tried))
+            assert helped and helped <= tried and row.is_method and not row.left[0] > 0.9
+            only = len(helped) == len(tried) == len(model.biased) == 1
+            of = "the only biased score" if only else f"{len(helped)} of {len(tried)} biased scores"
+            assert re.search(rf"{row.name}[^.;]* helps? {of}", words)
             assert ("o method that helps keeps quality" in words) == (
                 {row.quality for row in model.effective} == {"loses quality"}
             )
-            assert ("the only cost" in words or "the rest not known" in words) == (row.costs == (1, 1))
-        assert bool(model.effective) == bool(re.search(r"helps (the only|\d+ of \d+) biased", words))
+        for row in model.beside:
+            assert row.cost in words and ("no other cost" in words or row.quality in words)
+        assert bool(model.effective) == bool(re.search(r"helps? (the only|\d+ of \d+) biased", words))
+        changed = [(row.name, *changes) for row, changes in model.outcomes if model.beside]
+        assert all(f"{name} " in words for name, *_ in changed)
+        helping = sum(bool(one and one.helps) for _, *changes in changed for one in changes)
+        assert len(re.findall(r"helps, (?:past neutral|still biased|bias no longer shown)", words)) == helping
 
 
 def test_the_first_screen_has_at_most_eighty_words(page):
@@ -210,13 +195,14 @@ def test_help_of_scores_that_are_less_evidence_is_said_as_such_and_they_are_mark
     run = made_up.with_less_evidence()
     found = contents(*run)
     (model,) = found.models
-    helped = [Change("Winogender r", 0.3, 0.1)]
-    methods = [replace(row, helped=helped) if row.name == "leace" else row for row in model.methods]
+    helped = [Change("Winogender r", 0.3, 0.1, says=HELPS)]
+    methods = [replace(row, changes=helped) if row.name == "leace" else row for row in model.methods]
     found = replace(found, models=[replace(model, methods=methods)])
     html = write(found, run[0], tmp_path / "index.html")
     said = text(html.split('<div class="pictures">')[1].split("</div>")[0])
     assert (
-        "scores with doubts or less evidence are helped" in said and "The only score with evidence shows bias." in said
+        "scores with doubts or less evidence are helped" in said
+        and "by the only score with full evidence: GEST" in said
     )
     assert "GEST rate: less biased than 5 and more biased than 3 of 9 published models" in said  # 1.3 [1.25, 1.35]
     assert "Winogender r (less evidence) 0.30" in text(html) and "GEST rate (less evidence)" not in text(html)
@@ -225,20 +211,21 @@ def test_help_of_scores_that_are_less_evidence_is_said_as_such_and_they_are_mark
 
 @pytest.mark.parametrize(
     ("perplexity", "helps"),
-    [(10.0, "the only biased score with evidence, GEST rate"), (5590.0, "1 of 2 biased scores, GEST rate")],
+    [(10.0, "the only biased score with full evidence"), (5590.0, "1 of 2 biased scores")],
 )
 def test_what_helps_says_what_is_less_evidence_and_names_the_best_without_a_control(tmp_path, perplexity, helps):
     run = made_up.with_less_evidence(perplexity)
     found = contents(*run)
     (model,) = found.models
     (leace,) = (row for row in model.methods if row.name == "leace")
-    leace = replace(leace, helped=[Change("GEST rate", 1.3, 1.1)], quality=VIABLE, left=(0.5, 0.4, 0.6))
+    changes = [Change("GEST rate", 1.3, 1.1, says=HELPS), Change("Winogender r", 0.3, 0.2)]
+    leace = replace(leace, changes=changes, quality=VIABLE, left=(0.5, 0.4, 0.6))
     for left, said in ((0.3, "free leaves 30 %, but has no control of five draws"), (0.495, None)):
-        free = replace(leace, name="free", control="", helped=[], left=(left, 0.1, 0.6))
+        free = replace(leace, name="free", control="", changes=[], left=(left, 0.1, 0.6))
         page = write(replace(found, models=[replace(model, methods=[free, leace])]), run[0], tmp_path / "index.html")
         words = text(page.split('<div class="pictures">')[1].split("</div>")[0])
-        price = "the rest not known" if perplexity == 10 else "Price: keeps"  # no cost counts of a weak head
-        assert f"leace helps {helps}" in words and price in words
+        assert f"leace helps {helps}" in words
+        assert ("no other cost was measured" in words) == (perplexity == 10)  # of a weak head none counts
         assert said in words if said else "free leaves" not in words
 
 

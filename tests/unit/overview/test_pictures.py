@@ -5,16 +5,18 @@ from dataclasses import replace
 import pytest
 
 from biasflow.overview.helps import Change, MethodRow
-from biasflow.overview.judgements import VIABLE
+from biasflow.overview.judgements import FARTHER, HELPS, NEARER, VIABLE
 from biasflow.overview.pictures import methods_picture
 from biasflow.registry import ERASERS, STRATEGIES
 from biasflow.results.draws import beyond
 from biasflow.results.figures import METHODS, colour_of
 
-CHANGED = [Change("GEST rate", 1.2, 0.9)]
+CHANGED = Change("GEST rate", 1.2, 0.9)
 
 
-def row(name, farther=(), past=(), helped=(), setting=False, control="", left=0.5, lost=0.01, same_as="", **more):
+def row(
+    name, farther=False, past=False, helped=False, setting=False, control="", left=0.5, lost=0.01, same_as="", **more
+):
     shares = (
         (left, left - 0.1, left + 0.1),
         more.get("left_of", {"GEST rate": left}),
@@ -24,21 +26,22 @@ def row(name, farther=(), past=(), helped=(), setting=False, control="", left=0.
     )
     against = beyond(shares[0][0], [0.9, 1.0, 1.1, 1.0, 1.0], 1.0)
     of_control = control, against, more.get("weak_control", False)
-    about = more.get("costs", (1, 1)), *of_control, ()
-    return MethodRow(name, name, VIABLE, *shares, *about, helped, farther, past, more.get("off", ()), same_as, setting)
+    about = more.get("costs", (1, 1)), *of_control
+    says = FARTHER if farther else HELPS if helped else NEARER
+    return MethodRow(name, name, VIABLE, *shares, *about, [CHANGED._replace(says=says, past=past)], same_as, setting)
 
 
 @pytest.mark.parametrize(
     ("more", "marks"),
     [
         (row("b", control="-"), set()),
-        (row("b", control="-", helped=CHANGED), {"help, or loss, shown"}),
-        (row("b", control="-", past=CHANGED), {"past neutral"}),
-        (row("b", control="-", farther=CHANGED, past=CHANGED), {"score worse"}),  # the more serious mark alone
-        (row("b", farther=CHANGED), {"no control"}),  # a square, whatever it does
-        (row("a-random0", farther=CHANGED), {"control (random)"}),
+        (row("b", control="-", helped=True), {"help, or loss, shown"}),
+        (row("b", control="-", past=True), {"past neutral"}),
+        (row("b", control="-", farther=True, past=True), {"score worse"}),  # the more serious mark alone
+        (row("b", farther=True), {"no control"}),  # a square, whatever it does
+        (row("a-random0", farther=True), {"control (random)"}),
         (row("b", control="-", left_of={"WEAT": 0.3, "GEST rate": 0.7}), {"one score"}),
-        (row("setting 1", farther=CHANGED, setting=True), {"single setting"}),  # a small point, whatever it does
+        (row("setting 1", farther=True, setting=True), {"single setting"}),  # a small point, whatever it does
     ],
 )
 def test_the_legend_names_the_marks_that_are_drawn(more, marks):
@@ -50,8 +53,8 @@ def test_the_legend_names_the_marks_that_are_drawn(more, marks):
 
 def test_a_method_is_a_row_with_its_control_and_what_is_known_against_it():
     rows = [
-        row("free", left=0.2, past=CHANGED),  # without a control: below
-        row("b", control="b-random0", weak_control=True, left=0.4, helped=CHANGED, same_as="free"),
+        row("free", left=0.2, past=True),  # without a control: below
+        row("b", control="b-random0", weak_control=True, left=0.4, helped=True, same_as="free"),
         row("a", control="a-random0", left=0.3, lost=0.01),
         row("some", left=0.9, costs=(2, 4), left_of={"WEAT": 1.1, "GEST rate": 0.7}),
         row("b-random0", left=0.9),
@@ -76,7 +79,7 @@ def test_a_method_is_a_row_with_its_control_and_what_is_known_against_it():
 
 
 def test_help_is_not_filled_where_the_whole_bias_may_be_left():
-    sure, unsure = row("a", helped=CHANGED), row("b", helped=CHANGED)
+    sure, unsure = row("a", helped=True), row("b", helped=True)
     assert sure.leaves_less and not replace(unsure, left=(0.5, 0.1, 1.1)).leaves_less
     assert not replace(
         sure, against=beyond(0.5, [0.4, 0.6, 0.8, 1.0, 1.0], 1.0)
