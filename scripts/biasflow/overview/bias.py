@@ -52,6 +52,12 @@ class BiasRow:
         return "" if not self.less_evidence else "evidence in part" if self.partial else "less evidence"
 
     @property
+    def doubtful(self) -> str:
+        """Its name, with what speaks against the bias that it shows."""
+        doubt = "disputed" if self.score.contrary else "its measure failed" if self.known.failed else ""
+        return f"{self.name} ({doubt})" if doubt else self.name
+
+    @property
     def group(self) -> int:
         """0 with full evidence, 1 in part, 2 with less, 3 where it is not judged."""
         return int(self.less_evidence) * (1 if self.partial else 2) if self.judged else 3

@@ -100,7 +100,7 @@ def evidence_for(kind: str | None, of_run: pd.DataFrame | None = None) -> pd.Dat
     others, own = stored("calibration"), of_run.assign(encoder=of_run.get("encoder", THIS))
     alone, together = evidence(own), evidence(pd.concat([others[~others["encoder"].isin(own["encoder"])], own]))
     followed, is_one = alone.merge(together, on=KEYS, suffixes=("_alone", ""))[COLUMNS], alone["evidence"] == IN_SOME
-    alone["sentence"] = "in this very encoder, which counts alone: " + alone["sentence"]
+    alone = alone.assign(own=True, sentence="in this very encoder, which counts alone: " + alone["sentence"])
     return pd.concat([alone[~is_one], followed[is_one.to_numpy()]])
 
 
@@ -113,7 +113,7 @@ def _of_study() -> pd.DataFrame:
     found = followed.map({True: IN_ALL, False: DID_NOT})
     said = found + " encoders of artificial text with a known bias"
     table = pd.DataFrame({"evidence": found, "sentence": said, "measure": found.index.map(LABELS)}).reset_index()
-    return table.assign(occupations=ALL, against=0).reindex(columns=COLUMNS)
+    return table.assign(occupations=ALL, against=0, own=False).reindex(columns=COLUMNS)
 
 
 def calibrated_test(dataset: str) -> str:

@@ -25,18 +25,20 @@ BY_LABEL = {measure.label: name for name, measure in MEASURES.items()}
 KEYS = ["measure", "occupations"]
 NUMBERS = ["encoders", "followed", "against", "slope", "slope_low", "slope_high", "share_dose"]
 NUMBERS += ["power", "smallest_slope"]  # of the encoder that sees best
-COLUMNS = ["card", *KEYS, "evidence", "sentence", *NUMBERS]
+COLUMNS = ["card", *KEYS, "evidence", "sentence", *NUMBERS, "own"]
 
 
 class Evidence(NamedTuple):
     """What calibrations say of a test of a measure: one of IN_ALL, IN_SOME, COULD_NOT_TELL, DID_NOT and NOT_TRIED, the
-    same in a sentence with its numbers, and in how many encoders it moved against the bias, followed, and was tried."""
+    same in a sentence with its numbers, in how many encoders it moved against the bias, followed, and was tried; own:
+    whether the one that was tried is the very encoder that it is asked of."""
 
     evidence: str = NOT_TRIED
     sentence: str = "never tried in an encoder whose bias is known"
     against: int = 0
     followed: int = 0
     encoders: int = 0
+    own: bool = False
 
     @property
     def green(self) -> bool:
@@ -63,13 +65,13 @@ class Evidence(NamedTuple):
         evidence where no number of encoders is known."""
         if not self.encoders:
             return {IN_ALL: "yes", DID_NOT: "no"}.get(self.evidence, self.evidence)
-        if self.against:
-            return "reversed in\n" + (f"{self.against} of {self.encoders}" if self.encoders > 1 else "the 1 tried")
         if self.green or self.unlike:
-            return f"yes, in all {self.encoders}" if self.green else f"in all {self.encoders}, by\nunlike amounts"
-        if self.followed:
-            return f"in {self.followed} of {self.encoders}"
-        return COULD_NOT_TELL if self.evidence == COULD_NOT_TELL else f"no, in the {self.encoders} tried"
+            return f"yes, in all {self.encoders}" + ",\nnot equally far" * self.unlike
+        where = "this very model" if self.own else f"{self.against or self.followed} of {self.encoders}"
+        if self.against or self.followed:
+            return f"reversed in\n{where}" if self.against else f"in {where}"
+        no = f"no, in {where}" if self.own else f"no, in none of {self.encoders}"
+        return COULD_NOT_TELL if self.evidence == COULD_NOT_TELL else no
 
 
 class Pooled(NamedTuple):
@@ -177,7 +179,7 @@ def _judged(rows: pd.DataFrame) -> dict[str, object]:
     found = IN_ALL if k == n and agree else IN_SOME if k else DID_NOT if len(could) else COULD_NOT_TELL
     best = rows["power"].max(), rows["smallest"].min()
     numbers = (n, k, len(against), slope, low, high, rows["share_dose"].mean(), *best)
-    row = dict(zip(NUMBERS, numbers, strict=True)) | {"card": rows["card"].iloc[0], "evidence": found}
+    row = dict(zip(NUMBERS, numbers, strict=True)) | {"card": rows["card"].iloc[0], "evidence": found, "own": False}
     return row | {"sentence": _sentence(row, rows, could, against)}
 
 

@@ -41,8 +41,8 @@ GEST = "GEST rate"  # whose neutral value is 1
 CASES = {
     "agrees": ([(0.05, 0.01), (0.06, 0.01)], IN_ALL, "yes, in all 2"),
     "in one": ([(0.05, 0.01), (0.0, 0.01)], IN_SOME, "in 1 of 2"),
-    "in both, ten times as far in one": ([(0.05, 0.01), (0.5, 0.01)], IN_SOME, "in all 2, by\nunlike amounts"),
-    "could, but did not": ([(0.0, 0.01), (0.0, 0.05)], DID_NOT, "no, in the 2 tried"),
+    "in both, ten times as far in one": ([(0.05, 0.01), (0.5, 0.01)], IN_SOME, "yes, in all 2,\nnot equally far"),
+    "could, but did not": ([(0.0, 0.01), (0.0, 0.05)], DID_NOT, "no, in none of 2"),
     "could not": ([(0.0, 0.1), (0.0, 0.1)], COULD_NOT_TELL, "could not tell"),
     "in one, against it in the other": ([(0.05, 0.01), (-0.5, 0.01)], IN_SOME, "reversed in\n1 of 2"),
     "in the only one": ([(0.05, 0.01)], IN_SOME, "in 1 of 1"),
