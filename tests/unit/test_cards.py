@@ -131,6 +131,8 @@ def test_an_encoder_that_was_calibrated_itself_has_its_own_verdict_alone():
     assert list(own) == ["mine"] and set(own["mine"]["encoder"]) == {"splade-tiny"}
     assert known("SEAT", "sent-weat8", "head", own["mine"])[:3:2] == (DID_NOT, 1)  # it followed in the other one
     assert known("SEAT", "sent-weat6", "head", own["mine"])[:3:2] == (IN_SOME, 0)
+    briefs = [known("SEAT", f"sent-weat{n}", "head", own["mine"]).brief.replace("\n", " ") for n in (6, 8)]
+    assert briefs == ["yes, in all 4, not equally far", "reversed in this very model"]
     assert known("GEST rate", "gest", "head", own["mine"]).green
 
 
