@@ -137,14 +137,20 @@ def check_components(eraser: str, components: int, available: int) -> None:
         raise BiasflowError(f"{eraser}: components is {components}; these vectors allow 1 to {available}")
 
 
+def centred(eraser: str, X: torch.Tensor) -> torch.Tensor:
+    """Return X [n, d] about its mean; BiasflowError if all rows are equal."""
+    rows = X - X.mean(0)
+    if is_rounding(rows, X):
+        raise BiasflowError(f"{eraser}: all vectors are equal; nothing can be fitted to them")
+    return rows
+
+
 def standardised(eraser: str, X: torch.Tensor) -> torch.Tensor:
-    """Return X [n, d] centred and divided by its root mean square coordinate; BiasflowError if all rows are equal.
+    """Return X [n, d] centred and divided by its root mean square coordinate, as `centred`.
 
     Classifiers with a penalty find the same directions in vectors of any scale then."""
-    centred = X - X.mean(0)
-    if is_rounding(centred, X):
-        raise BiasflowError(f"{eraser}: all vectors are equal; nothing can be fitted to them")
-    return centred / centred.square().mean().sqrt()
+    rows = centred(eraser, X)
+    return rows / rows.square().mean().sqrt()
 
 
 def leading(matrix: torch.Tensor, components: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -157,6 +163,19 @@ def leading(matrix: torch.Tensor, components: int) -> tuple[torch.Tensor, torch.
     return eigenvalues.flip(0)[:components], rows * rows.gather(-1, largest).sign()
 
 
-def shares(eigenvalues: torch.Tensor, total: torch.Tensor) -> torch.Tensor:
-    """Return each eigenvalue as a share of all variance (the trace, `total`), in float32."""
-    return (eigenvalues.clamp_min(0) / total).float()  # rounding makes zeros negative
+def without_principal(rows: torch.Tensor, components: int) -> Eraser:
+    """Return the projection that takes out the leading principal components of rows [n, d] about the origin, each with
+    its share of their variance."""
+    scatter = rows.T @ rows
+    eigenvalues, basis = leading(scatter, components)
+    shares = eigenvalues.clamp_min(0) / scatter.trace()  # rounding makes zeros negative
+    return Eraser.projection(basis.float(), explained_variance=shares.float())
+
+
+def oblique(measured: torch.Tensor, taken_out: torch.Tensor, center: torch.Tensor) -> Eraser:
+    """Return the eraser h' = h - <h - c, measured> taken_out, all of them [d].
+
+    One of many ways to share the length between the two: both get the same, so that neither loses digits."""
+    scale = (taken_out.norm() / measured.norm()).sqrt()
+    right, left = scale * measured, taken_out / scale
+    return Eraser(right[:, None].float(), left[None].float(), right.new_ones(1).float(), center.float())

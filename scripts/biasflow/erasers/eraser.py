@@ -1,8 +1,8 @@
 """A fitted eraser: an affine map of low rank that takes something out of a vector."""
 
 import math
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields, replace
 from numbers import Real
 from pathlib import Path
 
@@ -165,18 +165,9 @@ class Eraser:
         return {part.name: getattr(self, part.name) for part in fields(self)}
 
     def state(self, name: str) -> dict[str, torch.Tensor]:
-        """Named tensors for a safetensors file; `from_state` is the inverse."""
+        """Named tensors for a safetensors file; `load_erasers` reads them."""
         # Cloned, because the parts of a projection may share memory, which safetensors refuses.
         return {f"{name}/{key}": part.contiguous().clone() for key, part in self._parts().items() if part is not None}
-
-    @classmethod
-    def from_state(cls, tensors: Mapping[str, torch.Tensor], name: str) -> "Eraser":
-        """Rebuild the eraser that `state(name)` turned into tensors; KeyError for a missing one."""
-        parts = {part.name: tensors.get(f"{name}/{part.name}") for part in fields(cls)}
-        missing = [part for part in ("right", "left", "weights") if parts[part] is None]
-        if missing:
-            raise KeyError(f"{name}/{missing[0]}")
-        return cls(**parts)
 
 
 def save_erasers(erasers: Mapping[str, Eraser], path: str | Path, metadata: Mapping[str, str] | None = None) -> None:
@@ -187,15 +178,20 @@ def save_erasers(erasers: Mapping[str, Eraser], path: str | Path, metadata: Mapp
     save_tensors(tensors, path, metadata=metadata)
 
 
-def load_erasers(path: str | Path, names: Collection[str] | None = None) -> dict[str, Eraser]:
-    """Read the erasers that `save_erasers` wrote, all or those named; BiasflowError names a file of another kind."""
+def load_erasers(path: str | Path, names: Iterable[str]) -> dict[str, Eraser]:
+    """Read these erasers from a file that `save_erasers` wrote; BiasflowError names one of another kind, or without
+    them."""
     with open_tensors(path, "file of erasers", framework="pt") as file:
-        of_eraser: dict[str, list[str]] = {}
-        for key in sorted(file.keys()):
-            of_eraser.setdefault(key.rpartition("/")[0], []).append(key)
+        stored = {*file.keys()}
         return {
-            name: Eraser.from_state({key: file.get_tensor(key) for key in of_eraser.get(name, ())}, name)
-            for name in (of_eraser if names is None else names)
+            name: Eraser(
+                **{
+                    part.name: file.get_tensor(f"{name}/{part.name}")
+                    for part in fields(Eraser)
+                    if part.default is MISSING or f"{name}/{part.name}" in stored
+                }
+            )
+            for name in names
         }
 
 

@@ -2,8 +2,7 @@
 
 import torch
 
-from biasflow.base.errors import BiasflowError
-from biasflow.erasers.directions import check_components, each_head, is_rounding, leading, shares
+from biasflow.erasers.directions import centred, check_components, each_head, without_principal
 from biasflow.erasers.eraser import Eraser
 
 
@@ -17,9 +16,4 @@ def fit(X: torch.Tensor, z: torch.Tensor, *, pairs: torch.Tensor | None = None, 
     direction's largest coordinate is positive. BiasflowError: no vectors of a gender, NaN, more components than
     min(n - 1, d), or vectors that are all equal."""
     check_components("hard", components, min(len(X) - 1, X.shape[1]))
-    centred = X - X.mean(0)
-    if is_rounding(centred, X):
-        raise BiasflowError("hard: all vectors are equal; nothing can be fitted to them")
-    scatter = centred.T @ centred
-    eigenvalues, basis = leading(scatter, components)
-    return Eraser.projection(basis.float(), explained_variance=shares(eigenvalues, scatter.trace()))
+    return without_principal(centred("hard", X), components)

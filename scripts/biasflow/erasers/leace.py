@@ -3,7 +3,7 @@
 import torch
 
 from biasflow.base.errors import BiasflowError
-from biasflow.erasers.directions import Vectors, each_head, mean_difference, warn_of_few
+from biasflow.erasers.directions import Vectors, each_head, mean_difference, oblique, warn_of_few
 from biasflow.erasers.eraser import Eraser
 
 
@@ -50,10 +50,7 @@ def fit(
             "leace: compared with the variance of these vectors, both genders have the same mean; there is nothing "
             "to erase"
         )
-    # One of many ways to share the length between the two: both have the same, so that neither loses digits.
-    scale = (s.norm() / measured.norm()).sqrt()
-    right, left = scale * measured / size.sqrt(), s / (scale * size.sqrt())
-    return Eraser(right[:, None].float(), left[None].float(), torch.ones(1, device=X.device), c.float())
+    return oblique(measured / size, s, c)
 
 
 def _shrunk(X: torch.Tensor) -> torch.Tensor:

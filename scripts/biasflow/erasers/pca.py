@@ -3,7 +3,7 @@
 import torch
 
 from biasflow.base.errors import BiasflowError, check_choice
-from biasflow.erasers.directions import check_components, each_head, is_rounding, leading, shares
+from biasflow.erasers.directions import check_components, each_head, is_rounding, without_principal
 from biasflow.erasers.eraser import Eraser
 
 CENTERS = ("pairs", "differences")
@@ -36,7 +36,4 @@ def fit(
         differences = differences - differences.mean(0)
     if is_rounding(differences, X):
         raise BiasflowError(f"pca: about their center ({center}) all differences are 0; nothing can be fitted to them")
-    scatter = differences.T @ differences
-    total = scatter.trace()  # the sum of all eigenvalues: of those that are not asked for, too
-    eigenvalues, basis = leading(scatter, components)
-    return Eraser.projection(basis.float(), explained_variance=shares(eigenvalues, total))
+    return without_principal(differences, components)

@@ -3,7 +3,7 @@
 import torch
 
 from biasflow.base.errors import BiasflowError
-from biasflow.erasers.directions import SAME, Vectors, class_columns, each_head, mean_difference, warn_of_few
+from biasflow.erasers.directions import SAME, Vectors, class_columns, each_head, mean_difference, oblique, warn_of_few
 from biasflow.erasers.eraser import Eraser
 
 
@@ -41,10 +41,7 @@ def fit(X: torch.Tensor, z: torch.Tensor, *, pairs: torch.Tensor | None = None, 
             "splince: in these vectors gender follows from the classes y (its kernel lies in the range that it must "
             "keep), so that it cannot be taken out while they stay; take leace, or classes that both genders have"
         )
-    measured = W @ q / q.square().sum()
-    scale = (s.norm() / measured.norm()).sqrt()  # both get the same length, so that neither loses digits
-    right, left = scale * measured, s / scale
-    return Eraser(right[:, None].float(), left[None].float(), torch.ones(1, device=X.device), X.mean(0).float())
+    return oblique(W @ q / q.square().sum(), s, X.mean(0))
 
 
 def _one_hot(y: Vectors | None, X: torch.Tensor) -> torch.Tensor:

@@ -108,7 +108,7 @@ def load(path: str | Path | None, names: Sequence[str] | None = None) -> Fitted:
     """Read the methods of these names, in this order, NONE included if it is named; without names all of the file.
 
     path may be None if only NONE is named. BiasflowError: a damaged file, or a method that it lacks."""
-    stored = {} if path is None else _read_json(path, load_metadata(path))
+    stored = {} if path is None else _stored(path)
     names = tuple(stored) if names is None else tuple(names)
     missing = [name for name in names if name != NONE and name not in stored]
     if missing:
@@ -122,7 +122,7 @@ def load(path: str | Path | None, names: Sequence[str] | None = None) -> Fitted:
 
 def stored_names(path: str | Path) -> list[str]:
     """The names of the methods in a file; BiasflowError for one of another kind."""
-    return list(_read_json(path, load_metadata(path)))
+    return list(_stored(path))
 
 
 def carried(folder: str | Path) -> Fitted | None:
@@ -152,8 +152,8 @@ def _restored(name: str, stored: Mapping, erasers: Mapping[str, Eraser]) -> tupl
     )
 
 
-def _read_json(path: str | Path, metadata: Mapping[str, str]) -> dict[str, dict]:
+def _stored(path: str | Path) -> dict[str, dict]:
     try:
-        return json.loads(metadata["methods"])
+        return json.loads(load_metadata(path)["methods"])
     except (KeyError, ValueError) as error:
         raise BiasflowError(f"{path}: not a file of fitted methods ({error}); delete it and run again") from error

@@ -136,7 +136,7 @@ def fit_block(
     facts: words_left_out, sentences_read; reasons: the methods that were not fitted because the model lacks their
     place. BiasflowError, one line with method, place and model: words without contexts, missing vectors, input that
     an eraser refuses."""
-    plans, reasons = _all_planned(model, methods)
+    plans, reasons = _planned(model, methods)
     reading = {"batch_size": batch_size}
     context = {"groups": groups, "n": n, "max_length": max_length}
     of_words = cache(lambda fitted_on: word_states(fitted_on, tokenizer, sentences, words, **context, **reading))
@@ -370,30 +370,24 @@ def _kind(subspace: str) -> str:
     return SENTENCE_DEBIAS if subspace == SENTENCE_DEBIAS else PAIRS
 
 
-def _all_planned(
+def _planned(
     model: nn.Module, methods: Mapping[str, Specification]
 ) -> tuple[dict[str, _Ordinary | _OfGrid], dict[str, str]]:
     """What is to be fitted for each method but `none`, and why others cannot be: the model lacks their place."""
     plans, reasons = {}, {}
     for name, method in methods.items():
-        if name != NONE:
-            try:
-                plans[name] = _planned(model, name, method)
-            except AbsentError as error:
-                reasons[name] = str(error)
+        if name == NONE:
+            continue
+        try:
+            if isinstance(method, Mapping):
+                plans[name] = _planned_grid(model, name, **method)
+            else:
+                plans[name] = _Ordinary(name, _places(model, [Intervention(**options) for options in method]))
+        except AbsentError as error:
+            reasons[name] = f"method {name}: {error}"
+        except (BiasflowError, TypeError) as error:  # the latter names a missing or unknown key
+            raise BiasflowError(f"method {name}: {error}") from error
     return plans, reasons
-
-
-def _planned(model: nn.Module, name: str, method: Specification) -> _Ordinary | _OfGrid:
-    """A method as the configuration describes it, checked against the model."""
-    try:
-        if isinstance(method, Mapping):
-            return _planned_grid(model, name, **method)
-        return _Ordinary(name, _places(model, [Intervention(**options) for options in method]))
-    except BiasflowError as error:
-        raise type(error)(f"method {name}: {error}") from error
-    except TypeError as error:  # names the missing or unknown key
-        raise BiasflowError(f"method {name}: {error}") from error
 
 
 def _planned_grid(

@@ -32,10 +32,6 @@ class Projection:
     n: int
     c: int = 0
 
-    def apply_to(self, eraser: "Eraser") -> "Eraser":
-        """Return the eraser with this n and c."""
-        return eraser.with_setting(weighted=bool(self.n), components=1 + self.c)
-
 
 @dataclass(frozen=True)
 class Setting:
@@ -140,11 +136,8 @@ class Subspaces:
                 f"no subspace was fitted for {subspace} after {upstream}; the encoder may lack that place"
             )
         projection = Projection(0) if subspace in ATTENTION else getattr(setting, place_of(subspace))
-        return projection.apply_to(self.erasers[subspace, upstream])
-
-    def active(self, setting: Setting) -> dict[str, "Eraser"]:
-        """Every eraser that `setting` applies, by subspace, in the order in which the model meets them."""
-        return {name: self.at(name, setting) for name in setting.subspaces}
+        eraser = self.erasers[subspace, upstream]
+        return eraser.with_setting(weighted=bool(projection.n), components=1 + projection.c)
 
 
 def upstreams(subspace: str, settings: Iterable[Setting]) -> dict[str, Setting]:
@@ -156,8 +149,9 @@ def upstreams(subspace: str, settings: Iterable[Setting]) -> dict[str, Setting]:
 
 
 def edits_of(setting: Setting, subspaces: Subspaces) -> tuple[tuple[str, "Eraser"], ...]:
-    """Return the (place, eraser) pairs of one setting, for `edited`: what `grid_vectors` must agree with."""
-    return tuple((PLACES[name], eraser) for name, eraser in subspaces.active(setting).items())
+    """Return the (place, eraser) pairs of one setting, in the order in which the model meets the places, for `edited`:
+    what `grid_vectors` must agree with."""
+    return tuple((PLACES[name], subspaces.at(name, setting)) for name in setting.subspaces)
 
 
 def place_of(subspace: str) -> str:

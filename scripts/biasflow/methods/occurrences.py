@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from torch import nn
 from transformers import PreTrainedTokenizerBase
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.genders import OF_WORDS
-from biasflow.encoders.batches import encode, longest_input, require_offsets
+from biasflow.encoders.batches import encode, require_offsets
 
 BLOCK = 1000  # sentences that are tokenised at once
 
@@ -85,12 +84,6 @@ def find_occurrences(
     counts["found"] = counts["word"].map(occurred).astype(int)
     counts["used"] = counts["word"].map(table["word"].value_counts()).fillna(0).astype(int)
     return Occurrences(table, counts, left_out, sentences_read, max_length, groups)
-
-
-def find_occurrences_for(model: nn.Module, tokenizer: PreTrainedTokenizerBase, *texts, max_length: int, **options):
-    """`find_occurrences`, with sentences cut at max_length or at what `model` takes, whichever is less."""
-    limit = min(max_length, longest_input(model, tokenizer))
-    return find_occurrences(tokenizer, *texts, max_length=limit, **options)
 
 
 def _single_pieces(

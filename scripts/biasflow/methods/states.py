@@ -21,12 +21,12 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.files import reserve
 from biasflow.base.genders import OF_WORDS
 from biasflow.encoders import taps
-from biasflow.encoders.batches import at_occurrences, encode, over_batches, padded
+from biasflow.encoders.batches import at_occurrences, encode, longest_input, over_batches, padded
 from biasflow.encoders.device import as_trained
 from biasflow.encoders.edit import Edits, edited, watched
 from biasflow.encoders.places import POOLED, SENTENCE, has_tokens
 from biasflow.encoders.sentence_encoder import vectors_of
-from biasflow.methods.occurrences import Occurrences, evenly, find_occurrences_for
+from biasflow.methods.occurrences import Occurrences, evenly, find_occurrences
 from biasflow.text.sentence_pairs import check_pairs
 
 IN_MEMORY = 2**29  # bytes of states; more than that goes into files
@@ -170,13 +170,15 @@ def word_states(
     words: tuple[Sequence[str], Sequence[str]] | None,
     *,
     batch_size: int,
+    max_length: int,
     **options,
 ) -> WordStates:
-    """Return the states at occurrences of `words` (masculine, feminine) in `sentences`; options: of
-    `find_occurrences`."""
+    """Return the states at occurrences of `words` (masculine, feminine) in `sentences`, which are cut at max_length or
+    at what the model takes, whichever is less; options: of `find_occurrences`."""
     if words is None:
         raise BiasflowError("there are no words to fit to; give words and sentences")
-    occurrences = find_occurrences_for(model, tokenizer, sentences, *words, **options)
+    limit = min(max_length, longest_input(model, tokenizer))
+    occurrences = find_occurrences(tokenizer, sentences, *words, max_length=limit, **options)
     return WordStates(model, tokenizer, batch_size, sentences, occurrences)
 
 

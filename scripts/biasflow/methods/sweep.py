@@ -65,24 +65,20 @@ def _inputs_of_last_two(model: nn.Module, batch: Mapping[str, torch.Tensor]) -> 
 
 @torch.inference_mode()
 def sentence_vectors(
-    model: nn.Module, batch: Mapping[str, torch.Tensor], fitted: Fitted, reports: Reports | None = None
+    model: nn.Module, batch: Mapping[str, torch.Tensor], fitted: Fitted, reports: Reports
 ) -> torch.Tensor:
     """Return the input of the classification layer under every method, in the order of fitted.axis: [axis, batch,
     hidden].
 
     Computed `as_trained`. A pass of the hooked model for every setting of an ordinary method, one of `grid_vectors` for
     all settings of a grid (and for the untouched model beside it). batch: the model's inputs, with `attention_mask`;
-    the model must be in evaluation mode. `reports`, if given, gathers over batches what every edit did; see
-    `check_reports`."""
-    reports = {} if reports is None else reports
+    the model must be in evaluation mode. `reports` gathers over batches what every edit did; see `check_reports`."""
     result = {}
     for grid in fitted.grids:
         names = [(NONE, NO_SETTING), *((grid.method, name_of_setting(setting)) for setting in grid.settings)]
+        settings, about = [BASE, *grid.settings], {"name": f"{grid.method} "}
         with as_trained(model):
-            of_grid = grid_vectors(
-                model, batch, [BASE, *grid.settings], grid.subspaces, reports, name=f"{grid.method} "
-            )
-        vectors = full(of_grid)
+            vectors = full(grid_vectors(model, batch, settings, grid.subspaces, reports, **about))
         result |= zip(names, vectors, strict=True)
     others = [active for active in fitted.hooked if (active.method, active.setting) not in result]
     vectors = passes(model, others, lambda: _read_by_head(model, batch), reports)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -263,10 +264,13 @@ def _anyone(counts: np.ndarray) -> np.ndarray:
 
 def _scores(tables: Tables, shares: Mapping[str, np.ndarray]) -> dict[Key, np.ndarray]:
     """(metric, part, variant) -> the scores of all classifiers [C]."""
-    scores = _means_and_correlations(tables, shares)
+    rates = _rates(tables)
+    scores = {("accuracy", NA, NA): fairness.accuracy(tables.counts)}
+    for (name, rate), (source, share) in product(rates.items(), shares.items()):
+        scores[f"{name}_gap_pearson", NA, source] = rate.gap_pearson(share)
     for sums_of in _SUMS.values():
         scores |= sums_of(tables)
-    cells = _rates(tables) | {"separation": tables.separation, "sufficiency": tables.sufficiency}
+    cells = rates | {"separation": tables.separation, "sufficiency": tables.sufficiency}
     scores |= {("undefined_cells", name, NA): values.undefined for name, values in cells.items()}
     predicted = tables.counts.sum(axis=(-3, -2))
     with np.errstate(invalid="ignore"):
@@ -293,14 +297,6 @@ def smallest_gap_seen(people: ArrayLike) -> np.ndarray:
 
 def _rates(tables: Tables) -> dict[str, fairness.Rate]:
     return {name: getattr(tables.gaps, name) for name in ("tpr", "fpr", "precision")}
-
-
-def _means_and_correlations(tables: Tables, shares: Mapping[str, np.ndarray]) -> dict[Key, np.ndarray]:
-    return {("accuracy", NA, NA): fairness.accuracy(tables.counts)} | {
-        (f"{name}_gap_pearson", NA, source): rate.gap_pearson(share)
-        for name, rate in _rates(tables).items()
-        for source, share in shares.items()
-    }
 
 
 def _of_profession(tables: Tables) -> dict[Key, np.ndarray]:

@@ -16,22 +16,14 @@ TRAININGS = ["train", "validation", "cut", "classes", "majority_share", "validat
 FOR_NOTHING = {"conll_f1": 0.0}  # the score without any prediction; with classes it is the commonest one's share
 
 
-def diverged(validation_score: float, for_nothing: float) -> bool:
-    """Return whether a training failed: its loss became NaN (so is the score), or it is no better than a trivial model.
-
-    for_nothing: the validation score of a trivial model: for accuracy the share of the commonest class, for F1 0, NaN
-    if there is none, as for a correlation."""
-    return bool(np.isnan(validation_score) or validation_score <= for_nothing)
-
-
 def score(path: str | Path) -> pd.DataFrame:
     """Return the scores of a training.json (training.task.save_training): columns dataset, method, setting, metric,
     value, n.
 
     dataset "train" (n examples): train_size; truncated, the number of texts that were too long and cut, including the
     validation data. "validation": validation_<metric>, by which the epoch was chosen (accuracy, pearson for predicted
-    numbers, conll_f1); majority_share if there are classes; diverged, 1 or 0. BiasflowError names a file of another
-    kind."""
+    numbers, conll_f1); majority_share if there are classes; diverged, 1 or 0: whether the training failed, as its loss
+    became NaN, or as it is no better than a trivial model. BiasflowError names a file of another kind."""
     facts = facts_of(path)
     name, reached = facts["validation_metric"], facts["validation_score"]
     reached = np.nan if reached is None else reached
@@ -40,7 +32,7 @@ def score(path: str | Path) -> pd.DataFrame:
         ("train", "train_size", facts["train"]),
         ("train", "truncated", facts["cut"]),
         ("validation", f"validation_{name}", reached),
-        ("validation", "diverged", diverged(reached, for_nothing)),
+        ("validation", "diverged", np.isnan(reached) or reached <= for_nothing),
     ]
     values += [("validation", key, facts[key]) for key in ("majority_share",) if key in facts]
     frame = pd.DataFrame(values, columns=["dataset", "metric", "value"]).astype({"value": float})

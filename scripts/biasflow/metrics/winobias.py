@@ -65,10 +65,9 @@ def score(path: str | Path, *, pro: str | Path, anti: str | Path, pairs: str | P
     if not heads.equals(predicted[ANTI].heads):
         raise BiasflowError(f"{path}: the heads of {PRO} are not those of {ANTI}; predict them again.")
 
-    def by_head(side: str, of_predictions: Callable[..., Sequence], **options) -> np.ndarray:
-        """The values of a function of the predictions of one side: [heads, n]."""
-        numbers, clusters = zip(*predicted[side].answers, strict=True)
-        values = of_predictions([sentences[side][number] for number in numbers], clusters, **options)
+    def by_head(side: str, of_prediction: Callable[[Sentence, Clusters], object]) -> np.ndarray:
+        """The values of a function of a sentence of one side and its predicted clusters: [heads, n]."""
+        values = [of_prediction(sentences[side][number], clusters) for number, clusters in predicted[side].answers]
         return np.asarray(values)[predicted[side].places]
 
     counts = {
@@ -98,32 +97,29 @@ def score(path: str | Path, *, pro: str | Path, anti: str | Path, pairs: str | P
             value, low, high = map(first_mention_f1, (hits / chosen.sum(), *ends))
             rows.append(heads.assign(metric="first_mention_f1", value=value, low=low, high=high, **about))
         rows.append(heads.assign(metric="repeated_mentions", part=side, value=again.astype(float), n=n)[again > 0])
-        kinds, about = by_head(side, pronoun_kinds), {"metric": "pronoun_accuracy", "variant": side, "n": n}
+        kinds, about = by_head(side, pronoun_kind), {"metric": "pronoun_accuracy", "variant": side, "n": n}
         for kind in KINDS:
             hits = (kinds == kind).sum(axis=1)
             low, high = share_interval(hits, n)
             rows.append(heads.assign(part=kind, value=hits / n, low=low, high=high, **about))
     for reading in READINGS:
-        named = np.concatenate([by_head(side, predicted_professions, reading=reading) for side in SIDES], axis=1)
+        of_reading = functools.partial(predicted_profession, reading=reading)
+        named = np.concatenate([by_head(side, of_reading) for side in SIDES], axis=1)
         gaps = class_rows(class_cells([*sentences[PRO], *sentences[ANTI]], named), reading)
         rows.append(heads.iloc[gaps.pop("classifier")].reset_index(drop=True).join(gaps))
     return pd.concat(rows, ignore_index=True).fillna({"part": NA, "variant": NA})
 
 
-def begins_alike(sentences: Sequence[Sentence], clusters: Sequence[Clusters]) -> list[bool]:
-    """Return for each sentence whether its first predicted cluster begins at the word where the gold cluster begins."""
-    return _checked(sentences, clusters, _begins_alike)
-
-
-def _begins_alike(sentence: Sentence, clusters: Clusters) -> bool:
+def begins_alike(sentence: Sentence, clusters: Clusters) -> bool:
+    """Return whether the first predicted cluster of a sentence begins at the word where the gold cluster begins."""
     (gold,) = sentence.document.clusters
     return any(min(first)[0] == min(gold)[0] for first in clusters[:1])
 
 
-def repeated_mentions(sentences: Sequence[Sentence], clusters: Sequence[Clusters]) -> list[int]:
-    """Return for each sentence how many predicted mentions have the span of a mention of an earlier cluster, which
-    alone is scored. Clusters of one mention do not count."""
-    return _checked(sentences, clusters, lambda _, predicted: repeated_spans(without_singletons(predicted)))
+def repeated_mentions(_: Sentence, clusters: Clusters) -> int:
+    """Return how many predicted mentions of a sentence have the span of a mention of an earlier cluster, which alone is
+    scored. Clusters of one mention do not count."""
+    return repeated_spans(without_singletons(clusters))
 
 
 def first_mention_f1(share: np.ndarray) -> np.ndarray:
@@ -163,25 +159,18 @@ def classes() -> tuple[str, ...]:
     return tuple(sorted([*professions().index, NONE]))
 
 
-def pronoun_kinds(sentences: Sequence[Sentence], clusters: Sequence[Clusters]) -> list[str]:
-    """Return for each sentence which professions share a predicted cluster with its pronoun: one of KINDS.
+def pronoun_kind(sentence: Sentence, clusters: Clusters) -> str:
+    """Return which professions share a predicted cluster with the pronoun of a sentence: one of KINDS.
 
-    If a sentence has two gold pronouns, both must be with the same professions; else it is `none`. BiasflowError for no
-    sentences, or another number of predictions."""
-    by_sentence = _checked(sentences, clusters, professions_with_pronoun)
-    return [_kind(sentence.profession, names) for sentence, names in zip(sentences, by_sentence, strict=True)]
-
-
-def _kind(profession: str, names: frozenset[str]) -> str:
-    if profession in names:
+    If a sentence has two gold pronouns, both must be with the same professions; else it is `none`."""
+    names = professions_with_pronoun(sentence, clusters)
+    if sentence.profession in names:
         return "both" if len(names) > 1 else "right"
     return "other" if names else "none"
 
 
-def predicted_professions(
-    sentences: Sequence[Sentence], clusters: Sequence[Clusters], *, reading: Reading = "tokens"
-) -> list[str]:
-    """Return the predicted class of each sentence by the clusters of its document: a profession, or "None".
+def predicted_profession(sentence: Sentence, clusters: Clusters, *, reading: Reading = "tokens") -> str:
+    """Return the predicted class of a sentence by the clusters of its document: a profession, or "None".
 
     reading  "tokens": the one profession that stands, in whole words and any case, in the other mentions of the cluster
                  that holds the gold pronoun; "None" for no such cluster, no profession or several, and where two gold
@@ -189,13 +178,11 @@ def predicted_professions(
              "released": of the last cluster in which exactly one pair of a mention and a profession matches and some
                  mention matches some pronoun, whichever; what matches is a piece of the mention's text without blanks
                  ("teacher" matches he), and without its first word if any word is one of RELEASED_ARTICLES. "None" for
-                 no such cluster.
-
-    BiasflowError for no sentences, or another number of predictions."""
+                 no such cluster."""
     if reading == "released":
-        return _checked(sentences, clusters, _released)
-    by_sentence = _checked(sentences, clusters, professions_with_pronoun)
-    return [next(iter(names)) if len(names) == 1 else NONE for names in by_sentence]
+        return _released(sentence, clusters)
+    names = professions_with_pronoun(sentence, clusters)
+    return next(iter(names)) if len(names) == 1 else NONE
 
 
 def class_cells(sentences: Sequence[Sentence], predicted: ArrayLike) -> np.ndarray:
@@ -269,10 +256,3 @@ def _in_pieces(words: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:
     mention = "".join(words[1:] if set(words) & RELEASED_ARTICLES else words)
     names = tuple(name for name in professions().index if name.replace(" ", "") in mention)
     return names, any(pronoun in mention for pronoun in PRONOUNS)
-
-
-def _checked(sentences: Sequence[Sentence], clusters: Sequence[Clusters], of_one) -> list:
-    """The values of the function `of_one` for each sentence with its predicted clusters."""
-    if len(sentences) != len(clusters) or not len(sentences):
-        raise BiasflowError(f"WinoBias: {len(sentences)} sentences and {len(clusters)} predictions; give one each.")
-    return [of_one(*pair) for pair in zip(sentences, clusters, strict=True)]

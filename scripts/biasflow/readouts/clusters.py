@@ -21,8 +21,8 @@ from biasflow.encoders.batches import batchwise
 from biasflow.encoders.device import flushed_denormals, resolve_device
 from biasflow.encoders.taps import depth, name_of
 from biasflow.methods.fitted import Fitted
-from biasflow.readouts.files import METHOD
-from biasflow.readouts.predicted_clusters import NA, OWN, RETRAINED, TEXTS, cluster_rows
+from biasflow.readouts.files import METHOD, NA, OWN, RETRAINED
+from biasflow.readouts.predicted_clusters import TEXTS, cluster_rows
 from biasflow.readouts.reader import Reader
 from biasflow.readouts.source import Source, load_for
 from biasflow.readouts.states import States, to_be_stored

@@ -25,6 +25,8 @@ from biasflow.base.tensors import open_tensors, save_tensors
 Axis = Sequence[tuple[str, str]]  # (method, setting), in the order of the first axis of every array
 METHOD = ["method", "setting"]  # the first columns of every table
 TRUNCATED = "truncated"  # in what a file says of itself: how many texts were cut
+OWN, RETRAINED = "own", "retrained"  # heads: a model's own, and one that was trained anew
+NA = "-"  # the seed of a model's own head, which has none beside that of its training
 PROBABILITIES = "probabilities"  # the array of a readout of predictions that holds no predicted classes
 DTYPES = {"float16": "F16", "float32": "F32"}  # of arrays larger than memory: what safetensors calls them
 ROOM = 4096  # bytes of the header for what is known at the end only

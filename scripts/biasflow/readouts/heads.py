@@ -26,7 +26,7 @@ from biasflow.encoders.device import resolve_device
 from biasflow.encoders.linear_head import load_head
 from biasflow.readouts.external_predictions import NAMES as NAMES_OF_OTHERS
 from biasflow.readouts.external_predictions import counted
-from biasflow.readouts.files import METHOD, load_arrays
+from biasflow.readouts.files import METHOD, NA, OWN, RETRAINED, load_arrays
 from biasflow.readouts.linear_heads import LinearHeads, save_linear_heads, train_heads
 from biasflow.readouts.source import Source, load_for
 from biasflow.readouts.states import States
@@ -43,8 +43,7 @@ from biasflow.tasks.classification.splits import (
     split,
 )
 
-OWN, RETRAINED, FROZEN = "own", "retrained", "frozen-"
-NA = "-"  # the seed of a model's own head, which has none beside that of its training
+FROZEN = "frozen-"
 NAMES = [*METHOD, "head", "head_seed", "split_seed"]
 COLUMNS = [*NAMES, "pair", "gender", "gold", "predicted", "texts", "people", "share_train", "share_test"]
 

@@ -48,8 +48,8 @@ class LinearHeads:
     def predict(self, X: ArrayLike | torch.Tensor, *, device: torch.device | str = "cpu") -> np.ndarray:
         """The class of the largest logit (the first of equals): int64 [H, n] for vectors X [n, d], in chunks of rows.
 
-        Raises BiasflowError as `train_heads` for vectors that are not finite or do not fit."""
-        X = lockstep.as_rows("X", X, dimension=self.weight.shape[2]).to(device)
+        BiasflowError for vectors that are not finite."""
+        X = lockstep.as_rows(X).to(device)
         return _classes(X, self.weight.to(device), self.bias.to(device)).cpu().numpy()
 
 
@@ -82,7 +82,7 @@ def train_heads(
 
     Raises BiasflowError: shapes that do not fit, a class number that is none (its row is named), a vector that is not
     finite, and a head whose loss is no longer finite (its seed is named)."""
-    X = lockstep.as_rows("X", X, matrices=True).to(device)
+    X = lockstep.as_rows(X, matrices=True).to(device)
     y = lockstep.as_classes("y", y, X.shape[1], n_classes)
     matrices = np.zeros(len(seeds), dtype=int) if matrices is None else np.asarray(matrices)
     parameters = weight, bias = lockstep.start(seeds, [X.shape[2], n_classes], device)

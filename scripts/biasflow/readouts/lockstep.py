@@ -67,26 +67,21 @@ def in_batches(order: np.ndarray, batch_size: int) -> np.ndarray:
     return batches
 
 
-def as_rows(
-    name: str, X: ArrayLike | torch.Tensor, *, dimension: int | None = None, matrices: bool = False
-) -> torch.Tensor:
+def as_rows(X: ArrayLike | torch.Tensor, *, matrices: bool = False) -> torch.Tensor:
     """Vectors [n, d] as a tensor of float32, or of float16 where they are, without a copy if they are one already.
 
-    With `matrices` several of them, [m, n, d], are taken, too; one is [1, n, d] then. Raises BiasflowError, naming X by
-    `name`, if it is empty or no matrix, has another dimension than asked for, or holds a number that is not finite (the
-    row is named)."""
+    With `matrices` several of them, [m, n, d], are taken, too; one is [1, n, d] then. BiasflowError if X is empty or no
+    matrix, or holds a number that is not finite (the row is named)."""
     if not isinstance(X, torch.Tensor):
         X = torch.from_numpy(np.require(X, requirements="W"))  # torch warns of arrays that it may not write to
     X = X if X.dtype == torch.float16 else X.float()
     if matrices and X.ndim == 2:
         X = X[None]
     if X.ndim != 2 + matrices or not X.numel():
-        raise BiasflowError(f"{name} of shape {tuple(X.shape)}: give vectors [rows, dimension], at least one")
-    if dimension is not None and X.shape[-1] != dimension:
-        raise BiasflowError(f"{name}: vectors of {X.shape[-1]} dimensions; those to train on have {dimension}")
+        raise BiasflowError(f"X of shape {tuple(X.shape)}: give vectors [rows, dimension], at least one")
     strange = (~X.isfinite().all(dim=-1)).nonzero()
     if len(strange):
-        raise BiasflowError(f"{name}: row {int(strange[0][-1])} holds a number that is not finite; extract it again")
+        raise BiasflowError(f"X: row {int(strange[0][-1])} holds a number that is not finite; extract it again")
     return X
 
 

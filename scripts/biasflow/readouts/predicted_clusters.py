@@ -1,8 +1,9 @@
 """The file of the readout `clusters`: predicted clusters of documents as a table, written, read, and made of the files
 of a system (CoNLL or JSON). Imports no torch.
 
-Columns: method, setting, head (OWN or RETRAINED), head_seed (NA for OWN), text (of TEXTS), document (its number in that
-text, from 0), clusters (JSON: a list of clusters, each a list of [first, last], numbers of words, both included)."""
+Columns: method, setting, head (files.OWN or RETRAINED), head_seed (NA for OWN), text (of TEXTS), document (its number
+in that text, from 0), clusters (JSON: a list of clusters, each a list of [first, last], numbers of words, both
+included)."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,10 +17,8 @@ from biasflow.base.errors import AbsentError, BiasflowError
 from biasflow.base.tabular import write_parquet
 from biasflow.corpora.cluster_json import is_json, read_json_clusters
 from biasflow.corpora.conll import Clusters, Document, plain_word, read_conll, read_predictions, repeated_spans
-from biasflow.readouts.files import METHOD, load_table
+from biasflow.readouts.files import METHOD, NA, OWN, load_table
 
-OWN, RETRAINED = "own", "retrained"
-NA = "-"  # the seed of a model's own head, which has none beside that of its training
 TEST, PRO, ANTI = TEXTS = ("test", "pro", "anti")
 NAMES = [*METHOD, "head", "head_seed"]
 COLUMNS = [*NAMES, "text", "document", "clusters"]

@@ -12,13 +12,12 @@ from biasflow.base.errors import BiasflowError
 from biasflow.base.progress import Progress
 from biasflow.encoders import taps
 from biasflow.encoders.batches import Result
-from biasflow.readouts.files import PROBABILITIES, TRUNCATED, load_arrays, save_arrays
+from biasflow.readouts.files import OWN, PROBABILITIES, RETRAINED, TRUNCATED, load_arrays, save_arrays
 from biasflow.readouts.reader import Reader, open_reader
 from biasflow.readouts.source import Source
 from biasflow.readouts.sweep_heads import Heads, check_classes, classes_of, load_heads
 from biasflow.training.examples import Examples
 
-OWN, RETRAINED = "own", "retrained"
 CHUNK = 8192  # examples that are in memory as text at a time
 
 

@@ -91,7 +91,7 @@ def send(
     that diverges."""
     if not len(codes) or epochs < 1:
         raise BiasflowError(f"{len(codes)} probe seeds, {epochs} epochs: give at least one of each")
-    X = lockstep.as_rows("X", X, matrices=True).to(device)
+    X = lockstep.as_rows(X, matrices=True).to(device)
     labels = {id(code.z): code.z for code in codes}
     labels = {name: lockstep.as_classes("z", z, X.shape[1], CLASSES) for name, z in labels.items()}
     y = torch.from_numpy(np.stack([*labels.values()])).to(device)

@@ -1,6 +1,5 @@
 """Vectors of a sample of sentences under every method, and always of the untouched encoder, to compare them with."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,7 +19,9 @@ def read(source: Source, output: Path, *, sentences: int, pooling: Pooling = "cl
     `sentences`: how many of the data "text" (a sentence a line) are drawn, of those that the encoder takes whole; what
     stands for one is its `pooling` (readouts.vectors), which the file's meta says."""
     reader = with_untouched(open_reader(source, "none").reaching(sentence=pooling == SENTENCE))
-    sample = sample_sentences(_distinct(reader, read_sentences(source.file("text"))), sentences, seed=SEED)
+    fitting = sentences_that_fit(reader, read_sentences(source.file("text")))
+    # A sentence that is there twice would be its own neighbour.
+    sample = sample_sentences([*dict.fromkeys(fitting)], sentences, seed=SEED)
     save_arrays(output, {"vectors": embed(reader, sample, [pooling])[pooling]}, reader.axis, pooling=pooling)
     return reader.facts()
 
@@ -31,8 +32,3 @@ def with_untouched(reader: Reader) -> Reader:
         return reader
     methods = {NONE: (Active(NONE),), **reader.fitted.methods}
     return replace(reader, fitted=Fitted(methods, reader.fitted.specifications))
-
-
-def _distinct(reader: Reader, sentences: Sequence[str]) -> list[str]:
-    """Those that fit, each once: a sentence that is there twice would be its own neighbour."""
-    return list(dict.fromkeys(sentences_that_fit(reader, sentences)))

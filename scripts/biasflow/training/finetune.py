@@ -118,7 +118,8 @@ def finetune(
             if not keep_diverged:
                 raise
             logging.getLogger("biasflow").warning("%s The model before training is kept, and marked.", error)
-            facts = _diverged_facts(error.step)
+            facts = {"validation_scores": [], "epoch": 0, "validation_score": None, "steps": error.step}
+            facts[DIVERGED] = error.step
             model, tokenizer = new_model(source, labels, seed=seed)
         facts |= {"seed": seed, "max_length": limit, **_data_facts(frames, data, labels)}
         return save_training(folder, model.to("cpu").eval(), tokenizer, facts, carried)
@@ -232,11 +233,6 @@ def pearson(outcome) -> dict[str, float]:
     """Return Pearson's correlation of predicted and true numbers; 0 where all predictions are equal."""
     predicted = outcome[0].ravel()
     return {"score": float(np.corrcoef(predicted, outcome[1])[0, 1]) if np.ptp(predicted) > 0 else 0.0}
-
-
-def _diverged_facts(step: int) -> dict:
-    """`FineTuning.facts` of a model that was left as it was before training."""
-    return {"validation_scores": [], "epoch": 0, "validation_score": None, "steps": step, DIVERGED: step}
 
 
 def _data_facts(

@@ -55,7 +55,7 @@ def methods() -> Fitted:
 
 def test_a_model_that_was_not_tuned_is_read_in_float32_on_a_gpu(model, gpu):
     seen = watch(model)
-    sentence_vectors(model, random_batch(model), methods())
+    sentence_vectors(model, random_batch(model), methods(), {})
     assert set(seen) == {torch.float32}
 
 
@@ -71,7 +71,7 @@ def test_a_tuned_model_is_read_in_what_it_was_tuned_in(tuned):
     assert reports["last at layer[1]"].residual < 0.01  # what half precision leaves of a state in it
 
     delattr(model.config, precision.TRAINED_IN)
-    expected = sentence_vectors(model, batch, fitted)
+    expected = sentence_vectors(model, batch, fitted, {})
     assert 0 < (found - expected).abs().mean() < ROUNDING
     assert (logits - taps.classify(model, expected)).abs().mean() < ROUNDING
 

@@ -13,10 +13,10 @@ from biasflow.metrics.winobias import (
     NONE,
     class_cells,
     classes,
-    predicted_professions,
+    predicted_profession,
     profession_gaps,
     profession_separation,
-    pronoun_kinds,
+    pronoun_kind,
 )
 from biasflow.metrics.winobias import score as score_winobias
 from biasflow.readouts.predicted_clusters import cluster_rows
@@ -142,9 +142,9 @@ def test_classes_are_in_the_order_of_ascii():
     ],
 )
 def test_both_readings(sentence, clusters, kind, tokens, released):
-    assert predicted_professions([sentence], [clusters]) == [tokens]
-    assert predicted_professions([sentence], [clusters], reading="released") == [released]
-    assert pronoun_kinds([sentence], [clusters]) == [kind]
+    assert predicted_profession(sentence, clusters) == tokens
+    assert predicted_profession(sentence, clusters, reading="released") == released
+    assert pronoun_kind(sentence, clusters) == kind
 
 
 def test_none_is_a_miss_and_no_class_with_a_rate(sentence):

@@ -23,21 +23,15 @@ from biasflow.registry import METRICS
 PAIRS = [(-10.0, -11.0, "stereo"), (-10.0, -9.0, "stereo"), (-5.0001, -5.0, "stereo"), (-3.0, -4.0, "antistereo")]
 
 
-def readout(path, pairs=PAIRS):
-    """The same sums for every masking; the second sentence has twice as many tokens."""
-    rows = [
-        ("none", "-", item, direction, masking, first, second, 1, 2)
-        for masking in ("shared", "nothing", "attended")
-        for item, (first, second, direction) in enumerate(pairs)
-    ]
-    sides = [f"{what}_{side}" for what in ("log_p", "tokens") for side in ("first", "second")]
-    columns = ["method", "setting", "item", "direction", "masking", *sides]
-    pd.DataFrame(rows, columns=columns).to_parquet(path)
-    return path
+def crows(pairs=PAIRS, tokens_second=2):
+    """The same sums for every masking."""
+    table = pd.DataFrame(pairs, columns=["log_p_first", "log_p_second", "direction"])
+    table = table.assign(tokens_first=1, tokens_second=tokens_second)
+    return table.merge(pd.DataFrame({"masking": ["shared", "nothing", "attended"]}), how="cross")
 
 
-def test_known_answer_of_crows_pairs(tmp_path):
-    found = score_crows_pairs(readout(tmp_path / "p.parquet")).set_index(["metric", "part", "variant"])
+def test_known_answer_of_crows_pairs(scored):
+    found = scored(score_crows_pairs, crows()).set_index(["metric", "part", "variant"])
     value, n = found["value"], found["n"]
     assert value["crows_pairs_score", "all", "exact"] == 2 / 4
     assert value["crows_pairs_score", "stereo", "exact"] == 1 / 3
@@ -54,62 +48,51 @@ def test_known_answer_of_crows_pairs(tmp_path):
 
 
 @pytest.mark.parametrize("noise", [0, 1e-9])  # between batches
-def test_a_model_to_which_all_pairs_are_the_same_prefers_none(tmp_path, noise):
+def test_a_model_to_which_all_pairs_are_the_same_prefers_none(scored, noise):
     same = [(value, value * (1 + noise), direction) for value, _, direction in PAIRS for _ in range(25)]
-    path = readout(tmp_path / "p.parquet", same)
-    pd.read_parquet(path).assign(tokens_second=1).to_parquet(path)
-    found = score_crows_pairs(path).query("metric == 'crows_pairs_score'")
+    found = scored(score_crows_pairs, crows(same, tokens_second=1)).query("metric == 'crows_pairs_score'")
     assert set(found["value"]) == {0.5} and ((found["low"] <= 0.5) & (found["high"] >= 0.5)).all()
     columns = {f"differing_{side}": [value for value, *_ in PAIRS] for side in ("first", "second")}
-    found = scores(score_sss, tmp_path, **columns)
+    found = scored(score_sss, directions(**columns))
     assert set(found["value"]) == {0.5} and ((found["low"] < 0.5) & (found["high"] > 0.5)).all()
     assert shares([[-2.0, -2.0, -2.0]] * 9) == (0.5, 0.5)
     assert shares([[-2.0, -2.0, -3.0]] * 9) == (0.5, 1)
 
 
-def test_likelihoods_that_are_not_finite_are_refused(tmp_path):
-    with pytest.raises(BiasflowError, match="not finite"):
-        score_crows_pairs(readout(tmp_path / "p.parquet", [*PAIRS, (np.nan, -1.0, "stereo")]))
-
-
-def test_a_reading_whose_masking_is_not_there_has_no_scores(tmp_path):
-    path = readout(tmp_path / "p.parquet")
-    whole = pd.read_parquet(path)
-    whole.query("masking == 'shared'").to_parquet(path)
-    assert set(score_crows_pairs(path)["variant"]) == {"exact", "released"}
-    whole.assign(masking="differing").to_parquet(path)
-    with pytest.raises(BiasflowError, match="nothing"):
-        score_crows_pairs(path)
-
-
-DIRECTIONS = ["stereo", "stereo", "stereo", "antistereo"]
 NAN = float("nan")
 
 
-def scores(score_crows_pairs, tmp_path, **columns):
-    table = pd.DataFrame({"direction": DIRECTIONS, **columns}).assign(method="none", setting="-")
-    table.to_parquet(tmp_path / "p.parquet")
-    return score_crows_pairs(tmp_path / "p.parquet").set_index(["metric", "part"])
+def directions(**columns):
+    return pd.DataFrame({"direction": ["stereo", "stereo", "stereo", "antistereo"], **columns})
 
 
-def test_known_answer_of_sss(tmp_path):
+@pytest.mark.parametrize(
+    ("score", "items", "named"),
+    [
+        (score_crows_pairs, crows([*PAIRS, (NAN, -1.0, "stereo")]), "not finite"),
+        (score_crows_pairs, crows().assign(masking="differing"), "nothing"),
+        (score_sss, directions(differing_first=NAN, differing_second=-1.0), "sss_score: no pair has differing of both"),
+    ],
+)
+def test_pairs_without_a_score_are_one_line(scored, score, items, named):
+    with pytest.raises(BiasflowError, match=rf"p\.parquet: none -: .*{named}"):
+        scored(score, items)
+
+
+def test_known_answer_of_sss(scored):
     # The first sentence has the likelier words in pairs 1 and 4; the third pair has none that differ; equal is no win.
-    found = scores(score_sss, tmp_path, differing_first=[-1.0, -2, -1, -3], differing_second=[-2.0, -2, NAN, -4])
+    columns = {"differing_first": [-1.0, -2, -1, -3], "differing_second": [-2.0, -2, NAN, -4]}
+    found = scored(score_sss, directions(**columns)).set_index(["metric", "part"])
     assert found["value"]["sss_score", "all"] == pytest.approx(2 / 3) and found["n"]["sss_score", "all"] == 3
     assert found["value"]["sss_score", "stereo"] == 1 / 2 and found["value"]["sss_score", "antistereo"] == 1
     assert found["low"]["sss_score", "all"] < 2 / 3 < found["high"]["sss_score", "all"]
 
 
-def test_known_answer_of_crr_and_delta_p(tmp_path):
+def test_known_answer_of_crr_and_delta_p(scored):
     # Of two tokens with ranks 1 and 4, CRR is (0 + 3/4) / 2; the sentence with the lower number is preferred.
-    found = scores(
-        score_prediction_quality,
-        tmp_path,
-        crr_first=[3 / 8, 0.5, 0.2, 0.0],
-        crr_second=[0.5, 3 / 8, 0.2, 0.9],
-        delta_p_first=[2.0, 2, 2, 2],
-        delta_p_second=[3.0, 3, 3, 1],
-    )
+    crr = {"crr_first": [3 / 8, 0.5, 0.2, 0.0], "crr_second": [0.5, 3 / 8, 0.2, 0.9]}
+    items = directions(**crr, delta_p_first=2.0, delta_p_second=[3.0, 3, 3, 1])
+    found = scored(score_prediction_quality, items).set_index(["metric", "part"])
     assert found["value"]["crr_score", "all"] == 2 / 4 and found["value"]["crr_score", "stereo"] == 1 / 3
     assert found["value"]["delta_p_score", "all"] == 3 / 4 and found["value"]["delta_p_score", "antistereo"] == 0
 
@@ -129,25 +112,18 @@ def test_swapping_the_sentences_or_the_sign_gives_the_rest(pairs):
     assert preferences(table, "score", "x", sign=-1)["value"][0] == theirs
 
 
-def test_no_pair_is_one_clear_line(tmp_path):
-    with pytest.raises(BiasflowError, match=r"p\.parquet: none -: sss_score: no pair has differing of both sentences"):
-        scores(score_sss, tmp_path, differing_first=[NAN] * 4, differing_second=[-1.0] * 4)
-
-
 ALL = np.arange(1, 17)
 
 
-def readout_gest(path, scores, *, templates=("he-said", "said-he"), shift=0.0, masking="differing"):
-    """A readout in which the masculine sentence's one token is 10^score times as likely; the feminine has two."""
-    rows = [
-        ("none", "-", item, item % 16 + 1, template, score * np.log(10) - 1, -2.0, 1, 2)
-        for number, template in enumerate(templates)
-        for item, score in enumerate(np.add(scores, number * shift))
-    ]
-    sides = [f"{what}_{side}" for what in ("log_p", "tokens") for side in ("first", "second")]
-    table = pd.DataFrame(rows, columns=["method", "setting", "item", "stereotype", "template", *sides])
-    table.assign(masking=masking).to_parquet(path)
-    return path
+def said(scores, shift=0.0):
+    """Sentences in two templates, of which the masculine one's token is 10^score times as likely; the feminine has two
+    tokens."""
+    table = pd.concat(
+        pd.DataFrame({"item": range(len(scores)), "template": template, "score": np.add(scores, number * shift)})
+        for number, template in enumerate(("he-said", "said-he"))
+    )
+    about = {"log_p_first": table["score"] * np.log(10) - 1, "log_p_second": -2.0, "tokens_first": 1}
+    return table.assign(stereotype=table["item"] % 16 + 1, masking="differing", tokens_second=2, **about)
 
 
 def test_known_answer_in_both_readings():
@@ -171,9 +147,9 @@ def test_what_has_no_rates_is_refused(scores, stereotypes, options, named):
         rates(scores, stereotypes, **options)
 
 
-def test_scores_of_a_readout(tmp_path):
+def test_scores_of_a_readout(scored):
     exact = np.tile(np.where(ALL <= 7, -0.1, 0.2), 4)  # every sentence of a stereotype alike: no variance
-    found = score_gest(readout_gest(tmp_path / "g.parquet", exact, shift=0.3)).set_index(["metric", "part", "variant"])
+    found = scored(score_gest, said(exact, shift=0.3)).set_index(["metric", "part", "variant"])
     value = found["value"]
     assert value["gest_stereotype_rate", "all", "base10"] == pytest.approx(10**0.3)
     assert value["gest_stereotype_rate", "said-he", "released"] == pytest.approx(np.exp(0.3))
@@ -186,20 +162,17 @@ def test_scores_of_a_readout(tmp_path):
     assert (rate["low"], rate["high"], rate["n"]) == pytest.approx((10**0.3, 10**0.3, 64))
 
 
-def test_templates_that_say_the_opposite_disagree(tmp_path):
-    table = pd.read_parquet(readout_gest(tmp_path / "g.parquet", np.linspace(-1, 1, 16)))
+def test_templates_that_say_the_opposite_disagree(scored):
+    table = said(np.linspace(-1, 1, 16))
     turned = table["log_p_first"].where(table["template"] == "he-said", -2 - table["log_p_first"])
-    table.assign(log_p_first=turned).to_parquet(tmp_path / "g.parquet")
-    found = score_gest(tmp_path / "g.parquet").set_index("metric")["value"]
+    found = scored(score_gest, table.assign(log_p_first=turned)).set_index("metric")["value"]
     assert found["gest_template_agreement"] == pytest.approx(-1)
 
 
 @pytest.mark.parametrize("rows", [[*range(31)], [*range(32), 3]])
-def test_a_sentence_that_lacks_a_template_or_has_it_twice_is_refused(tmp_path, rows):
-    path = readout_gest(tmp_path / "g.parquet", np.zeros(16))
-    pd.read_parquet(path).iloc[rows].to_parquet(path)
-    with pytest.raises(BiasflowError, match=r"g\.parquet: none -: GEST"):
-        score_gest(path)
+def test_a_sentence_that_lacks_a_template_or_has_it_twice_is_refused(scored, rows):
+    with pytest.raises(BiasflowError, match=r"p\.parquet: none -: GEST"):
+        scored(score_gest, said(np.zeros(16)).iloc[rows])
 
 
 FIRST, SECOND = [-1.0, -3.0], [-2.0, -6.0]  # N(-2, sqrt 2) and N(-4, sqrt 8)
@@ -208,28 +181,24 @@ JS = 100 * (1 - (np.log(5 / 4) + 0.2) / 2) / (1 + 1 / np.sqrt(2))  # M = N(-3, s
 NORMAL = st.tuples(st.floats(-9, 0), st.floats(0.1, 3))
 
 
-def readout_divergence(path, first=FIRST, second=SECOND, **columns):
+def likelihoods(first=FIRST, second=SECOND, **columns):
     """Sentences of four tokens; pairs with masks do not count."""
     table = pd.DataFrame({"log_p_first": 4 * np.array(first), "log_p_second": 4 * np.array(second), **columns})
-    table = table.assign(method="none", setting="-", masking="nothing", tokens_first=4, tokens_second=4)
-    pd.concat([table, table.assign(masking="shared", log_p_first=-99.0)]).to_parquet(path)
-    return path
+    table = table.assign(masking="nothing", tokens_first=4, tokens_second=4)
+    return pd.concat([table, table.assign(masking="shared", log_p_first=-99.0)])
 
 
-def test_known_answers_of_divergences(tmp_path):
-    path = readout_divergence(tmp_path / "p.parquet")
+def test_known_answers_of_divergences(scored):
     for name, value in (("kldivs", KL), ("jsdivs", JS)):
-        (row,) = scorer(module, name)(path).itertuples()
+        (row,) = scored(scorer(module, name), likelihoods()).itertuples()
         assert (row.metric, row.part, row.variant, row.n) == (name, "all", "released", 2)
         assert row.value == pytest.approx(value)
 
 
-def test_types_are_parts_and_their_mean_is_weighted_by_pairs(tmp_path):
+def test_types_are_parts_and_their_mean_is_weighted_by_pairs(scored):
     first, second = [*FIRST, -1.0, -2.0, -3.0], [*SECOND, -1.5, -2.0, -2.5]
-    types = ["gender"] * 2 + ["age"] * 3
-    found = score_kldivs(readout_divergence(tmp_path / "p.parquet", first, second, bias_type=types)).set_index("part")[
-        "value"
-    ]
+    table = likelihoods(first, second, bias_type=["gender"] * 2 + ["age"] * 3)
+    found = scored(score_kldivs, table).set_index("part")["value"]
     # Of equal means and standard deviations 1 and 1/2: KL = ln(1/2) + 2 - 1/2 and ln 2 + 1/8 - 1/2.
     age = 100 * (1.5 - np.log(2)) / (1.5 - np.log(2) + np.log(2) - 0.375)
     assert found["gender"] == pytest.approx(KL) and found["age"] == pytest.approx(age)
@@ -237,12 +206,12 @@ def test_types_are_parts_and_their_mean_is_weighted_by_pairs(tmp_path):
 
 
 @pytest.mark.parametrize(("n", "likelihood"), [(1, -1.0), (10, -3.0), (10, -30.1 / 9)])
-def test_a_type_of_one_pair_or_without_a_spread_has_no_score_and_no_part_in_that_of_all(n, likelihood, tmp_path):
+def test_a_type_of_one_pair_or_without_a_spread_has_no_score_and_no_part_in_that_of_all(n, likelihood, scored):
     """Whatever rounding makes of it: of ten times -30.1 / 9 the sum of squares is not exact."""
     first, second = [*FIRST, *[likelihood] * n], [*SECOND, *np.linspace(-5, -3, n)]
-    path = readout_divergence(tmp_path / "p.parquet", first, second, bias_type=["gender"] * 2 + ["age"] * n)
+    table = likelihoods(first, second, bias_type=["gender"] * 2 + ["age"] * n)
     for score, value in ((score_kldivs, KL), (score_jsdivs, JS)):
-        found = score(path)
+        found = scored(score, table)
         assert found["value"].tolist() == pytest.approx([value, value, np.nan], nan_ok=True)
         assert found["n"].tolist() == [2, 2, n]
 
@@ -258,11 +227,11 @@ def test_they_do_not_depend_on_the_order_or_on_a_shift_and_stay_in_range(P, A, s
             assert low - 1e-9 <= measure(P, A) <= 100 + 1e-9
 
 
-def test_equal_distributions_have_one_of_the_two(tmp_path):
-    path = readout_divergence(tmp_path / "p.parquet", FIRST, FIRST)
-    assert score_jsdivs(path)["value"].tolist() == pytest.approx([100])
+def test_equal_distributions_have_one_of_the_two(scored):
+    table = likelihoods(FIRST, FIRST)
+    assert scored(score_jsdivs, table)["value"].tolist() == pytest.approx([100])
     with pytest.raises(AbsentError, match="equally likely"):
-        score_kldivs(path)
+        scored(score_kldivs, table)
     assert {METRICS[name].datasets for name in ("kldivs", "jsdivs")} <= set(datasets.DATASETS)
 
 
@@ -286,27 +255,17 @@ def test_scales_and_exchanges(scores):
     assert 0 <= icat(ss, lms) <= lms
 
 
-def readout_intrasentence(path, log_p):
-    """log_p: (item, target, label, filling) -> those of the pieces of the word."""
-    rows = [("none", "-", *key, piece, value) for key, values in log_p.items() for piece, value in enumerate(values)]
-    columns = ["method", "setting", "item", "target", "label", "filling", "piece", "log_p"]
-    pd.DataFrame(rows, columns=columns).to_parquet(path)
-    return path
-
-
-def test_a_word_has_the_mean_of_its_pieces_log_p_and_as_released_that_of_their_p(tmp_path):
+def test_a_word_has_the_mean_of_its_pieces_log_p_and_as_released_that_of_their_p(scored):
     # The stereotype has two pieces: by mean log p it is below the anti-stereotype, by mean p above.
-    pieces = {"stereotype": [-0.1, -6.0], "anti-stereotype": [-2.0], "unrelated": [-4.0]}
-    log_p = {("i", "term", label, filling): pieces[label] for filling in FILLINGS for label in LABELS}
-    found = score_intrasentence(readout_intrasentence(tmp_path / "p.parquet", log_p)).set_index(["metric", "variant"])[
-        "value"
-    ]
+    pieces = pd.DataFrame({"label": [LABELS[0], *LABELS], "log_p": [-6.0, -0.1, -2.0, -4.0]})
+    table = pieces.merge(pd.DataFrame({"filling": FILLINGS}), how="cross").assign(item="i", target="term")
+    found = scored(score_intrasentence, table).set_index(["metric", "variant"])["value"]
     assert found["intrasentence_stereotype_score", "left-to-right-items"] == 0
     assert found["intrasentence_stereotype_score", "together-terms"] == 0
     assert found["intrasentence_stereotype_score", "released"] == 1
     assert found["intrasentence_language_model_score", "left-to-right-terms"] == 1
     assert found["intrasentence_icat", "released"] == 0
-    own = score_intrasentence(tmp_path / "p.parquet", own=True).set_index("metric")
+    own = scored(score_intrasentence, table, own=True).set_index("metric")
     assert own.loc["intrasentence_split_words", ["value", "n"]].tolist() == [1, 3]
     assert "intrasentence_split_words" not in found
 

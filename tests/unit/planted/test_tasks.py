@@ -15,7 +15,7 @@ from biasflow.corpora.bios import name_parts
 from biasflow.corpora.conll import write_conll
 from biasflow.corpora.winobias import professions, read_pairs
 from biasflow.metrics.coreference import conll_f1, f1_difference
-from biasflow.metrics.winobias import pronoun_kinds
+from biasflow.metrics.winobias import pronoun_kind
 from biasflow.planted.bios import biographies, load_grammar
 from biasflow.planted.coreference import coreference_documents, coreference_pairs
 from biasflow.planted.coreference import load_grammar as load_coreference_grammar
@@ -234,11 +234,14 @@ def test_pairs_are_sentences_of_winobias(pairs, tmp_path):
     assert len(read) == 800
     for gender, names in COREFERENCE_GRAMMAR.occupations.items():
         assert set(professions().loc[list(names), "stereotype"]) == {gender}
-    right = [
-        pronoun_kinds([getattr(pair, name) for pair in read], side.best).count("right") / len(read)
-        for name, side in zip(("pro", "anti"), pairs, strict=True)
-    ]
-    assert right[0] > 0.97 and right[1] < 0.3
+
+    def right(name, side):
+        return np.mean(
+            [pronoun_kind(getattr(pair, name), best) == "right" for pair, best in zip(read, side.best, strict=True)]
+        )
+
+    pro, anti = pairs
+    assert right("pro", pro) > 0.97 and right("anti", anti) < 0.3
 
 
 @pytest.mark.parametrize("bias", BIASES)
