@@ -159,11 +159,11 @@ def _reasons(jobs: Iterable[logging.LogRecord], since: float) -> list[str]:
     for job in jobs:
         rule, logs = job.rule_name, job.log  # of the rule, and of the scheduler
         fresh = [path for path in logs if _is_since(path, since)]
-        from_job = [reason for path in fresh for reason in _reasons_of_job(path)]
+        from_job = next(filter(None, map(_reason_of_job, fresh)), "")
         message = " ".join((job.rule_msg or "").partition(_ADVICE)[0].split()).rstrip(".")
         key = logs[0] if logs else rule
         if from_job:
-            reasons[key] = from_job[0]
+            reasons[key] = from_job
         elif short := _too_little(rule, message, [path for path in logs[1:] if path in fresh]):
             reasons[key] = f"rule {rule} {short}"
         elif message:
@@ -193,11 +193,10 @@ def _too_little(rule: str, message: str, logs: Sequence[str]) -> str:
     return ""
 
 
-def _reasons_of_job(path: str | Path) -> Iterator[str]:
-    """The last failure that the log of a job tells of, if it tells of any."""
-    failed = [line for line in map(_FAILED.search, _text(Path(path)).splitlines()) if line]
-    if failed:
-        yield f"rule {failed[-1]['rule']}: {failed[-1]['message'].rstrip('.')} (log: {path})"
+def _reason_of_job(path: str | Path) -> str:
+    """The last failure that the log of a job tells of; "" if it tells of none."""
+    *_, last = "", *_FAILED.finditer(_text(Path(path)))
+    return f"rule {last['rule']}: {last['message'].rstrip('.')} (log: {path})" if last else ""
 
 
 def _is_since(path: str | Path, since: float) -> bool:

@@ -135,8 +135,7 @@ def word_tests(asked: Asked) -> list[Dataset]:
     if asked.options["weat"]["pooling"] != SENTENCE:
         return datasets
     pooled = _pooled(asked, own=True)
-    about = {"reads_states": pooled.reads_states, "absent": pooled.absent}
-    return [replace(one, options={**one.options, "word_pooling": pooled.pooling}, **about) for one in datasets]
+    return [pooled.of(one, word_pooling=pooled.pooling) for one in datasets]
 
 
 def _own_tests(asked: Asked, metric: str) -> dict[str, Mapping]:
@@ -154,6 +153,11 @@ class Pooled(NamedTuple):
     pooling: str
     reads_states: str = ""
     absent: str = ""
+
+    def of(self, dataset: Dataset, **options: object) -> Dataset:
+        """The dataset, read with such vectors, and with these options beside its own."""
+        about = {"reads_states": self.reads_states, "absent": self.absent}
+        return replace(dataset, options={**dataset.options, **options}, **about)
 
 
 def _pooled(asked: Asked, *, own: bool = False) -> Pooled:
@@ -184,17 +188,16 @@ def sentence_tests(asked: Asked) -> list[Dataset]:
     pooling = pooled.pooling
     others = [name for name in POOLINGS if pooling not in (name, SENTENCE) and asked.pooling]
     suffix = f"-{pooling}" if asked.pooling and pooling != FIRST_TOKEN else ""
-    tests = [_test(asked, name, "seat", sentence_pooling=pooling, others=others) for name in names]
+    tests = [_test(asked, name, "seat") for name in names]
     for name, about in _own_tests(asked, "seat").items():
-        options = {"templates": about["templates"], "sentence_pooling": pooling, "others": others}
-        tests.append(Dataset(f"{SENTENCES}{name}", {"own": (about["file"],)}, options, {"kind": "seat"}))
-    about = {"suffix": suffix, "reads_states": pooled.reads_states, "absent": pooled.absent}
-    return [replace(test, **about) for test in tests]
+        options, files = {"templates": about["templates"]}, {"own": (about["file"],)}
+        tests.append(Dataset(f"{SENTENCES}{name}", files, options, {"kind": "seat"}))
+    return [replace(pooled.of(test, sentence_pooling=pooling, others=others), suffix=suffix) for test in tests]
 
 
-def _test(asked: Asked, name: str, kind: str, **options: object) -> Dataset:
+def _test(asked: Asked, name: str, kind: str) -> Dataset:
     files = {} if name == PLANTED else {"test": (asked.paths.corpus(DENSRAY_TESTS.get(name, name)),)}
-    return Dataset(name, files, options, {"kind": kind})
+    return Dataset(name, files, {}, {"kind": kind})
 
 
 def gest_sentences(asked: Asked) -> list[Dataset]:
@@ -459,9 +462,8 @@ def sentences(asked: Asked) -> list[Dataset]:
     options, text = asked.options["similarity"], asked.options["perplexity"]["text"]
     files = {"text": (text_file(asked.paths, asked.encoder, text, held_out=True),)}
     pooled = _pooled(asked)
-    about = {"sentences": options["sentences"], "pooling": pooled.pooling}
-    why = {"reads_states": pooled.reads_states, "absent": pooled.absent}
-    return [Dataset(text_name(asked.encoder, text), files, about, **why)]
+    dataset = Dataset(text_name(asked.encoder, text), files)
+    return [pooled.of(dataset, sentences=options["sentences"], pooling=pooled.pooling)]
 
 
 def worded_documents(asked: Asked) -> list[Dataset]:
@@ -478,8 +480,7 @@ def _ranked(asked: Asked, name: str, files: Mapping[str, str]) -> list[Dataset]:
     """Queries with documents, where a text has the vector that its users' search has; none for an encoder of another
     language."""
     pooled, names = _pooled(asked, own=True), asked.chosen(None, (), (name,))
-    listed = [_listed(asked, one, "retrieval", files, pooling=pooled.pooling) for one in names]
-    return [replace(one, reads_states=pooled.reads_states, absent=pooled.absent) for one in listed]
+    return [pooled.of(_listed(asked, one, "retrieval", files), pooling=pooled.pooling) for one in names]
 
 
 def searched_people(asked: Asked) -> list[Dataset]:
@@ -490,10 +491,9 @@ def searched_people(asked: Asked) -> list[Dataset]:
         return []
     known = read_catalogue().files
     files = {"people": tuple(asked.paths.corpus(name) if name in known else name for name in names)}
-    options = {**about, "pooling": pooled.pooling}
     own = [name for name in names if name not in known]
-    name = "people" + "".join(_ending("people", name) for name in own)
-    return [Dataset(name, files, options, reads_states=pooled.reads_states, absent=pooled.absent)]
+    dataset = Dataset("people" + "".join(_ending("people", name) for name in own), files)
+    return [pooled.of(dataset, **about, pooling=pooled.pooling)]
 
 
 def ranked_lists(asked: Asked) -> list[Dataset]:

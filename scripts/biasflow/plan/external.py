@@ -1,7 +1,7 @@
 """The external files that a run reads: which they are, and whether the files of the user's can be read."""
 
 import difflib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -35,36 +35,37 @@ def check_files(config: Mapping, schema: Mapping, catalogue: Catalogue) -> None:
         require(name, catalogue.files, f"files.{name}", "files of biasflow/data/corpora.yaml")
     if problem := fault(config, schema, formats=_formats(catalogue)):
         raise BiasflowError(f"config: {problem}")
-    for name, about in config["metrics"]["occtmp"]["own"].items():
-        with naming(f"metrics.occtmp.own.{name}.pronouns"):
-            check_pronouns(*about["pronouns"])
-        with naming(f"metrics.occtmp.own.{name}.file"):
-            read_occupation_set(name, about["file"], templates=about["templates"], pronouns=about["pronouns"])
-    for metric in ("weat", "seat", "ceat"):
-        for name, about in config["metrics"][metric]["own"].items():
-            with naming(f"metrics.{metric}.own.{name}.file"):
-                read_word_sets(about["file"], name, single=metric == "ceat")
-    for name, about in config["metrics"]["trait_ratings"]["own"].items():
-        with naming(f"metrics.trait_ratings.own.{name}"):
-            trait_ratings.items(**{role: about[role] for role in TRAIT_LISTS})
-    for name, about in config["metrics"]["strength"]["own"].items():
-        with naming(f"metrics.strength.own.{name}.file"):
-            own_triples(about["file"])
+    for key, read in _lists(config):
+        with naming(key):
+            read()
+
+
+def _lists(config: Mapping) -> Iterator[tuple[str, Callable[[], object]]]:
+    """The keys that name a small list of the user's, and what reads it."""
+    own = {metric: options["own"] for metric, options in config["metrics"].items() if "own" in options}
+    for name, about in own["occtmp"].items():
+        words = {"templates": about["templates"], "pronouns": about["pronouns"]}
+        yield f"metrics.occtmp.own.{name}.pronouns", partial(check_pronouns, *about["pronouns"])
+        yield f"metrics.occtmp.own.{name}.file", partial(read_occupation_set, name, about["file"], **words)
+    for name, about in own["trait_ratings"].items():
+        yield f"metrics.trait_ratings.own.{name}", partial(trait_ratings.items, **{r: about[r] for r in TRAIT_LISTS})
+    for metric, is_single in (("weat", False), ("seat", False), ("ceat", True)):
+        for name, about in own[metric].items():
+            sets = partial(read_word_sets, about["file"], name, single=is_single)
+            yield f"metrics.{metric}.own.{name}.file", sets
+    for name, about in own["strength"].items():
+        yield f"metrics.strength.own.{name}.file", partial(own_triples, about["file"])
     for metric, (_, _, module, of) in OWN_ITEMS.items():
-        for name, about in config["metrics"][metric]["own"].items():
-            with naming(f"metrics.{metric}.own.{name}.file"):
-                module_named(module).items(about["file"], **of)
+        for name, about in own[metric].items():
+            yield f"metrics.{metric}.own.{name}.file", partial(module_named(module).items, about["file"], **of)
     for name, about in config["encoders"].items():
         runs, others = Encoder(name, about).rankings
         if runs:
-            with naming(f"encoders.{name}.{RANKINGS}"):
-                read_rankings(runs, **others)
-    if word_pairs := own_pairs(config["fitting"]):
-        with naming("fitting.words.file"):
-            read_word_pairs(word_pairs["file"])
-    if pairs := config["fitting"]["sentence_pairs"]:
-        with naming("fitting.sentence_pairs"):
-            load_sentence_pairs(pairs)
+            yield f"encoders.{name}.{RANKINGS}", partial(read_rankings, runs, **others)
+    if pairs := own_pairs(config["fitting"]):
+        yield "fitting.words.file", partial(read_word_pairs, pairs["file"])
+    if file := config["fitting"]["sentence_pairs"]:
+        yield "fitting.sentence_pairs", partial(load_sentence_pairs, file)
 
 
 def _formats(catalogue: Catalogue) -> FormatChecker:

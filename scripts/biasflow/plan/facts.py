@@ -8,7 +8,7 @@ from pathlib import Path
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import check_path, no_folder
-from biasflow.base.names import naming
+from biasflow.base.names import Faults, naming, refuse
 from biasflow.base.paths import is_corpus_file, package_file
 from biasflow.corpora.catalogue import read_catalogue
 from biasflow.corpora.documents import NEEDED, count_documents
@@ -66,7 +66,7 @@ def gather(config: Mapping) -> Facts:
         if encoder.continues and encoder.origin.name in missing:
             missing[name] = missing[encoder.origin.name]
         elif encoder.continues:
-            _check_heads(encoder)
+            refuse(_unfitting_heads(encoder))
             no_documents |= _no_documents(encoder)
     _check_examples(setup)
     tasks = map(setup.task, config["tasks"])
@@ -75,32 +75,25 @@ def gather(config: Mapping) -> Facts:
     return Facts(described, missing, absent, read_asked(setup.paths.asked), no_documents)
 
 
-def _check_heads(encoder: Encoder) -> None:
-    """BiasflowError, naming the key, for a recipe that trains on a head which the encoder lacks, and for a
-    next-sentence head that it cannot have."""
+def _unfitting_heads(encoder: Encoder) -> Faults:
+    """A recipe that trains on a head which the encoder lacks, and a next-sentence head that it cannot have."""
     about, above, key = encoder.about, encoder.continues, f"encoders.{encoder.name}"
-    if about["recipe"] == PLANTED_SEARCH:
+    recipe, kind = about["recipe"], encoder.model_type
+    if recipe == PLANTED_SEARCH:
         if not above.is_sentence_encoder:
-            raise BiasflowError(
-                f"config: key '{key}.from': encoder {above.name} is no sentence encoder (it lacks modules.json), "
-                f"which recipe {PLANTED_SEARCH} trains further; take recipe {PLANTED_BIAS}"
-            )
+            lacking = f"encoder {above.name} is no sentence encoder (it lacks modules.json)"
+            yield f"{key}.from", f"{lacking}, which recipe {recipe} trains further; take recipe {PLANTED_BIAS}"
         return
-    if about["recipe"] != MASKED_LM and not above.has_head("masked_lm"):
-        raise BiasflowError(
-            f"config: key '{key}.from': encoder {above.name} has no masked-LM head, which recipe "
-            f"{about['recipe']} trains further; give it one first, by an entry with the recipe {MASKED_LM}"
-        )
+    if recipe != MASKED_LM and not above.has_head("masked_lm"):
+        lacking = f"encoder {above.name} has no masked-LM head, which recipe {recipe} trains further"
+        yield f"{key}.from", f"{lacking}; give it one first, by an entry with the recipe {MASKED_LM}"
     if about["head_steps"] and not about["next_sentence"] and above.has_head("masked_lm"):
-        raise BiasflowError(
-            f"config: key '{key}.head_steps': encoder {above.name} has a masked-LM head already; leave it "
-            "out, and name steps"
+        yield (
+            f"{key}.head_steps",
+            f"encoder {above.name} has a masked-LM head already; leave it out, and name steps",
         )
-    kind = encoder.model_type
     if about["next_sentence"] and kind and not (kind in FAMILIES and FAMILIES[kind].next_sentence):
-        raise BiasflowError(
-            f"config: key '{key}.next_sentence': an encoder of the type {kind} has no such head; leave it out"
-        )
+        yield f"{key}.next_sentence", f"an encoder of the type {kind} has no such head; leave it out"
 
 
 def _check_examples(setup: Setup) -> None:

@@ -127,8 +127,8 @@ def _splits(setup: Setup, plan: Plan) -> Iterator[str]:
     for reading in plan.readings.values():
         encoder, files, options = reading.model.encoder, reading.dataset.files, reading.dataset.options
         if "own" in files:
-            words = _words(files["own"][0], is_pairs=False)
-            lists[encoder, files["own"][0]] = words, "WEAT takes the mean of the pieces, CEAT the last one"
+            rule = "WEAT takes the mean of the pieces, CEAT the last one"
+            lists[encoder, files["own"][0]] = _words(files["own"][0]), rule
         elif "pronouns" in options:
             rule = "log p of a word is the sum over its pieces; compare words of as many"
             lists[encoder, f"metrics.occtmp.own.{reading.dataset.name}.pronouns"] = options["pronouns"], rule
@@ -137,7 +137,7 @@ def _splits(setup: Setup, plan: Plan) -> Iterator[str]:
             lists[encoder, files["stereoset"][0]] = filling_words(files["stereoset"][0]), rule
     pairs = own_pairs(setup.config["fitting"])
     for job in plan.fits if pairs else ():
-        words = _words(pairs["file"], is_pairs=True)
+        words = [word for group in read_word_pairs(pairs["file"]).words for word in dict.fromkeys(group)]
         lists[job.encoder, pairs["file"]] = words, "erasers are not fitted to these"
     for (encoder, name), (words, rule) in lists.items():
         folder = setup.encoders[encoder].folder
@@ -163,7 +163,7 @@ def _other_languages(setup: Setup, plan: Plan) -> Iterator[str]:
             continue
         if "own" in dataset.files:
             (file,) = dataset.files["own"]
-            texts = _words(file, is_pairs=False)
+            texts = _words(file)
         else:
             (file,) = dataset.files["occupations"]
             pronouns = dataset.options["pronouns"]
@@ -186,9 +186,8 @@ def _share_split(tokenizer, words: Sequence[str]) -> float:
     return len(split_words(tokenizer, words)) / max(1, len(set(words)))
 
 
-def _words(file: str, *, is_pairs: bool) -> list[str]:
-    if is_pairs:
-        return [word for words in read_word_pairs(file).words for word in dict.fromkeys(words)]
+def _words(file: str) -> list[str]:
+    """The words of a test."""
     test = read_word_sets(file, file)
     return [word for role in "XYAB" for word in getattr(test, role).examples]
 

@@ -5,13 +5,13 @@ import json
 import re
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import pandas as pd
 
 from biasflow.base.errors import BiasflowError
 from biasflow.base.files import whole_folder, write_text
+from biasflow.base.provenance import versions
 from biasflow.base.tabular import write_csv, write_parquet
 from biasflow.results.comparison import DISTANCE_CHANGED
 from biasflow.results.matrix import about_measure, measures
@@ -92,7 +92,7 @@ def _record(model: Mapping[str, str], rows: pd.DataFrame, *, run: str, hub_id: s
             "source_organization_name": "unknown",
             "evaluator_relationship": "other",
         },
-        "eval_library": {"name": "biasflow", "version": _version()},
+        "eval_library": {"name": "biasflow", "version": versions().get("biasflow", "unknown")},
         "model_info": {
             "name": model["encoder"],
             "id": identity,
@@ -133,10 +133,3 @@ def _results(rows: pd.DataFrame) -> Iterator[dict]:
                 "uncertainty": uncertainty,
             },
         }
-
-
-def _version() -> str:
-    try:
-        return version("biasflow")
-    except PackageNotFoundError:
-        return "unknown"

@@ -10,6 +10,7 @@ from biasflow.registry import Measure
 from biasflow.results.comparison import distance
 from biasflow.results.matrix import OWN, of_measures, untouched_rows
 from biasflow.results.page import meanings
+from biasflow.results.scores import attributes
 from biasflow.results.statistics import sd_interval, seeds_needed
 
 SIZES = {"half": 0.5, "quarter": 0.25, "tenth": 0.1}  # of the distance from neutral
@@ -24,8 +25,7 @@ def families(names: pd.DataFrame) -> dict[str, str]:
     names: names.csv, columns name, kind, attribute, value."""
     first: dict[frozenset, str] = {}
     first_of_family = {}
-    for name, rows in names[names["kind"] == "encoder"].groupby("name", sort=False):
-        about = dict(zip(rows["attribute"], rows["value"], strict=True))
+    for name, about in attributes(names).items():
         alike = frozenset((about | {"seed": ""}).items()) if "seed" in about else frozenset({name})
         first_of_family[name] = first.setdefault(alike, name)
     return first_of_family

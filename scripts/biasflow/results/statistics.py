@@ -206,18 +206,16 @@ def sd_interval(sd: float, n: int) -> tuple[float, float]:
     return tuple(float(sd * np.sqrt((n - 1) / chdtri(n - 1, tail))) for tail in (0.025, 0.975))
 
 
-def seeds_needed(sd: float, difference: float, *, paired: bool = False) -> int | None:
+def seeds_needed(sd: float, difference: float) -> int | None:
     """The least number of seeds in each of two groups of models for which a two-sided t test at 5 % sees a difference
-    of their means in 80 of 100 cases; sd: standard deviation between seeds. paired: the groups share their seeds, and
-    sd is that of the differences. At least 2; None above MOST_SEEDS."""
-    from statsmodels.stats.power import TTestIndPower, TTestPower  # takes two seconds to load
+    of their means in 80 of 100 cases; sd: standard deviation between seeds. At least 2; None above MOST_SEEDS."""
+    from statsmodels.stats.power import TTestIndPower  # takes two seconds to load
 
     if difference <= 0:
         return None
     seeds = np.arange(2, MOST_SEEDS + 1)
     effect = min(difference / sd, 20.0) if sd else 20.0  # far above what two seeds see
-    test = TTestPower() if paired else TTestIndPower()
-    enough = ~(test.power(effect, seeds, 0.05) < 0.8)  # NaN where it cannot be told from 1
+    enough = ~(TTestIndPower().power(effect, seeds, 0.05) < 0.8)  # NaN where it cannot be told from 1
     return int(seeds[enough.argmax()]) if enough.any() else None
 
 
