@@ -68,15 +68,11 @@ class BiasRow:
         return self.group, not self.shown, ORDER.index(DID_NOT if self.known.failed else self.known.evidence)
 
     @property
-    def by_interval_alone(self) -> bool:
-        """Whether its interval lies on the biased side, and its permutation test shows no bias."""
+    def borderline(self) -> bool:
+        """Whether no bias is shown, as its interval and its permutation test do not both say so, but one does."""
         cell = self.score.cell
-        return self.score.verdict == SAME and verdict(cell.low, cell.high, cell.neutral, cell.better) == DIFFERS
-
-    @property
-    def by_test_alone(self) -> bool:
-        """Whether its permutation test is significant, and its interval shows no bias."""
-        return self.score.verdict == SAME and self.score.significant
+        by_interval = verdict(cell.low, cell.high, cell.neutral, cell.better) == DIFFERS
+        return self.score.verdict == SAME and (by_interval or self.score.significant)
 
     @property
     def judged(self) -> bool:

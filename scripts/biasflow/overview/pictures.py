@@ -48,7 +48,7 @@ IN_PAGE = {INK: "ink", BLUE: "near", LIGHT_GREY: "line", GREY: "quiet", "#FFFFFF
 @style()
 def bias_picture(rows: Sequence[BiasRow], planted: bool = False) -> Figure:
     """A line for each score: where it lies between neutral and the end of its scale, with its interval,
-    filled where bias is shown, hollow where its permutation test alone denies it, grey where nothing is claimed;
+    filled where bias is shown, hollow where it is borderline, grey where nothing is claimed;
     ticks: published models; in words what followed a planted bias (planted: in artificial text). What has less
     evidence, and what cannot be judged, stands below."""
     rows = sorted(rows, key=BiasRow.order.fget)
@@ -61,8 +61,7 @@ def bias_picture(rows: Sequence[BiasRow], planted: bool = False) -> Figure:
     for y, row in zip(heights, rows, strict=True):
         if not row.score.weak:
             axes.plot(row.published_places, [y] * len(row.published_places), "|", color=GREY, markersize=9, zorder=1)
-        biased = row.shown or row.by_interval_alone
-        _score(axes, y, row, (VERMILION if biased else BLUE) if row.judged else GREY)
+        _score(axes, y, row, (VERMILION if row.shown or row.borderline else BLUE) if row.judged else GREY)
         doubts = DISPUTED * bool(row.shown and row.score.contrary) + WEAK_HEAD * row.score.weak
         neutral = f" ({row.score.cell.neutral:.2g})" * bool(row.score.cell.neutral)
         axes.annotate(f"{brief(row.value)}{neutral}", (1, y), (5, 0), color=INK, fontsize=7, **beside)
@@ -84,11 +83,11 @@ def bias_picture(rows: Sequence[BiasRow], planted: bool = False) -> Figure:
         label.set_color(GREY if row.less_evidence else INK)
     claimed = [row for row in rows if row.judged]
     dot = {"marker": "o", "color": VERMILION}
-    not_shown = any(not (row.shown or row.by_interval_alone) for row in claimed)
+    not_shown = any(not (row.shown or row.borderline) for row in claimed)
     entries = [
         ("bias shown", any(row.shown for row in rows), dot),
         ("shown, but the measure failed", any(row.shown and row.known.failed for row in rows), HALF | dot),
-        ("by its interval alone", any(row.by_interval_alone for row in rows), HOLLOW | dot),
+        ("borderline", any(row.borderline for row in rows), HOLLOW | dot),
         ("not shown (may exist)", not_shown, HOLLOW | dot | {"color": BLUE}),
         ("published models", any(row.published and not row.score.weak for row in rows), {"marker": "|", "color": GREY}),
         (f"{DISPUTED} disputed", any(row.shown and row.score.contrary for row in rows), {}),

@@ -137,7 +137,7 @@ def test_scores_that_show_bias_are_those_of_the_rows(page):
             )
             assert (first if group == judged[0].group else f"{later} show") in words
         silent = [row for row in judged if not row.shown]
-        borderline = [row for row in silent if row.by_interval_alone or row.by_test_alone]
+        borderline = [row for row in silent if row.borderline]
         large = sum(row.may_miss_large for row in silent if row not in borderline)
         told = re.search(r"(\d+) shows? none, which", words)
         assert (told and int(told[1])) == (len(silent) if large or borderline else None)
